@@ -1,7 +1,7 @@
 // Builds the dashboard from src/dashboard into dist/dashboard, whose files `svc-server` serves.
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { defineConfig } from 'vite';
 import { thirdPartyLicenses } from './third-party-licenses.js';
 
@@ -21,7 +21,7 @@ const inAnyLocale = {
   },
 };
 
-/** Writes each script and style in compressed form too, which the server sends. */
+/** Writes each script and style in compressed forms too, which the server sends. */
 const compressed = {
   name: 'compressed',
   /** @param {{ dir: string }} options @param {Record<string, unknown>} files */
@@ -30,7 +30,9 @@ const compressed = {
     await Promise.all(
       texts.map(async (file) => {
         const written = path.join(dir, file);
-        await writeFile(`${written}.gz`, gzipSync(await readFile(written), { level: 9 }));
+        const text = await readFile(written);
+        await writeFile(`${written}.gz`, gzipSync(text, { level: 9 }));
+        await writeFile(`${written}.br`, brotliCompressSync(text));
       }),
     );
   },

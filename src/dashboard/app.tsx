@@ -10,13 +10,22 @@ import {
   useEffect,
   useState,
 } from 'react';
-import { Link, Redirect, Route, Switch, useLocation, useSearch, useSearchParams } from 'wouter';
+import {
+  Link,
+  matchRoute,
+  Redirect,
+  Route,
+  Switch,
+  useLocation,
+  useRouter,
+  useSearch,
+  useSearchParams,
+} from 'wouter';
 import { accountQuery } from './queries.ts';
 import { PublicShell, Shell } from './shell.tsx';
 import { followStream } from './stream.ts';
 import { Page } from './ui/page.tsx';
 import { Empty, Failure, Loading } from './ui/states.tsx';
-import { SignIn } from './views/sign-in.tsx';
 
 const load = {
   overview: () => import('./views/overview.tsx'),
@@ -31,19 +40,31 @@ const load = {
   transaction: () => import('./views/transaction.tsx'),
   account: () => import('./views/account.tsx'),
   access: () => import('./views/access.tsx'),
+  alerts: () => import('./views/alerts.tsx'),
+  webhooks: () => import('./views/webhooks.tsx'),
+  landing: () => import('./views/landing.tsx'),
+  signIn: () => import('./views/sign-in.tsx').then((view) => ({ default: view.SignIn })),
 };
-const Overview = lazy(load.overview);
-const Robots = lazy(load.robots);
-const Robot = lazy(load.robot);
-const Fleets = lazy(load.fleets);
-const Tasks = lazy(load.tasks);
-const Task = lazy(load.task);
-const Events = lazy(load.events);
 const Verify = lazy(load.verify);
 const VerifyHash = lazy(load.verifyHash);
 const Transaction = lazy(load.transaction);
-const Account = lazy(load.account);
-const Access = lazy(load.access);
+const Landing = lazy(load.landing);
+const SignIn = lazy(load.signIn);
+
+/** Views that need a session, by path. */
+const views: Record<string, ComponentType> = {
+  '/': lazy(load.overview),
+  '/robots': lazy(load.robots),
+  '/robots/:id': lazy(load.robot),
+  '/fleets': lazy(load.fleets),
+  '/tasks': lazy(load.tasks),
+  '/tasks/:id': lazy(load.task),
+  '/events': lazy(load.events),
+  '/account': lazy(load.account),
+  '/access': lazy(load.access),
+  '/alerts': lazy(load.alerts),
+  '/webhooks': lazy(load.webhooks),
+};
 
 /** Loads all views after the first one, so that the others open at once, even while the service is down. */
 function usePreload(): void {
@@ -58,6 +79,9 @@ function usePreload(): void {
 const PRELOAD_MS = 2_000;
 
 export function App() {
+  const { parser } = useRouter();
+  const [path] = useLocation();
+  const isView = Object.keys(views).some((pattern) => matchRoute(parser, pattern, path)[0]);
   return (
     <Suspense fallback={<Loading what="page" />}>
       <Switch>
@@ -72,24 +96,21 @@ export function App() {
           <Public page={Transaction} />
         </Route>
         <Route>
-          <SignedIn>
-            <Shell>
-              <Suspense fallback={<Loading what="page" />}>
-                <Switch>
-                  <Route path="/" component={Overview} />
-                  <Route path="/robots" component={Robots} />
-                  <Route path="/robots/:id" component={Robot} />
-                  <Route path="/fleets" component={Fleets} />
-                  <Route path="/tasks" component={Tasks} />
-                  <Route path="/tasks/:id" component={Task} />
-                  <Route path="/events" component={Events} />
-                  <Route path="/account" component={Account} />
-                  <Route path="/access" component={Access} />
-                  <Route component={NotFound} />
-                </Switch>
-              </Suspense>
-            </Shell>
-          </SignedIn>
+          {isView ? (
+            <SignedIn>
+              <Shell>
+                <Suspense fallback={<Loading what="page" />}>
+                  <Switch>
+                    {Object.entries(views).map(([pattern, View]) => (
+                      <Route key={pattern} path={pattern} component={View} />
+                    ))}
+                  </Switch>
+                </Suspense>
+              </Shell>
+            </SignedIn>
+          ) : (
+            <Public page={NotFound} />
+          )}
         </Route>
       </Switch>
     </Suspense>
@@ -122,6 +143,7 @@ function SignedIn({ children }: { children: ReactNode }) {
   const [wallet, setWallet] = useState<string>();
   if (account.data && account.data.wallet !== wallet) setWallet(account.data.wallet);
   if (wallet === undefined && account.data === null) {
+    if (path === '/') return <Public page={Landing} />;
     const here = search === '' ? path : `${path}?${search}`;
     return <Redirect to={`/sign-in?next=${encodeURIComponent(here)}`} replace />;
   }
@@ -164,7 +186,7 @@ function NotFound() {
     <Page title="Not found">
       <Empty title="This page does not exist">
         <Button component={Link} href="/" variant="default" mt="sm">
-          Go to the overview
+          Go to the start page
         </Button>
       </Empty>
     </Page>

@@ -13,11 +13,13 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import { ask } from './api.ts';
 import { accountQuery } from './queries.ts';
 import { Icon, type IconName } from './ui/icon.tsx';
+import { Secrets } from './ui/secret-dialog.tsx';
+import { useTimeZone } from './ui/time-zone.ts';
 import { shorten } from './ui/values.tsx';
 import { WalletNotice } from './wallet/wallet-notice.tsx';
 
@@ -27,6 +29,8 @@ const places: { path: string; label: string; icon: IconName }[] = [
   { path: '/fleets', label: 'Fleets', icon: 'fleet' },
   { path: '/tasks', label: 'Tasks', icon: 'task' },
   { path: '/events', label: 'Events', icon: 'event' },
+  { path: '/alerts', label: 'Alerts', icon: 'alert' },
+  { path: '/webhooks', label: 'Webhooks', icon: 'webhook' },
   { path: '/verify', label: 'Verify', icon: 'verify' },
   { path: '/account', label: 'Account', icon: 'account' },
   { path: '/access', label: 'Access', icon: 'access' },
@@ -38,9 +42,17 @@ export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: closes when the path changes
   useEffect(close, [path]);
+  const [zone] = useTimeZone();
+  const burger = useRef<HTMLButtonElement>(null);
+  const onKey = ({ key }: KeyboardEvent) => {
+    if (key !== 'Escape' || !opened) return;
+    close();
+    burger.current?.focus();
+  };
   const isHere = (place: string) => (place === '/' ? path === '/' : path.startsWith(place));
   return (
     <AppShell
+      onKeyDown={onKey}
       header={{ height: 56 }}
       navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !opened } }}
       padding={{ base: 'md', sm: 'xl' }}
@@ -52,6 +64,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
             <Burger
+              ref={burger}
               opened={opened}
               onClick={toggle}
               hiddenFrom="sm"
@@ -62,6 +75,7 @@ export function Shell({ children }: { children: ReactNode }) {
             <Brand />
           </Group>
           <Group gap="xs" wrap="nowrap">
+            <TimeZoneButton />
             <ColorSchemeButton />
             <AccountBar />
           </Group>
@@ -85,7 +99,10 @@ export function Shell({ children }: { children: ReactNode }) {
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
         <WalletNotice />
-        <div className="content">{children}</div>
+        <div className="content" key={zone}>
+          {children}
+        </div>
+        <Secrets />
       </AppShell.Main>
     </AppShell>
   );
@@ -94,6 +111,7 @@ export function Shell({ children }: { children: ReactNode }) {
 /** Header around the public pages. */
 export function PublicShell({ children }: { children: ReactNode }) {
   const { data: account } = useQuery(accountQuery);
+  const [zone] = useTimeZone();
   return (
     <>
       <Anchor href="#main" className="skip">
@@ -105,13 +123,14 @@ export function PublicShell({ children }: { children: ReactNode }) {
           <Anchor component={Link} href="/verify" size="sm">
             Verify a proof
           </Anchor>
+          <TimeZoneButton />
           <ColorSchemeButton />
           <Button component={Link} href={account ? '/' : '/sign-in'} size="xs" variant="default">
             {account ? 'Dashboard' : 'Sign in'}
           </Button>
         </div>
       </header>
-      <main id="main" className="public-main" tabIndex={-1}>
+      <main id="main" className="public-main" tabIndex={-1} key={zone}>
         {children}
       </main>
     </>
@@ -154,6 +173,17 @@ export function Brand() {
       <img src="/icon.svg" alt="" width={28} height={28} />
       <span>svc</span>
     </Link>
+  );
+}
+
+/** Switches all times between UTC and the time zone of the browser. */
+function TimeZoneButton() {
+  const [zone, toggle] = useTimeZone();
+  const label = zone === 'UTC' ? 'UTC: show local times' : 'Local times: show UTC';
+  return (
+    <Button size="xs" variant="default" px={8} aria-label={label} title={label} onClick={toggle}>
+      {zone ?? 'Local'}
+    </Button>
   );
 }
 

@@ -1,17 +1,89 @@
-// Fills the gaps of a series. Its own file, so that its test needs no browser.
+// Finds gaps and states in a series. Its own file, so that its test needs no browser.
 import type { Series, SeriesPoint } from '../../protocol/telemetry.ts';
 
-const STEP_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+export const STEP_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
-/** All intervals of a series in order. An interval without samples is null: a gap, which no line may cross. */
-export function intervalsOf({ resolution, from, to, points }: Series): {
+export interface Stretch {
+  /** Null without telemetry; empty if the samples have no state. */
+  state: string | null;
+  from: number;
+  to: number;
+}
+
+export interface Timeline {
+  from: number;
+  to: number;
+  /** Starts of the intervals with samples, and one moment in each silence, in ms. */
   at: number[];
+  /** Null in a silence. */
   points: (SeriesPoint | null)[];
-} {
+  stretches: Stretch[];
+  /** A longer time without samples is a silence: 3 times the robot's median interval. */
+  joinMs: number;
+}
+
+/** Orders a series by time. `now`: the current interval, which is not over, is no silence. */
+export function timelineOf({ resolution, points, ...series }: Series, now: number): Timeline {
   const step = STEP_MS[resolution];
-  const found = new Map(points.map((point) => [Date.parse(point.at), point]));
-  const first = Math.floor(Date.parse(from) / step) * step;
-  const count = Math.ceil((Date.parse(to) - first) / step);
-  const at = Array.from({ length: count }, (_, place) => first + place * step);
-  return { at, points: at.map((moment) => found.get(moment) ?? null) };
+  const [from, to] = [Date.parse(series.from), Date.parse(series.to)];
+  const times = points.map(({ at }) => Date.parse(at));
+  const between = times.slice(1).map((at, i) => at - (times[i] ?? at));
+  const usualMs = between.sort((a, b) => a - b)[(between.length - 1) >> 1] ?? step;
+  const line: Timeline = { from, to, at: [], points: [], stretches: [], joinMs: 3 * usualMs };
+  const end = Math.min(to, Math.floor(now / step) * step);
+  const add = (state: string | null, since: number, until: number) => {
+    const last = line.stretches.at(-1);
+    if (until <= since) return;
+    if (last?.state === state && last.to === since) last.to = until;
+    else line.stretches.push({ state, from: since, to: until });
+  };
+  if ((times[0] ?? end) - from > line.joinMs) add(null, from, times[0] ?? end);
+  points.forEach((point, i) => {
+    const at = times[i] ?? from;
+    const next = times[i + 1];
+    line.at.push(at);
+    line.points.push(point);
+    if ((next ?? end) - at <= line.joinMs) {
+      add(stateOf(point), at, next ?? Math.min(to, now));
+      return;
+    }
+    add(stateOf(point), at, at + usualMs);
+    add(null, at + usualMs, next ?? end);
+    if (next === undefined) return;
+    line.at.push((at + next) / 2);
+    line.points.push(null);
+  });
+  return line;
+}
+
+/**
+ * One value for each moment of a timeline. Where there is none: undefined between two values that a line joins, and null
+ * in a gap, which no line crosses.
+ */
+export function valuesOf<Value>(
+  { at, points, joinMs }: Timeline,
+  read: (point: SeriesPoint) => Value | null | undefined,
+): (Value | null | undefined)[] {
+  const values = points.map((point) => (point && read(point)) ?? null);
+  const found = values.flatMap((value, i) => (value === null ? [] : [i]));
+  const joined = new Set(
+    found.filter((i, place) => (at[found[place + 1] ?? -1] ?? Infinity) - (at[i] ?? 0) <= joinMs),
+  );
+  let isJoined = false;
+  return values.map((value, i) => {
+    if (value !== null) isJoined = joined.has(i);
+    return value === null && isJoined ? undefined : value;
+  });
+}
+
+/** Places of values that no line reaches. */
+export function loneValues(values: readonly unknown[]): number[] {
+  const places = [...values.keys()].filter((i) => values[i] !== undefined);
+  const isGap = (i: number | undefined) => i === undefined || values[i] === null;
+  return places.filter((i, n) => !isGap(i) && isGap(places[n - 1]) && isGap(places[n + 1]));
+}
+
+/** The state of most samples in the interval. */
+function stateOf({ states }: SeriesPoint): string {
+  return Object.entries(states).sort(([, a], [, b]) => b - a)[0]?.[0] ?? '';
 }

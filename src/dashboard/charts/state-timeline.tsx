@@ -1,27 +1,20 @@
-// A chart of a robot's states over time.
-import type { SeriesPoint } from '../../protocol/telemetry.ts';
+// A robot's states, tasks and events over time, in line with the charts below.
+import { Link } from 'wouter';
 import { stateColor } from '../ui/badge.tsx';
 import { dateAndTime } from '../ui/time.tsx';
+import type { Stretch, Timeline } from './series.ts';
+import type { Mark } from './time-series.tsx';
 import './charts.css';
 
 interface StateTimelineProps {
-  at: number[];
-  points: (SeriesPoint | null)[];
+  line: Timeline;
+  marks: readonly Mark[];
 }
 
-interface Stretch {
-  state: string | null;
-  /** Indexes in `at`; `to` is exclusive. */
-  from: number;
-  to: number;
-}
-
-/** A robot's state over time; blank without samples. */
-export function StateTimeline({ at, points }: StateTimelineProps) {
-  const stretches = stretchesOf(points);
+/** Hatched without samples. The marks are links for a pointer: the lists below the charts have them too. */
+export function StateTimeline({ line: { from, to, stretches }, marks }: StateTimelineProps) {
   const seen = [...new Set(stretches.map(({ state }) => state).filter((state) => state !== null))];
-  const label = (stretch: Stretch) =>
-    `${stretch.state ?? 'no telemetry'} from ${dateAndTime(at[stretch.from] ?? 0)}`;
+  const place = (at: number) => `${((at - from) / (to - from)) * 100}%`;
   return (
     <figure className="series">
       <figcaption>
@@ -31,24 +24,32 @@ export function StateTimeline({ at, points }: StateTimelineProps) {
         {stretches.map((stretch) => (
           <div
             key={stretch.from}
-            title={label(stretch)}
+            title={labelOf(stretch)}
             data-gap={stretch.state === null || undefined}
             style={{
-              flexGrow: stretch.to - stretch.from,
+              left: place(stretch.from),
+              width: `${((stretch.to - stretch.from) / (to - from)) * 100}%`,
               ...(stretch.state !== null && { background: `var(--${stateColor(stretch.state)})` }),
             }}
           />
         ))}
       </div>
-      <div className="bars-ends" aria-hidden>
-        <span>{dateAndTime(at[0] ?? 0)}</span>
-        <span>now</span>
+      <div className="marks" aria-hidden>
+        {marks.map(({ at, label, color, href }) => (
+          <Link
+            key={`${at} ${label}`}
+            href={href}
+            tabIndex={-1}
+            title={`${label}, ${dateAndTime(at)}`}
+            style={{ left: place(at), color: `var(--${color})` }}
+          />
+        ))}
       </div>
       <div className="legend" aria-hidden>
         {seen.map((state) => (
           <span key={state}>
             <i style={{ background: `var(--${stateColor(state)})` }} />
-            {state}
+            {nameOf(state)}
           </span>
         ))}
         <span>
@@ -58,27 +59,13 @@ export function StateTimeline({ at, points }: StateTimelineProps) {
       </div>
       <ol className="hidden" aria-label="States over time">
         {stretches.map((stretch) => (
-          <li key={stretch.from}>{label(stretch)}</li>
+          <li key={stretch.from}>{labelOf(stretch)}</li>
         ))}
       </ol>
     </figure>
   );
 }
 
-/** Joins neighboring intervals with the same state. */
-function stretchesOf(points: (SeriesPoint | null)[]): Stretch[] {
-  const stretches: Stretch[] = [];
-  points.forEach((point, place) => {
-    const state = mostly(point);
-    const last = stretches.at(-1);
-    if (last !== undefined && last.state === state) last.to = place + 1;
-    else stretches.push({ state, from: place, to: place + 1 });
-  });
-  return stretches;
-}
+const labelOf = ({ state, from }: Stretch) => `${nameOf(state)} from ${dateAndTime(from)}`;
 
-/** The state of most samples in the interval. */
-function mostly(point: SeriesPoint | null): string | null {
-  const counted = Object.entries(point?.states ?? {}).sort(([, a], [, b]) => b - a);
-  return counted[0]?.[0] ?? null;
-}
+const nameOf = (state: string | null) => (state ?? 'no telemetry') || 'no state';

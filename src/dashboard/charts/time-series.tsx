@@ -1,34 +1,61 @@
 // A chart of a measurement over time (uPlot).
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
-import { useEffect, useRef } from 'react';
+import { memo, useEffect, useRef } from 'react';
 import uPlot from 'uplot';
+import { formatTime, timeZone } from '../ui/time-zone.ts';
 import './charts.css';
+import { loneValues } from './series.ts';
 
-/** The measurements of one interval; null without any. */
-type Spread = { min: number; avg: number; max: number } | null;
+/** The measurements of one interval; null in a gap, undefined where a line joins the neighbors. */
+export type Spread = { min: number; avg: number; max: number } | null | undefined;
+
+/** Something that happened. */
+export interface Mark {
+  at: number;
+  label: string;
+  /** Style sheet color. */
+  color: string;
+  /** Page of the task, or of events as severe. */
+  href: string;
+}
 
 interface TimeSeriesProps {
   title: string;
   /** Starts of the intervals, in ms. */
   at: number[];
   spreads: Spread[];
+  /** The whole axis, in ms. */
+  period: readonly [number, number];
+  marks: readonly Mark[];
   unit?: string;
   /** Fixed range of the scale. */
   range?: [number, number];
+  /** Gets the place in `at` below the pointer, null without one. */
+  onPoint: (place: number | null) => void;
+  /** Gets the times between which the pointer was dragged. */
+  onZoom: (from: number, to: number) => void;
 }
 
-const HEIGHT = 180;
+const HEIGHT = 190;
+
+/** Width of the scale, in pixels. charts.css aligns the state bar with it. */
+const SCALE = 46;
+const RIGHT = 18;
+
+/** Fewer dragged pixels are a click. */
+const LEAST_DRAG = 8;
 
 /** A line of averages in front of the range between minimum and maximum. The line has the gaps of the telemetry. */
-export function TimeSeries({ title, at, spreads, unit = '', range }: TimeSeriesProps) {
+export const TimeSeries = memo(function TimeSeries(props: TimeSeriesProps) {
+  const { title, at, spreads, period, marks, unit = '', range } = props;
   const host = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme('light');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the effect reads the colors of the color scheme
   useEffect(() => {
     const { current } = host;
     if (current === null) return;
-    const plot = new uPlot(optionsOf(current, range), dataOf(at, spreads), current);
+    const plot = new uPlot(optionsOf(current, props), dataOf(at, spreads), current);
     const resize = new ResizeObserver(() => {
       plot.setSize({ width: current.clientWidth, height: HEIGHT });
     });
@@ -37,7 +64,7 @@ export function TimeSeries({ title, at, spreads, unit = '', range }: TimeSeriesP
       resize.disconnect();
       plot.destroy();
     };
-  }, [at, spreads, range, scheme]);
+  }, [at, spreads, period, marks, range, scheme]);
   return (
     <figure className="series">
       <figcaption>
@@ -47,14 +74,18 @@ export function TimeSeries({ title, at, spreads, unit = '', range }: TimeSeriesP
       <div ref={host} role="img" aria-label={`${title}: ${summaryOf(spreads, unit)}`} />
     </figure>
   );
-}
+});
 
 function dataOf(at: number[], spreads: Spread[]): uPlot.AlignedData {
-  const pick = (member: 'min' | 'avg' | 'max') => spreads.map((spread) => spread?.[member] ?? null);
+  const pick = (member: 'min' | 'avg' | 'max') =>
+    spreads.map((spread) => spread?.[member] ?? (spread as null | undefined));
   return [at.map((ms) => ms / 1000), pick('max'), pick('min'), pick('avg')];
 }
 
-function optionsOf(host: HTMLElement, range: [number, number] | undefined): uPlot.Options {
+function optionsOf(
+  host: HTMLElement,
+  { period: [from, to], marks, range, onPoint, onZoom }: TimeSeriesProps,
+): uPlot.Options {
   const style = getComputedStyle(host);
   const color = (name: string) => style.getPropertyValue(name);
   const axis = {
@@ -64,48 +95,92 @@ function optionsOf(host: HTMLElement, range: [number, number] | undefined): uPlo
     ticks: { stroke: color('--line'), width: 1 },
   };
   const edge = { stroke: 'transparent', width: 0, points: { show: false } };
+  const filter: uPlot.Series.Points.Filter = (plot, series, isShown) =>
+    isShown ? null : loneValues([...(plot.data[series] ?? [])]);
   return {
     width: host.clientWidth,
     height: HEIGHT,
+    padding: [null, RIGHT, null, 0],
     legend: { show: false },
-    cursor: { drag: { x: false, y: false } },
-    scales: { y: range === undefined ? {} : { range } },
+    ...(timeZone() === 'UTC' && {
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    }),
+    cursor: {
+      drag: { x: true, y: false, setScale: false },
+      // The pointer shows the same moment in every chart; a drag belongs to one.
+      sync: { key: 'robot', filters: { pub: (type) => /mouse(?:move|leave)/.test(type) } },
+    },
+    scales: { x: { range: [from / 1000, to / 1000] }, y: range === undefined ? {} : { range } },
     axes: [
-      { ...axis, values: namesOf },
-      { ...axis, size: 46, values: (_, values) => values.map((value) => short.format(value)) },
+      { ...axis, size: 40, values: (_, moments) => namesOf(moments) },
+      { ...axis, size: SCALE, values: (_, values) => values.map((value) => short.format(value)) },
     ],
     series: [
       {},
       edge,
       edge,
-      { stroke: color('--busy-bar'), width: 2, points: { size: 4, fill: color('--busy-bar') } },
+      {
+        stroke: color('--busy-bar'),
+        width: 2,
+        points: { size: 5, fill: color('--busy-bar'), filter },
+      },
     ],
     bands: [{ series: [1, 2], fill: `${color('--busy-bar')}30` }],
+    hooks: {
+      drawAxes: [(plot) => drawMarks(plot, marks, color)],
+      setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < LEAST_DRAG) return;
+          const timeAt = (place: number) => Math.round(plot.posToVal(place, 'x') * 1000);
+          onZoom(timeAt(left), timeAt(left + width));
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        },
+      ],
+    },
   };
 }
 
-const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 });
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
-const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-
-/** Labels for times, in seconds, that are `step` seconds apart. */
-function namesOf(
-  _: uPlot,
-  moments: number[],
-  _axis: number,
-  _space: number,
-  step: number,
-): string[] {
-  const format = step >= 86_400 ? day : minute;
-  return moments.map((seconds) => format.format(seconds * 1000));
+function drawMarks(
+  { ctx, bbox, valToPos }: uPlot,
+  marks: readonly Mark[],
+  color: (name: string) => string,
+): void {
+  ctx.save();
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([3, 3]);
+  for (const mark of marks) {
+    const x = Math.round(valToPos(mark.at / 1000, 'x', true));
+    ctx.strokeStyle = color(`--${mark.color}`);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
 }
 
+const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 });
+const day = { day: 'numeric', month: 'short' } as const;
+const minute = { hour: '2-digit', minute: '2-digit' } as const;
+
+/** Labels for times in seconds: the time of day, and the date below it where it begins. */
+function namesOf(moments: number[]): string[] {
+  const days = moments.map((seconds) => formatTime(seconds * 1000, day));
+  const times = moments.map((seconds) => formatTime(seconds * 1000, minute));
+  if (new Set(times).size === 1 && moments.length > 1) return days;
+  return times.map((time, i) => (days[i] === days[i - 1] ? time : `${time}\n${days[i]}`));
+}
+
+export const numberText = (value: number) =>
+  value.toLocaleString('en', { maximumSignificantDigits: 4 });
+
 function summaryOf(spreads: Spread[], unit: string): string {
-  const measured = spreads.filter((spread) => spread !== null);
+  const measured = spreads.filter((spread) => spread != null);
   if (measured.length === 0) return 'no readings in this period';
-  const number = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 4 });
   const lowest = Math.min(...measured.map(({ min }) => min));
   const highest = Math.max(...measured.map(({ max }) => max));
   const last = measured.at(-1)?.avg ?? 0;
-  return `${number(lowest)} to ${number(highest)}${unit}, last ${number(last)}${unit}`;
+  return `${numberText(lowest)} to ${numberText(highest)}${unit}, last ${numberText(last)}${unit}`;
 }

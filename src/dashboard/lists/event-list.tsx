@@ -1,4 +1,4 @@
-// The list of ops events, for one robot or all.
+// The table of ops events, for one robot or all.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
@@ -6,21 +6,20 @@ import { ask } from '../api.ts';
 import { robotsQuery } from '../queries.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { Empty } from '../ui/states.tsx';
-import { Ago } from '../ui/time.tsx';
+import { Ago, duration } from '../ui/time.tsx';
 import { Json } from '../ui/values.tsx';
+import { VirtualTable } from '../ui/virtual-table.tsx';
 import { PagedList } from './paged-list.tsx';
-
-interface EventFilter {
-  severity?: Severity;
-  robot_id?: string;
-}
 
 const tones: Record<Severity, Tone> = { info: 'plain', warn: 'warn', error: 'bad' };
 
-/** Ops events, newest first, with the robot's name unless the list is of one robot. */
-export function EventList({ filter }: { filter: EventFilter }) {
+/** Ops events, newest first, with the robot's name unless the list is of one robot. `filter` is part of the query. */
+export function EventList({ filter }: { filter: Record<string, string> }) {
   const { data: robots } = useQuery(robotsQuery);
   const names = new Map(robots?.map(({ id, name }) => [id, name]));
+  const robotOf = ({ robot_id: id }: OpsEvent) => (
+    <Link href={`/robots/${id}`}>{names.get(id) ?? 'robot'}</Link>
+  );
   const withRobot = filter.robot_id === undefined;
   return (
     <PagedList
@@ -31,40 +30,48 @@ export function EventList({ filter }: { filter: EventFilter }) {
       }
       empty={<Empty title="No events">Robots report events through the API.</Empty>}
     >
-      {(events) => (
-        <ul className="events">
-          {events.map((event) => (
-            <Event
-              key={event.id}
-              event={event}
-              robot={withRobot ? names.get(event.robot_id) : null}
-            />
-          ))}
-        </ul>
+      {(events, onEnd) => (
+        <VirtualTable
+          label="Events"
+          items={events}
+          onEnd={onEnd}
+          columns={[
+            {
+              title: 'Event',
+              cell: (event) => (
+                <>
+                  <Badge tone={tones[event.severity]}>{event.severity}</Badge>{' '}
+                  <strong>{event.event_type}</strong>
+                  {withRobot && <div className="narrow-only">{robotOf(event)}</div>}
+                  {event.message && <p className="event-message">{event.message}</p>}
+                  {Object.keys(event.payload).length > 0 && (
+                    <details>
+                      <summary>Payload</summary>
+                      <Json value={event.payload} what="payload" />
+                    </details>
+                  )}
+                </>
+              ),
+            },
+            withRobot && { title: 'Robot', isWide: true, width: '14rem', cell: robotOf },
+            { title: 'When', width: '9.5rem', cell: (event) => <EventTime event={event} /> },
+          ]}
+        />
       )}
     </PagedList>
   );
 }
 
-/** `robot`: the robot's name, undefined until it is loaded, null if the list is of one robot. */
-function Event({ event, robot }: { event: OpsEvent; robot: string | null | undefined }) {
+/** Events that arrive within this time, in ms, count as reported at once. */
+const PROMPT_MS = 60_000;
+
+/** When the event happened by the robot's clock, and how much later the service received it. */
+function EventTime({ event: { occurred_at, created_at } }: { event: OpsEvent }) {
+  const lateMs = Date.parse(created_at) - Date.parse(occurred_at ?? created_at);
   return (
-    <li>
-      <div className="event-head">
-        <Badge tone={tones[event.severity]}>{event.severity}</Badge>
-        <strong>{event.event_type}</strong>
-        {robot !== null && <Link href={`/robots/${event.robot_id}`}>{robot ?? 'robot'}</Link>}
-        <span className="event-time">
-          <Ago at={event.created_at} />
-        </span>
-      </div>
-      {event.message && <p>{event.message}</p>}
-      {Object.keys(event.payload).length > 0 && (
-        <details>
-          <summary>Payload</summary>
-          <Json value={event.payload} what="payload" />
-        </details>
-      )}
-    </li>
+    <>
+      <Ago at={occurred_at ?? created_at} />
+      {lateMs >= PROMPT_MS && <div className="late">received {duration(lateMs)} later</div>}
+    </>
   );
 }

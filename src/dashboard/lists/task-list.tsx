@@ -1,22 +1,16 @@
-// The list of tasks, for one robot or all.
-import { Table } from '@mantine/core';
+// The table of tasks, for one robot or all.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { ask } from '../api.ts';
 import { robotsQuery } from '../queries.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
-import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
+import { VirtualTable } from '../ui/virtual-table.tsx';
 import { PagedList } from './paged-list.tsx';
 
-export interface TaskFilter {
-  status?: 'claimed' | 'verified';
-  robot_id?: string;
-}
-
-/** Tasks, newest first, with the robot's name unless the list is of one robot. */
-export function TaskList({ filter }: { filter: TaskFilter }) {
+/** Tasks, newest first, with the robot's name unless the list is of one robot. `filter` is part of the query. */
+export function TaskList({ filter }: { filter: Record<string, string> }) {
   const { data: robots } = useQuery(robotsQuery);
   const names = new Map(robots?.map(({ id, name }) => [id, name]));
   const withRobot = filter.robot_id === undefined;
@@ -27,46 +21,47 @@ export function TaskList({ filter }: { filter: TaskFilter }) {
       read={(query, signal) => ask('GET /api/v1/tasks', { query: { ...filter, ...query }, signal })}
       empty={<Empty title="No tasks">Robots claim tasks through the API.</Empty>}
     >
-      {(tasks) => (
-        <ScrollTable label="Tasks">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Task</Table.Th>
-              <Table.Th>Anchor</Table.Th>
-              {withRobot && <Table.Th className="wide-only">Robot</Table.Th>}
-              <Table.Th className="wide-only">Claimed</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {tasks.map((task) => {
-              const robot = names.get(task.robot_id) ?? 'robot';
-              return (
-                <Table.Tr key={task.id}>
-                  <Table.Th scope="row" className="row-name">
-                    <Link href={`/tasks/${task.id}`}>{task.title}</Link>
-                    <div className="narrow-only">
-                      {withRobot && `${robot} · `}
-                      <Ago at={task.created_at} />
-                    </div>
-                  </Table.Th>
-                  <Table.Td>
-                    <AnchorBadge anchor={task.anchor} />
-                  </Table.Td>
-                  {withRobot && (
-                    <Table.Td className="wide-only">
-                      <Link href={`/robots/${task.robot_id}`} className="clipped">
-                        {robot}
-                      </Link>
-                    </Table.Td>
-                  )}
-                  <Table.Td className="wide-only">
+      {(tasks, onEnd) => (
+        <VirtualTable
+          label="Tasks"
+          items={tasks}
+          onEnd={onEnd}
+          columns={[
+            {
+              title: 'Task',
+              isName: true,
+              cell: (task) => (
+                <>
+                  <Link href={`/tasks/${task.id}`}>{task.title}</Link>
+                  <div className="narrow-only">
+                    {withRobot && `${names.get(task.robot_id) ?? 'robot'} · `}
                     <Ago at={task.created_at} />
-                  </Table.Td>
-                </Table.Tr>
-              );
-            })}
-          </Table.Tbody>
-        </ScrollTable>
+                  </div>
+                </>
+              ),
+            },
+            {
+              title: 'Anchor',
+              width: '7.5rem',
+              cell: (task) => (
+                <AnchorBadge anchor={task.anchor} refusedAt={task.credit_refused_at} />
+              ),
+            },
+            withRobot && {
+              title: 'Robot',
+              isWide: true,
+              cell: ({ robot_id: id }) => (
+                <Link href={`/robots/${id}`}>{names.get(id) ?? 'robot'}</Link>
+              ),
+            },
+            {
+              title: 'Claimed',
+              isWide: true,
+              width: '8rem',
+              cell: (task) => <Ago at={task.created_at} />,
+            },
+          ]}
+        />
       )}
     </PagedList>
   );

@@ -1,8 +1,10 @@
-// Badges for the states of anchors and robots.
+// Badges for the states of anchors and robots, and the state of a robot that is shown.
 import type { ReactNode } from 'react';
-import type { Anchor, AnchorState } from '../../protocol/resources.ts';
+import type { limits } from '../../protocol/limits.ts';
+import type { Anchor, AnchorState, Robot } from '../../protocol/resources.ts';
+import { useTenSeconds } from './time.tsx';
 
-export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'plain';
+export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'plain' | 'other';
 
 export function Badge({ tone, children }: { tone: Tone; children: ReactNode }) {
   return <span className={`badge badge-${tone}`}>{children}</span>;
@@ -27,13 +29,20 @@ export const stateNames: Record<AnchorState, string> = {
   failed: 'failed',
 };
 
+interface AnchorBadgeProps {
+  anchor: Pick<Anchor, 'state'> | null;
+  /** When a completion was refused for lack of credit. */
+  refusedAt?: string | null;
+}
+
 /** The state of a task's anchor. */
-export function AnchorBadge({ anchor }: { anchor: Pick<Anchor, 'state'> | null }) {
+export function AnchorBadge({ anchor, refusedAt = null }: AnchorBadgeProps) {
+  if (anchor === null && refusedAt !== null) return <Badge tone="bad">no credit</Badge>;
   if (anchor === null) return <Badge tone="plain">no proof yet</Badge>;
   return <Badge tone={anchorTones[anchor.state]}>{stateNames[anchor.state]}</Badge>;
 }
 
-/** The states named in docs/agent.md; any other is shown unchanged, in the plain tone. */
+/** The states named in docs/agent.md; any other is shown unchanged, in a tone of its own. */
 const robotTones: Record<string, Tone> = {
   idle: 'plain',
   busy: 'busy',
@@ -43,11 +52,27 @@ const robotTones: Record<string, Tone> = {
 };
 
 export function StateBadge({ state }: { state: string }) {
-  return <Badge tone={robotTones[state] ?? 'plain'}>{state}</Badge>;
+  return <Badge tone={robotTones[state] ?? 'other'}>{state}</Badge>;
+}
+
+const ONLINE_MS: typeof limits.onlineMs = 300_000;
+
+/** The state that is shown: that of the newest sample, or `offline` for a robot that was not seen for 5 minutes. */
+export function stateOf(
+  { state, last_seen_at }: Pick<Robot, 'state' | 'last_seen_at'>,
+  now: number,
+): string | null {
+  const isOffline = last_seen_at !== null && now - Date.parse(last_seen_at) >= ONLINE_MS;
+  return isOffline ? 'offline' : state;
+}
+
+/** The badge of a robot. It turns to `offline` by itself. */
+export function RobotBadge({ robot }: { robot: Pick<Robot, 'state' | 'last_seen_at'> }) {
+  const state = stateOf(robot, useTenSeconds());
+  return state === null ? <span className="dash">–</span> : <StateBadge state={state} />;
 }
 
 /** The style sheet's color for a state in a chart. */
 export function stateColor(state: string): string {
-  const tone = robotTones[state] ?? 'plain';
-  return tone === 'plain' ? 'plain-bar' : `${tone}-bar`;
+  return `${robotTones[state] ?? 'other'}-bar`;
 }

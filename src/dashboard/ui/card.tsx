@@ -31,6 +31,22 @@ export function Card({ title, actions, children }: CardProps) {
   );
 }
 
+/** A card that shows its title alone until it is opened. */
+export function Fold({ title, isOpen = false, children }: FoldProps) {
+  return (
+    <details className="card fold" open={isOpen}>
+      <summary className="card-title">{title}</summary>
+      {children}
+    </details>
+  );
+}
+
+interface FoldProps {
+  title: string;
+  isOpen?: boolean;
+  children: ReactNode;
+}
+
 /** Name and value, inside `<dl className="facts">`. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (

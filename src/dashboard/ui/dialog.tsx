@@ -13,9 +13,14 @@ interface DialogProps {
   children: ReactNode;
 }
 
+let lastOpener: Element | null = null;
+
 /** A dialog that is open while it is mounted. Closing returns the focus to the element that had it. */
 export function Dialog({ title, isLocked = false, size = 'md', onClose, children }: DialogProps) {
-  const opener = useRef(document.activeElement);
+  const active = document.activeElement;
+  // A dialog that follows another one returns the focus to where the first was opened.
+  const opener = useRef(active?.closest('[role=dialog]') ? lastOpener : active);
+  lastOpener = opener.current;
   useEffect(() => {
     const { current } = opener;
     return () => {
@@ -40,6 +45,16 @@ export function Dialog({ title, isLocked = false, size = 'md', onClose, children
   );
 }
 
+/** While `isOn`, the browser asks before it leaves the page. */
+export function useWarningOnLeave(isOn: boolean): void {
+  useEffect(() => {
+    if (!isOn) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    window.addEventListener('beforeunload', ask);
+    return () => window.removeEventListener('beforeunload', ask);
+  }, [isOn]);
+}
+
 interface FormDialogProps<Result> {
   title: string;
   /** Label of the submit button. */
@@ -47,8 +62,6 @@ interface FormDialogProps<Result> {
   /** Whether the action cannot be undone. */
   isDangerous?: boolean;
   canSubmit?: boolean;
-  /** Whether the dialog cannot be closed while it waits for the answer, which would be lost. */
-  staysWhilePending?: boolean;
   /** A rejection is shown, and the input stays. */
   onSubmit: () => Promise<Result>;
   onDone: (result: Result) => void;
@@ -57,41 +70,41 @@ interface FormDialogProps<Result> {
   children: ReactNode;
 }
 
-/** A dialog with a form: submits it, and shows why it failed. */
+/** A dialog with a form: submits it, and shows why it failed. It cannot be closed while it waits for the answer. */
 export function FormDialog<Result>({
   title,
   submit,
   isDangerous = false,
   canSubmit = true,
-  staysWhilePending = false,
   onSubmit,
   onDone,
   onClose,
   children,
 }: FormDialogProps<Result>) {
   const submission = useMutation({ mutationFn: onSubmit, onSuccess: onDone });
+  const { isPending } = submission;
+  useWarningOnLeave(isPending);
   const onFormSubmit = (event: FormEvent) => {
     event.preventDefault();
-    if (canSubmit && !submission.isPending) submission.mutate();
+    if (canSubmit && !isPending) submission.mutate();
   };
-  const isHeld = staysWhilePending && submission.isPending;
   const close = () => {
-    if (!isHeld) onClose();
+    if (!isPending) onClose();
   };
   return (
-    <Dialog onClose={close} title={title}>
+    <Dialog onClose={close} title={title} isLocked={isPending}>
       <form onSubmit={onFormSubmit}>
         <Stack>
           {children}
           <Problem of={submission} />
           <Group justify="flex-end">
-            <Button variant="default" disabled={isHeld} onClick={close}>
+            <Button variant="default" disabled={isPending} onClick={close}>
               Cancel
             </Button>
             <Button
               type="submit"
               {...(isDangerous && { color: 'red.9' })}
-              loading={submission.isPending}
+              loading={isPending}
               disabled={!canSubmit}
             >
               {submit}

@@ -1,5 +1,5 @@
 // Form fields, and choices that are kept in the address.
-import { NativeSelect, Textarea, TextInput } from '@mantine/core';
+import { NativeSelect, TextInput } from '@mantine/core';
 import { useCallback } from 'react';
 import { useSearchParams } from 'wouter';
 import type { limits } from '../../protocol/limits.ts';
@@ -31,15 +31,23 @@ export function Choice({ label, hasVisibleLabel = false, options, value, onChang
   );
 }
 
+/** Options by value, after the one that is no choice. */
+export function choices(none: string, labels: Readonly<Record<string, string>>): Option[] {
+  const others = Object.entries(labels).map(([value, label]) => ({
+    value,
+    label: label.charAt(0).toUpperCase() + label.slice(1),
+  }));
+  return [{ value: '', label: none }, ...others];
+}
+
 /** Options for named items. */
 export function optionsOf(items: readonly { id: string; name: string }[] | undefined): Option[] {
   return (items ?? []).map(({ id, name }) => ({ value: id, label: name }));
 }
 
 const NAME_LENGTH: typeof limits.nameLength = 80;
-const DESCRIPTION_LENGTH: typeof limits.descriptionLength = 2000;
 
-interface TextFieldProps {
+export interface TextFieldProps {
   value: string;
   onChange: (value: string) => void;
 }
@@ -58,19 +66,6 @@ export function NameField({ value, onChange }: TextFieldProps) {
   );
 }
 
-/** Description of a robot or a fleet. */
-export function DescriptionField({ value, onChange }: TextFieldProps) {
-  return (
-    <Textarea
-      label="Description"
-      rows={3}
-      maxLength={DESCRIPTION_LENGTH}
-      value={value}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-    />
-  );
-}
-
 /**
  * A choice that is kept in the address, so that it survives a reload, is part of a shared link, and returns with the
  * Back button. `''` is no choice. A change adds no entry to the history.
@@ -83,6 +78,10 @@ export function useSearchParam(name: string): [string, (value: string) => void] 
       const next = new URLSearchParams(window.location.search);
       if (value === '') next.delete(name);
       else next.set(name, value);
+      // A list with another filter begins at its top.
+      if (!name.endsWith('-row')) {
+        for (const key of [...next.keys()]) if (key.endsWith('-row')) next.delete(key);
+      }
       setSearch(next, { replace: true });
     },
     [name, setSearch],

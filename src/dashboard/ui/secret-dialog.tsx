@@ -1,39 +1,82 @@
-// The dialog that shows a new key or token once.
+// The dialog that shows a new key, token or secret once.
 import { Alert, Button, Checkbox, Group, Stack, Text } from '@mantine/core';
-import { type ReactNode, useEffect, useState } from 'react';
-import { Dialog } from './dialog.tsx';
+import { type QueryClient, skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { Dialog, useWarningOnLeave } from './dialog.tsx';
 import { Command } from './values.tsx';
 
-interface SecretDialogProps {
-  title: string;
-  what: 'key' | 'token';
-  secret: string;
-  /** What to do if the secret is lost, and what the loss means. */
-  remedy: string;
-  loss: string;
-  onClose: () => void;
-  children: ReactNode;
+interface Secret {
+  what: 'key' | 'token' | 'secret';
+  /** Name of the robot, token or webhook that it belongs to. */
+  of: string;
+  value: string;
+  /** What else the person should know. */
+  note?: string;
 }
 
+/** Cleared with everything else of the account when another one signs in. */
+const queryKey = ['secrets'];
+
+/**
+ * Shows a secret, whatever view is open by then. Call it as soon as the service has returned the secret; again with the
+ * same value, it changes the note.
+ */
+export function showSecret(queries: QueryClient, secret: Secret): void {
+  queries.setQueryData<Secret[]>(queryKey, (shown = []) => [
+    ...shown.filter(({ value }) => value !== secret.value),
+    secret,
+  ]);
+}
+
+/** The dialog for the oldest secret that was not closed yet. */
+export function Secrets() {
+  const queries = useQueryClient();
+  const { data = [] } = useQuery<Secret[]>({
+    queryKey,
+    queryFn: skipToken,
+    gcTime: Number.POSITIVE_INFINITY,
+  });
+  const [secret, ...others] = data;
+  if (secret === undefined) return null;
+  const close = () => queries.setQueryData(queryKey, others);
+  return <SecretDialog key={secret.value} {...secret} onClose={close} />;
+}
+
+const remedies = {
+  key: 'If you lose the key, rotate it.',
+  token: 'If you lose the token, create another one.',
+  secret: 'If you lose the secret, rotate it.',
+};
+
 /** Shows a secret, the only time that it is visible. Closing needs a confirmation that the secret was kept. */
-export function SecretDialog(props: SecretDialogProps) {
-  const { title, what, secret, remedy, loss, onClose, children } = props;
+function SecretDialog({ what, of, value, note, onClose }: Secret & { onClose: () => void }) {
   const [isKept, setIsKept] = useState(false);
   const [isLeaving, setIsLeaving] = useState(false);
   useWarningOnLeave(!isKept);
   const leave = () => (isKept ? onClose() : setIsLeaving(true));
   return (
-    <Dialog title={title} isLocked size="lg" onClose={leave}>
+    <Dialog
+      title={`${what.charAt(0).toUpperCase()}${what.slice(1)} of ${of}`}
+      isLocked
+      size="lg"
+      onClose={leave}
+    >
       <Stack>
         <Alert color="yellow" title={`Copy this ${what} now`}>
-          The {what} is shown only once. The service stores only its hash. {remedy}
+          The {what} is shown only once. {what !== 'secret' && 'The service stores only its hash. '}
+          {remedies[what]}
         </Alert>
-        <Command value={secret} what={what} />
-        {children}
+        {note && (
+          <Alert color="red" role="alert">
+            {note}
+          </Alert>
+        )}
+        <Command value={value} what={what} />
+        {uses[what]}
         {isLeaving ? (
           <Alert color="red" role="alert" title={`Close without the ${what}?`}>
             <Text size="sm" mb="sm">
-              The {what} cannot be shown again. {loss}
+              The {what} cannot be shown again. {remedies[what]}
             </Text>
             <Group gap="xs">
               <Button size="xs" variant="default" onClick={() => setIsLeaving(false)}>
@@ -63,12 +106,36 @@ export function SecretDialog(props: SecretDialogProps) {
   );
 }
 
-/** While `isOn`, the browser asks before it leaves the page and loses the secret. */
-function useWarningOnLeave(isOn: boolean): void {
-  useEffect(() => {
-    if (!isOn) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener('beforeunload', ask);
-    return () => window.removeEventListener('beforeunload', ask);
-  }, [isOn]);
-}
+const uses: Record<Secret['what'], ReactNode> = {
+  key: (
+    <>
+      <div>
+        <Text size="sm" mb={6}>
+          With svc-agent, run this on the robot, paste the key, then press Enter and Ctrl-D. The
+          agent checks the key with the service and stores it where no other user can read it:
+        </Text>
+        <Command value="sudo svc-agent key set" what="command" />
+      </div>
+      <div>
+        <Text size="sm" mb={6}>
+          Without the agent, paste the key in the same way into a file that only its user can read.
+          A key in a command would stay in the history of the shell.
+        </Text>
+        <Command value="(umask 077 && cat > robot-key)" what="command for a file" />
+      </div>
+    </>
+  ),
+  token: (
+    <div>
+      <Text size="sm" mb={6}>
+        svc uses the token from the environment:
+      </Text>
+      <Command value="SVC_TOKEN=$(cat token-file) svc whoami" what="command" />
+    </div>
+  ),
+  secret: (
+    <Text size="sm">
+      Check the signature of each message with it, as Standard Webhooks defines.
+    </Text>
+  ),
+};

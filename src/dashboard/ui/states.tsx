@@ -12,6 +12,7 @@ import {
 } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Component, type ReactNode } from 'react';
+import { ServiceError } from '../api.ts';
 
 export function Loading({ what, rows = 3 }: { what: string; rows?: number }) {
   return (
@@ -24,12 +25,16 @@ export function Loading({ what, rows = 3 }: { what: string; rows?: number }) {
   );
 }
 
+/** `onRetry`: only offered if the same request may succeed later. */
 export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void }) {
+  const status = error instanceof ServiceError ? error.status : 0;
+  const isFinal = status >= 400 && status < 429;
+  const title = status === 404 ? 'Not found, or deleted' : 'This could not be read';
   return (
-    <Alert color="red" title="This could not be read" role="alert" m="md">
+    <Alert color="red" title={title} role="alert" m="md">
       <Group justify="space-between" gap="md">
         <Text size="sm">{error.message}</Text>
-        {onRetry && (
+        {onRetry && !isFinal && (
           <Button size="xs" variant="default" onClick={() => onRetry()}>
             Try again
           </Button>

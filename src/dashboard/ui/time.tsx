@@ -2,6 +2,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { POLL_MS } from '../stream.ts';
+import { formatTime } from './time-zone.ts';
 
 /** One timer for all components that update at the same interval, however many rows a list has. */
 class Ticker {
@@ -57,26 +58,39 @@ const steps = [
 ] as const;
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
-const exact = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  timeZoneName: 'short',
-});
+const numerals = new Intl.RelativeTimeFormat('en', { style: 'short' });
 
 /** `3 min. ago` */
-function ago(at: number, now: number): string {
+function ago(at: number, now: number, format = relative): string {
   const past = at - now;
   const [ms, unit] = steps.findLast(([size]) => Math.abs(past) >= size) ?? steps[0];
-  return relative.format(Math.trunc(past / ms), unit);
+  return format.format(Math.trunc(past / ms), unit);
 }
 
-/** `21 Nov 2026, 19:05:24 CET`: in the reader's time zone, which is named. */
+/** `9 hr.` */
+export function duration(ms: number): string {
+  return ago(ms, 0, numerals).replace('in ', '');
+}
+
+/** `21 Nov 2026, 19:05:24 CET`: in the chosen time zone, which is named. */
 export function dateAndTime(at: string | number): string {
-  return exact.format(new Date(at));
+  return formatTime(at, {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+  });
+}
+
+const toTheMinute = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
+const minute = new Intl.DateTimeFormat('en-GB', toTheMinute);
+
+/** `22 Nov 2026, 08:52 UTC`: the same for every reader, for statements that are passed on. */
+export function minuteInUtc(at: string): string {
+  return `${minute.format(new Date(at))} UTC`;
 }
 
 /** How long ago, with the exact time as tooltip and for screen readers. */
@@ -111,7 +125,7 @@ export function Freshness({ query }: { query: Watched }) {
   return (
     <span className="freshness" data-stale={stale || undefined}>
       <span className="dot" aria-hidden />
-      {stale ? `Out of date: last read ${age}` : `Live · read ${age}`}
+      {stale ? `Out of date: updated ${age}` : `Updated ${age}`}
     </span>
   );
 }

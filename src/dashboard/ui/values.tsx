@@ -41,10 +41,21 @@ export function Command({ value, what }: CopyProps) {
 /** The `svc verify` command for `subject`, a file or a hash. This service names the accounts that may have sent it. */
 export function VerifyCommand({ subject }: { subject: string }) {
   const { data: chain } = useQuery(chainQuery);
-  const rpcUrl = chain?.params.rpcUrls[0] ?? 'https://rpc.example.org';
+  const rpcUrl = chain?.params.rpcUrls[0];
   const service = window.location.origin;
   return (
-    <Command value={`svc verify ${subject} --rpc-url ${rpcUrl} --url ${service}`} what="command" />
+    <>
+      <Command
+        value={`svc verify ${subject}${rpcUrl ? ` --rpc-url ${rpcUrl}` : ''} --url ${service}`}
+        what="command"
+      />
+      {chain && !rpcUrl && (
+        <p className="hint">
+          So it reports what this service states. To check it against the chain, add{' '}
+          <code>--rpc-url</code> with your endpoint of {chain.name}.
+        </p>
+      )}
+    </>
   );
 }
 
@@ -58,10 +69,14 @@ export function Json({ value, what }: { value: unknown; what: string }) {
   );
 }
 
-/** Hands a document to the person as a file. */
+/** Hands a document to the reader as a file. */
 export function saveJson(name: string, document: unknown): void {
   const text = `${JSON.stringify(document, null, 2)}\n`;
-  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  saveFile(name, new Blob([text], { type: 'application/json' }));
+}
+
+export function saveFile(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
   const link = Object.assign(window.document.createElement('a'), { href: address, download: name });
   link.click();
   URL.revokeObjectURL(address);
@@ -78,7 +93,7 @@ const SHOWN_MS = 2_000;
  * Copies `value` and confirms it briefly. If the browser does not allow copying, as over plain HTTP from another
  * machine, it selects the element before the button, to be copied with the keyboard.
  */
-function Copy({ value, what }: CopyProps) {
+export function Copy({ value, what, label: name = 'Copy' }: CopyProps & { label?: string }) {
   const button = useRef<HTMLButtonElement>(null);
   const [outcome, setOutcome] = useState<Outcome>();
   useEffect(() => {
@@ -96,7 +111,7 @@ function Copy({ value, what }: CopyProps) {
       setOutcome('refused');
     }
   };
-  const label = outcome === undefined ? 'Copy' : labels[outcome];
+  const label = outcome === undefined ? name : labels[outcome];
   return (
     <Button
       ref={button}

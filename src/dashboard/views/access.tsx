@@ -1,64 +1,50 @@
-// Access: account tokens, and who did what to the account.
-import { Table } from '@mantine/core';
-import { ask, type Reply } from '../api.ts';
+// Access: what can act for the account, and who did what to it.
+import { ask } from '../api.ts';
 import { PagedList } from '../lists/paged-list.tsx';
+import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
-import { ScrollTable } from '../ui/scroll-table.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
-import { Tokens } from './access/tokens.tsx';
+import { VirtualTable } from '../ui/virtual-table.tsx';
+import { Sessions, Tokens } from './access/tokens.tsx';
 
 export default function Access() {
   return (
-    <Page title="Access" lead="Tokens for scripts, and who did what to your account.">
-      <Tokens />
-      <section className="card" aria-labelledby="audit-log">
-        <h2 className="card-title" id="audit-log">
-          Audit log
-        </h2>
+    <Page title="Access" lead="Sessions, tokens for scripts, and who did what to your account.">
+      <div className="grid-wide">
+        <Tokens />
+        <Sessions />
+      </div>
+      <Card title="Audit log">
         <PagedList
           what="entries"
           queryKey={['audit-log']}
           read={(query, signal) => ask('GET /api/v1/audit-log', { query, signal })}
           empty={<Empty title="No entries in the last year" />}
         >
-          {(entries) => <AuditLog entries={entries} />}
+          {(entries, onEnd) => (
+            <VirtualTable
+              label="Entries"
+              items={entries}
+              onEnd={onEnd}
+              columns={[
+                {
+                  title: 'What',
+                  cell: ({ kind, count, detail }) =>
+                    `${sentence(kind)}${count > 1 ? ` (${count} times)` : ''}${detail ? `: ${detail}` : ''}`,
+                },
+                {
+                  title: 'By',
+                  cell: ({ actor, actor_name, source }) =>
+                    [sentence(actor), actor_name, source].filter(Boolean).join(', '),
+                },
+                { title: 'When', width: '7rem', cell: (entry) => <Ago at={entry.created_at} /> },
+              ]}
+            />
+          )}
         </PagedList>
-      </section>
+      </Card>
     </Page>
-  );
-}
-
-type Entry = Reply<'GET /api/v1/audit-log'>['items'][number];
-
-function AuditLog({ entries }: { entries: Entry[] }) {
-  return (
-    <ScrollTable label="Audit log">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>What</Table.Th>
-          <Table.Th>By</Table.Th>
-          <Table.Th>When</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {entries.map((entry) => (
-          <Table.Tr key={entry.id}>
-            <Table.Td className="wrap">
-              {sentence(entry.kind)}
-              {entry.count > 1 && ` (${entry.count} times)`}
-              {entry.detail && `: ${entry.detail}`}
-            </Table.Td>
-            <Table.Td className="wrap">
-              {[sentence(entry.actor), entry.actor_name, entry.source].filter(Boolean).join(', ')}
-            </Table.Td>
-            <Table.Td>
-              <Ago at={entry.created_at} />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </ScrollTable>
   );
 }
 

@@ -1,25 +1,25 @@
-// The account: wallet, credits, limits, ledger, sessions and network.
-import { Alert, Group, Progress, Text } from '@mantine/core';
+// The account: wallet, credits, limits, ledger and network.
+import { Group, Progress, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type Account as AccountData, accountQuery, chainQuery } from '../queries.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Card } from '../ui/card.tsx';
+import { CreditState } from '../ui/credit.tsx';
 import { ether } from '../ui/ether.ts';
 import { Page } from '../ui/page.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { Hex } from '../ui/values.tsx';
 import { NetworkCard } from '../wallet/network-card.tsx';
+import { StoredData } from './account/data.tsx';
 import { Ledger } from './account/ledger.tsx';
-import { Sessions } from './account/sessions.tsx';
 
 export default function Account() {
   const account = useQuery(accountQuery);
   return (
-    <Page title="Account" lead="Your wallet, credits, limits and sessions.">
+    <Page title="Account" lead="Your wallet, credits and limits.">
       <Loaded query={account} what="account">
         {(data) => data && <AccountCards account={data} />}
       </Loaded>
-      <Sessions />
       <Ledger />
     </Page>
   );
@@ -47,17 +47,14 @@ function AccountCards({ account }: { account: AccountData }) {
           <Figure label="anchors left" value={credits.anchor_quota.toLocaleString('en')} />
           <Figure label={`${symbol} of gas credit`} value={ether(credits.gas_credit_wei)} />
         </Group>
-        {credits.low && (
-          <Alert color="yellow" mt="md" role="status">
-            Credits are low. When they run out, completions are refused and tasks stay claimed.
-          </Alert>
-        )}
+        <CreditState credits={credits} />
       </Card>
       <NetworkCard />
       <Card title="Limits">
         <Used label="Robots" {...limits.robots} />
         <Used label="Fleets" {...limits.fleets} />
       </Card>
+      <StoredData wallet={account.wallet} />
     </div>
   );
 }

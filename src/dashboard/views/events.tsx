@@ -1,31 +1,26 @@
-// All ops events. A file of its own because each view is loaded on demand.
-import type { Severity } from '../../protocol/telemetry.ts';
+// All ops events, with their filters.
 import { EventList } from '../lists/event-list.tsx';
-import { ListPage } from '../lists/list-page.tsx';
+import { Filters, useFilters } from '../lists/filters.tsx';
+import { choices } from '../ui/fields.tsx';
+import { Page } from '../ui/page.tsx';
 
-const severity = {
-  name: 'severity',
-  label: 'Severity',
-  options: [
-    { value: '', label: 'Any severity' },
-    { value: 'info', label: 'Info' },
-    { value: 'warn', label: 'Warning' },
-    { value: 'error', label: 'Error' },
-  ],
-};
+const filters = [
+  {
+    name: 'severity',
+    label: 'Severity',
+    options: choices('Any severity', { info: 'info', warn: 'warn', error: 'error' }),
+  },
+  { name: 'event_type', label: 'Type' },
+];
 
 export default function Events() {
+  const filter = useFilters(filters);
   return (
-    <ListPage title="Events" lead="What robots reported, newest first." filter={severity}>
-      {(chosen, robotId) => (
-        <EventList
-          filter={{
-            // The list above has no other.
-            ...(chosen !== '' && { severity: chosen as Severity }),
-            ...(robotId !== '' && { robot_id: robotId }),
-          }}
-        />
-      )}
-    </ListPage>
+    <Page title="Events" lead="What robots reported, newest first.">
+      <Filters filters={filters} />
+      <div className="card">
+        <EventList filter={filter} />
+      </div>
+    </Page>
   );
 }

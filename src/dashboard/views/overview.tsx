@@ -9,6 +9,7 @@ import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Freshness, useStale } from '../ui/time.tsx';
 import { Activity } from './overview/activity.tsx';
+import { Attention } from './overview/attention.tsx';
 import { Figures } from './overview/figures.tsx';
 
 export default function Overview() {
@@ -44,8 +45,9 @@ export default function Overview() {
                 submits proofs.
               </Empty>
             )}
-            <Figures stats={data} credits={account.data?.credits} />
-            <Activity stats={data} />
+            <Attention fleetId={fleetId} />
+            <Figures stats={data} fleetId={fleetId} credits={account.data?.credits} />
+            <Activity stats={data} fleetId={fleetId} />
           </div>
         )}
       </Loaded>

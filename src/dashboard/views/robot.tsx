@@ -7,7 +7,7 @@ import { ask } from '../api.ts';
 import { EventList } from '../lists/event-list.tsx';
 import { TaskList } from '../lists/task-list.tsx';
 import { fleetsQuery } from '../queries.ts';
-import { StateBadge } from '../ui/badge.tsx';
+import { RobotBadge } from '../ui/badge.tsx';
 import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { Failure, Loading } from '../ui/states.tsx';
@@ -37,7 +37,7 @@ export default function Robot() {
     <Page
       title={robot.name}
       parent={{ href: '/robots', label: 'Robots' }}
-      badge={robot.state !== null && <StateBadge state={robot.state} />}
+      badge={robot.state !== null && <RobotBadge robot={robot} />}
       lead={
         <>
           {fleet?.name ?? 'no fleet'} ·{' '}

@@ -2,14 +2,15 @@
 import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask, type Reply } from '../api.ts';
+import type { Fleet } from '../../protocol/fleets.ts';
+import { ask } from '../api.ts';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
 import { FormDialog } from '../ui/dialog.tsx';
-import { DescriptionField, NameField } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
+import { showSecret } from '../ui/secret-dialog.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Freshness, useStale } from '../ui/time.tsx';
-import { KeyDialog } from './robot/key.tsx';
+import { RobotFields } from './robots/robot-fields.tsx';
 import { RobotTable } from './robots/robot-table.tsx';
 
 export default function Robots() {
@@ -36,26 +37,31 @@ export default function Robots() {
           )
         }
       </Loaded>
-      {isCreating && <CreateRobot onClose={() => setIsCreating(false)} />}
+      {isCreating && (
+        <CreateRobot fleets={fleets.data ?? []} onClose={() => setIsCreating(false)} />
+      )}
     </Page>
   );
 }
 
 /** Registers a robot, then shows its key once. */
-function CreateRobot({ onClose }: { onClose: () => void }) {
+function CreateRobot({ fleets, onClose }: { fleets: Fleet[]; onClose: () => void }) {
   const queries = useQueryClient();
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
-  const [made, setMade] = useState<Reply<'POST /api/v1/robots'>>();
-  if (made?.api_key) {
-    return <KeyDialog robot={made.robot.name} apiKey={made.api_key} onClose={onClose} />;
-  }
+  const [values, setValues] = useState({ name: '', description: '', fleetId: '' });
+  const { name, description, fleetId } = values;
   const create = async () => {
     const body = { name, ...(description !== '' && { description }) };
-    const reply = await ask('POST /api/v1/robots', { body });
+    const { robot, api_key: value = '' } = await ask('POST /api/v1/robots', { body });
+    const secret = { what: 'key', of: robot.name, value } as const;
+    showSecret(queries, secret);
+    if (fleetId !== '') {
+      const target = { params: { id: robot.id }, body: { fleet_id: fleetId } };
+      await ask('PATCH /api/v1/robots/:id', target).catch(({ message }) =>
+        showSecret(queries, { ...secret, note: `The robot is in no fleet: ${message}` }),
+      );
+    }
     // The list may load after the key is shown.
     queries.invalidateQueries({ queryKey: ['robots'] });
-    return reply;
   };
   return (
     <FormDialog
@@ -63,11 +69,10 @@ function CreateRobot({ onClose }: { onClose: () => void }) {
       submit="Add robot"
       canSubmit={name.trim() !== ''}
       onSubmit={create}
-      onDone={setMade}
+      onDone={onClose}
       onClose={onClose}
     >
-      <NameField value={name} onChange={setName} />
-      <DescriptionField value={description} onChange={setDescription} />
+      <RobotFields values={values} fleets={fleets} onChange={setValues} />
     </FormDialog>
   );
 }

@@ -1,7 +1,7 @@
 // The sign-in view: choose a wallet and sign the message.
-import { Alert, List, Loader, Text, Title } from '@mantine/core';
+import { Alert, Button, List, Loader, Text, Title } from '@mantine/core';
 import { type Query, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { accountQuery, chainQuery } from '../queries.ts';
 import { Brand, ColorSchemeButton } from '../shell.tsx';
@@ -24,8 +24,12 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
   useEffect(() => {
     document.title = 'Sign in · svc';
   }, []);
+  const canceling = useRef(new AbortController());
   const attempt = useMutation({
-    mutationFn: (wallet: Wallet) => signIn(wallet, setStep),
+    mutationFn(wallet: Wallet) {
+      canceling.current = new AbortController();
+      return signIn(wallet, setStep, canceling.current.signal);
+    },
     async onSuccess(reply, wallet) {
       rememberWallet(wallet);
       // No data of the previous account may be shown to the new one.
@@ -75,10 +79,15 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
           </ul>
         )}
         <Text size="sm" c="dimmed" mt="md" role="status">
-          {attempt.isPending ? steps[attempt.isSuccess ? 'verifying' : step] : <Network />}
+          {attempt.isPending ? steps[step] : <Network />}
         </Text>
+        {attempt.isPending && step !== 'verifying' && (
+          <Button variant="default" mt="sm" onClick={() => canceling.current.abort()}>
+            Cancel
+          </Button>
+        )}
       </main>
-      <Text size="sm" c="dimmed" ta="center" component="p">
+      <Text size="sm" c="dimmed" ta="center" component="footer">
         svc anchors proofs of robot work on a public chain, where{' '}
         <Link href="/verify">anyone can verify them</Link>.
       </Text>
@@ -107,7 +116,30 @@ function Network() {
   );
 }
 
+/** Apps whose own browser has a wallet, and the links that open a page in them. */
+const apps: Record<string, (page: string) => string> = {
+  MetaMask: (page) => `https://link.metamask.io/dapp/${page.replace(/^https?:\/\//, '')}`,
+  'Coinbase Wallet': (page) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(page)}`,
+  'Trust Wallet': (page) =>
+    `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(page)}`,
+};
+
 function NoWallet() {
+  if (matchMedia('(pointer: coarse)').matches) {
+    return (
+      <Alert color="gray" title="Open this page in the app of your wallet">
+        <ul className="wallets" aria-label="Wallet apps">
+          {Object.entries(apps).map(([name, linkTo]) => (
+            <li key={name}>
+              <a className="wallet" href={linkTo(window.location.href)} rel="noreferrer">
+                {name}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </Alert>
+    );
+  }
   return (
     <Alert color="gray" title="No wallet was found in this browser">
       <List size="sm" spacing={4}>

@@ -18,6 +18,8 @@ import { ReceiptCard } from './task/receipt-card.tsx';
 /** Interval for reading a task until its anchor is final, in ms. */
 const SOON_MS = 2_000;
 
+const parent = { href: '/tasks', label: 'Tasks' };
+
 export default function Task() {
   const { id = '' } = useParams();
   const robots = useQuery(robotsQuery);
@@ -27,7 +29,13 @@ export default function Task() {
       state.data?.anchor?.state === 'finalized' ? 30_000 : pollMs(SOON_MS),
   });
   if (query.data === undefined) {
-    if (query.isError) return <Failure error={query.error} onRetry={query.refetch} />;
+    if (query.isError) {
+      return (
+        <Page title="Task" parent={parent}>
+          <Failure error={query.error} onRetry={query.refetch} />
+        </Page>
+      );
+    }
     return <Loading what="task" />;
   }
   const { task, anchor, verification } = query.data;
@@ -35,8 +43,8 @@ export default function Task() {
   return (
     <Page
       title={task.title}
-      parent={{ href: '/tasks', label: 'Tasks' }}
-      badge={<AnchorBadge anchor={anchor} />}
+      parent={parent}
+      badge={<AnchorBadge anchor={anchor} refusedAt={task.credit_refused_at} />}
       lead={
         <>
           <Link href={`/robots/${task.robot_id}`}>{robot?.name ?? 'robot'}</Link> · claimed{' '}
@@ -44,7 +52,7 @@ export default function Task() {
         </>
       }
     >
-      <AnchorCard anchor={anchor} verification={verification} />
+      <AnchorCard anchor={anchor} verification={verification} refusedAt={task.credit_refused_at} />
       {verification && <ReceiptCard verification={verification} />}
       <div className="grid-wide">
         <ClaimCard task={task} />

@@ -1,32 +1,31 @@
-// All tasks. A file of its own because each view is loaded on demand.
-import { ListPage } from '../lists/list-page.tsx';
-import { type TaskFilter, TaskList } from '../lists/task-list.tsx';
+// All tasks, with their filters.
+import { Filters, useFilters } from '../lists/filters.tsx';
+import { TaskList } from '../lists/task-list.tsx';
+import { stateNames } from '../ui/badge.tsx';
+import { choices } from '../ui/fields.tsx';
+import { Page } from '../ui/page.tsx';
 
-const status = {
-  name: 'status',
-  label: 'Status',
-  options: [
-    { value: '', label: 'Any status' },
-    { value: 'claimed', label: 'Claimed' },
-    { value: 'verified', label: 'Verified' },
-  ],
-};
+const filters = [
+  {
+    name: 'status',
+    label: 'Status',
+    options: choices('Any status', { claimed: 'claimed', verified: 'verified' }),
+  },
+  {
+    name: 'state',
+    label: 'Anchor',
+    options: choices('Any anchor', { ...stateNames, refused: 'refused for lack of credit' }),
+  },
+];
 
 export default function Tasks() {
+  const filter = useFilters(filters);
   return (
-    <ListPage
-      title="Tasks"
-      lead="Tasks that robots claimed, and the state of their proofs."
-      filter={status}
-    >
-      {(chosen, robotId) => <TaskList filter={filterOf(chosen, robotId)} />}
-    </ListPage>
+    <Page title="Tasks" lead="Tasks that robots claimed, and the state of their proofs.">
+      <Filters filters={filters} />
+      <div className="card">
+        <TaskList filter={filter} />
+      </div>
+    </Page>
   );
-}
-
-function filterOf(status: string, robotId: string): TaskFilter {
-  return {
-    ...((status === 'claimed' || status === 'verified') && { status }),
-    ...(robotId !== '' && { robot_id: robotId }),
-  };
 }

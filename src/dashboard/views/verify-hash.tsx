@@ -10,7 +10,7 @@ import { ProofResult, useVerification } from './verify/proof-result.tsx';
 export default function VerifyHash() {
   const { proofHash = '' } = useParams();
   const [search] = useSearchParams();
-  /** Set by the page on which a person gave a hash or an address. */
+  /** Set by the page on which a reader gave a hash or an address. */
   const given = useHistoryState<{ kind?: Subject['kind'] } | null>();
   if (recognizeText(proofHash)?.kind !== 'proof hash') {
     return (
@@ -22,10 +22,12 @@ export default function VerifyHash() {
     );
   }
   const kind = given?.kind ?? 'proof hash';
-  return <Proof subject={subjectOfHash(kind, proofHash, search.get('task_id'))} />;
+  const subject = subjectOfHash(kind, proofHash, search.get('task_id'));
+  return <Proof subject={subject} isGiven={given?.kind !== undefined} />;
 }
 
-function Proof({ subject }: { subject: Subject }) {
+/** `isGiven`: a reader gave the hash, and sees what it was recognized as. */
+function Proof({ subject, isGiven }: { subject: Subject; isGiven: boolean }) {
   const { data } = useVerification(subject);
   const { task } = data?.stated ?? {};
   return (
@@ -33,7 +35,7 @@ function Proof({ subject }: { subject: Subject }) {
       title={task ? `${task.title} by ${task.robot}` : `Proof ${shorten(subject.proofHash)}`}
       parent={{ href: '/verify', label: 'Verify another proof' }}
     >
-      <ProofResult subject={subject} />
+      <ProofResult subject={subject} isNamed={isGiven} />
     </Page>
   );
 }

@@ -4,16 +4,18 @@ import { errorCodeOf, type Wallet, WalletError } from './wallets.ts';
 
 export type SignInStep = 'connecting' | 'signing' | 'verifying';
 
-type Provider = Wallet['provider'];
+type Provider = Pick<Wallet['provider'], 'request'>;
 
 /**
  * Signs in with a wallet (ERC-4361). Rejects with a WalletError that says what happened and what to do, or with the
- * service's refusal.
+ * service's refusal. `signal` ends the wait for a wallet that does not answer.
  */
 export async function signIn(
-  { provider }: Wallet,
+  wallet: Wallet,
   onStep: (step: SignInStep) => void,
+  signal: AbortSignal,
 ): Promise<Reply<'POST /api/auth/verify'>> {
+  const provider = cancelable(wallet.provider, signal);
   onStep('connecting');
   const address = await connect(provider);
   const chainId = Number(await provider.request({ method: 'eth_chainId' }));
@@ -34,6 +36,31 @@ export async function signIn(
     }
     throw error;
   }
+}
+
+/** The wallet's signature for the deletion of its account. Rejects as `signIn`. */
+export async function signDeletion({ provider }: Wallet, owner: string) {
+  const address = await connect(provider);
+  if (address.toLowerCase() !== owner.toLowerCase()) {
+    throw new WalletError(`Select ${short(owner)} in the wallet, and try again.`);
+  }
+  const body = { address, purpose: 'delete_account' as const };
+  const { message } = await ask('POST /api/auth/challenge', { body });
+  return { message, signature: await sign(provider, address, message) };
+}
+
+/** The provider, whose requests are rejected when `signal` aborts. The wallet may still show them. */
+function cancelable(provider: Provider, signal: AbortSignal): Provider {
+  const canceled = new Promise<never>((_, reject) => {
+    const refuse = () =>
+      reject(new WalletError('You canceled the sign-in. Nothing was signed in.'));
+    if (signal.aborted) refuse();
+    else signal.addEventListener('abort', refuse);
+  });
+  canceled.catch(() => {});
+  const request = (asked: Parameters<Provider['request']>[0]) =>
+    signal.aborted ? canceled : Promise.race([provider.request(asked as never), canceled]);
+  return { request: request as unknown as Provider['request'] };
 }
 
 async function connect(provider: Provider): Promise<`0x${string}`> {
@@ -73,6 +100,7 @@ async function refuseSwitch(provider: Provider, address: string): Promise<void> 
 }
 
 function walletErrorOf(error: unknown, rejected: string): WalletError {
+  if (error instanceof WalletError) return error;
   const code = errorCodeOf(error);
   if (code === 4001) return new WalletError(rejected);
   if (code === -32002) {

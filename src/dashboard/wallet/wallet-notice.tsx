@@ -14,8 +14,9 @@ export function WalletNotice() {
   const now = useWalletAccount(wallet);
   const queries = useQueryClient();
   const [dismissed, setDismissed] = useState<string>();
+  const [canceling, setCanceling] = useState(() => new AbortController());
   const change = useMutation({
-    mutationFn: (chosen: Wallet) => signIn(chosen, () => {}),
+    mutationFn: (chosen: Wallet) => signIn(chosen, () => {}, canceling.signal),
     // No data of the previous account may be shown to the new one.
     onSuccess: () => queries.resetQueries(),
   });
@@ -36,6 +37,18 @@ export function WalletNotice() {
           {change.error?.message ??
             `The wallet is on ${shorten(now)}; you are still signed in as ${shorten(account.wallet)}.`}
         </Text>
+        {change.isPending && (
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => {
+              canceling.abort();
+              setCanceling(new AbortController());
+            }}
+          >
+            Cancel
+          </Button>
+        )}
         <Button
           size="xs"
           variant="default"

@@ -1,12 +1,12 @@
-// The latest changes of the credits.
-import { Table, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+// The changes of the credits.
+import { Text } from '@mantine/core';
 import { ask } from '../../api.ts';
+import { PagedList } from '../../lists/paged-list.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ether } from '../../ui/ether.ts';
-import { ScrollTable } from '../../ui/scroll-table.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
+import { Empty } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
+import { VirtualTable } from '../../ui/virtual-table.tsx';
 
 const kinds = {
   grant: 'Granted',
@@ -16,48 +16,48 @@ const kinds = {
 } as const;
 
 export function Ledger() {
-  const ledger = useQuery({
-    queryKey: ['ledger'],
-    queryFn: ({ signal }) => ask('GET /api/v1/credits/ledger', { query: { limit: '50' }, signal }),
-  });
   return (
     <Card title="Credit history">
-      <Loaded query={ledger} what="changes">
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title="No changes yet" />
-          ) : (
-            <ScrollTable label="Credit history" maxHeight={360}>
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th className="wide-only">When</Table.Th>
-                  <Table.Th>Change</Table.Th>
-                  <Table.Th ta="right">Anchors</Table.Th>
-                  <Table.Th ta="right">Gas</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {items.map((entry) => (
-                  <Table.Tr key={entry.id}>
-                    <Table.Td className="wide-only">
-                      <Ago at={entry.created_at} />
-                    </Table.Td>
-                    <Table.Td className="wrap">
-                      {kinds[entry.kind]}
-                      {entry.note && <Text size="sm">{entry.note}</Text>}
-                      <span className="narrow-only">
-                        <Ago at={entry.created_at} />
-                      </span>
-                    </Table.Td>
-                    <Table.Td ta="right">{entry.anchors.toLocaleString('en')}</Table.Td>
-                    <Table.Td ta="right">{ether(entry.gas_wei)}</Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </ScrollTable>
-          )
-        }
-      </Loaded>
+      <PagedList
+        what="changes"
+        queryKey={['ledger']}
+        read={(query, signal) => ask('GET /api/v1/credits/ledger', { query, signal })}
+        empty={<Empty title="No changes yet" />}
+      >
+        {(changes, onEnd) => (
+          <VirtualTable
+            label="Changes"
+            items={changes}
+            onEnd={onEnd}
+            columns={[
+              {
+                title: 'When',
+                isWide: true,
+                width: '9rem',
+                cell: ({ created_at }) => <Ago at={created_at} />,
+              },
+              {
+                title: 'Change',
+                cell: ({ kind, note, created_at }) => (
+                  <>
+                    {kinds[kind]}
+                    {note && <Text size="sm">{note}</Text>}
+                    <span className="narrow-only">
+                      <Ago at={created_at} />
+                    </span>
+                  </>
+                ),
+              },
+              {
+                title: 'Anchors',
+                width: '6rem',
+                cell: ({ anchors }) => anchors.toLocaleString('en'),
+              },
+              { title: 'Gas', width: '8rem', cell: ({ gas_wei }) => ether(gas_wei) },
+            ]}
+          />
+        )}
+      </PagedList>
     </Card>
   );
 }

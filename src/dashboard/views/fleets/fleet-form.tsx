@@ -5,8 +5,9 @@ import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { limits } from '../../../protocol/limits.ts';
 import { ask } from '../../api.ts';
+import { DescriptionField } from '../../ui/description-field.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { DescriptionField, NameField } from '../../ui/fields.tsx';
+import { NameField } from '../../ui/fields.tsx';
 
 const TEXT_LENGTH: typeof limits.locationLength & typeof limits.shiftLength = 200;
 const TAG_LENGTH: typeof limits.tagLength = 32;

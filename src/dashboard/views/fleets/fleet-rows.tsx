@@ -1,6 +1,7 @@
 // The rows of fleets, which are reordered by dragging or by keyboard.
-import { Button, Text } from '@mantine/core';
+import { ActionIcon, Button, Text } from '@mantine/core';
 import { type DragEvent, type KeyboardEvent, useState } from 'react';
+import { Link } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -74,18 +75,31 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
             >
               <Icon name="grip" />
             </button>
+            <span className="moves">
+              <MoveButton
+                fleet={fleet}
+                to="up"
+                disabled={place === 0}
+                onMove={() => move(fleet.id, place - 1)}
+              />
+              <MoveButton
+                fleet={fleet}
+                to="down"
+                disabled={place === fleets.length - 1}
+                onMove={() => move(fleet.id, place + 1)}
+              />
+            </span>
             <div className="fleet-text">
               <Text fw={600} component="h2" size="md">
                 {fleet.name}
               </Text>
               <Text size="sm" c="dimmed">
-                {[
-                  fleet.robot_count === 1 ? '1 robot' : `${fleet.robot_count} robots`,
-                  fleet.location,
-                  fleet.shift && `shift ${fleet.shift}`,
-                ]
+                <Link href={`/robots?fleet=${fleet.id}`}>
+                  {fleet.robot_count === 1 ? '1 robot' : `${fleet.robot_count} robots`}
+                </Link>
+                {[fleet.location, fleet.shift && `shift ${fleet.shift}`]
                   .filter(Boolean)
-                  .join(' · ')}
+                  .map((text) => ` · ${text}`)}
               </Text>
               {fleet.description && <Text size="sm">{fleet.description}</Text>}
               {fleet.tags.length > 0 && (
@@ -121,11 +135,33 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
         ))}
       </ol>
       <Text size="xs" c="dimmed" id="reorder-help">
-        Drag a fleet to change the order, or press the arrow keys on its handle.
+        Drag a fleet to change the order, use its arrows, or press the arrow keys on its handle.
       </Text>
       <p className="hidden" role="status">
         {said}
       </p>
     </>
+  );
+}
+
+interface MoveButtonProps {
+  fleet: Fleet;
+  to: 'up' | 'down';
+  disabled: boolean;
+  onMove: () => void;
+}
+
+/** For touch, which cannot drag. */
+function MoveButton({ fleet, to, disabled, onMove }: MoveButtonProps) {
+  return (
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={`Move ${fleet.name} ${to}`}
+      disabled={disabled}
+      onClick={onMove}
+    >
+      <Icon name={to} />
+    </ActionIcon>
   );
 }

@@ -2,14 +2,17 @@
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import type { Stats } from '../../../protocol/telemetry.ts';
 import { Bars } from '../../charts/bars.tsx';
 import { chainQuery } from '../../queries.ts';
 import { ether } from '../../ui/ether.ts';
+import { formatTime } from '../../ui/time-zone.ts';
+import { listOf } from './figures.tsx';
 import './overview.css';
 
-/** Activity by hour and by day in UTC, as the service counts. */
-export function Activity({ stats }: { stats: Stats }) {
+/** Activity by hour, and by day in UTC, as the service counts. */
+export function Activity({ stats, fleetId }: { stats: Stats; fleetId: string }) {
   const { data: chain } = useQuery(chainQuery);
   const symbol = chain?.params.nativeCurrency.symbol ?? '';
   const anchors = stats.anchors_by_day.reduce((total, day) => total + day.anchors, 0);
@@ -17,16 +20,12 @@ export function Activity({ stats }: { stats: Stats }) {
   return (
     <div className="charts">
       <Chart title="Battery" note={`${stats.battery.unknown} unknown`}>
-        <Bars
-          caption="Robots by battery level"
-          series={[{ name: 'robots', color: 'busy-bar' }]}
-          bars={stats.battery.buckets.map((robots, ten) => ({
-            label: `${ten * 10}–${ten * 10 + 10} %`,
-            values: [robots],
-          }))}
-        />
+        <BatteryLevels stats={stats} fleetId={fleetId} />
       </Chart>
-      <Chart title="Events by severity" note="24 hours">
+      <Chart
+        title="Events by severity"
+        note={<Link href={listOf('/events', {}, fleetId)}>24 hours</Link>}
+      >
         <Bars
           caption="Events by hour and severity"
           series={[
@@ -50,7 +49,14 @@ export function Activity({ stats }: { stats: Stats }) {
           }))}
         />
       </Chart>
-      <Chart title="Anchors" note={`${anchors.toLocaleString('en')} in 30 days`}>
+      <Chart
+        title="Anchors"
+        note={
+          <Link href={listOf('/tasks', { status: 'verified' }, fleetId)}>
+            {anchors.toLocaleString('en')} in 30 days
+          </Link>
+        }
+      >
         <Bars
           caption="Anchored proofs by day"
           series={[{ name: 'anchors', color: 'good-bar' }]}
@@ -72,7 +78,36 @@ export function Activity({ stats }: { stats: Stats }) {
   );
 }
 
-function Chart({ title, note, children }: { title: string; note: string; children: ReactNode }) {
+/** Robots by battery level. Each bar links to its robots. */
+function BatteryLevels({ stats: { battery }, fleetId }: { stats: Stats; fleetId: string }) {
+  const most = Math.max(1, ...battery.buckets);
+  return (
+    <ul className="levels" aria-label="Robots by battery level">
+      {battery.buckets.map((robots, ten) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the ten levels keep their places
+        <li key={ten}>
+          <Link href={listOf('/robots', { battery: String(ten) }, fleetId)}>
+            <span>
+              {ten * 10}–{ten * 10 + 10} %
+            </span>
+            <span className="level" aria-hidden>
+              <span style={{ width: `${(robots / most) * 100}%` }} />
+            </span>
+            {robots}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface ChartProps {
+  title: string;
+  note: ReactNode;
+  children: ReactNode;
+}
+
+function Chart({ title, note, children }: ChartProps) {
   return (
     <section className="card" aria-label={title}>
       <div className="chart-head">
@@ -86,5 +121,6 @@ function Chart({ title, note, children }: { title: string; note: string; childre
   );
 }
 
-/** `14:00 UTC` */
-const hour = (at: string) => `${at.slice(11, 16)} UTC`;
+/** `14:00 CET` */
+const hour = (at: string) =>
+  formatTime(at, { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });

@@ -5,16 +5,24 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Stats } from '../../../protocol/telemetry.ts';
 import { type Account, chainQuery } from '../../queries.ts';
-import { Badge, StateBadge } from '../../ui/badge.tsx';
+import { StateBadge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
+import { CreditState } from '../../ui/credit.tsx';
 import { ether } from '../../ui/ether.ts';
 
 interface FiguresProps {
   stats: Stats;
+  /** The fleet of the figures; `''` for all robots. */
+  fleetId: string;
   credits: Account['credits'] | undefined;
 }
 
-export function Figures({ stats, credits }: FiguresProps) {
+/** The address of a list that is filtered, also by the fleet that the overview shows. */
+export function listOf(path: string, filter: Record<string, string>, fleetId: string): string {
+  return `${path}?${new URLSearchParams({ ...filter, ...(fleetId !== '' && { fleet: fleetId }) })}`;
+}
+
+export function Figures({ stats, fleetId, credits }: FiguresProps) {
   const { robots, tasks } = stats;
   const events = sum(stats.events_by_hour, ({ error }) => error);
   const warnings = sum(stats.events_by_hour, ({ warn }) => warn);
@@ -24,26 +32,28 @@ export function Figures({ stats, credits }: FiguresProps) {
       <Figure title="Robots online" value={`${robots.online}`} unit={`of ${robots.total}`}>
         <div className="chips">
           {states.map(([state, count]) => (
-            <span key={state}>
+            <Link key={state} href={listOf('/robots', { state }, fleetId)}>
               <StateBadge state={state} /> {count}
-            </span>
+            </Link>
           ))}
           {robots.without_state > 0 && (
-            <Text size="sm" c="dimmed">
+            <Link href={listOf('/robots', { state: 'none' }, fleetId)}>
               {robots.without_state} without a state
-            </Text>
+            </Link>
           )}
         </div>
       </Figure>
       <Figure title="Tasks" value={tasks.verified.toLocaleString('en')} unit="verified">
-        <Text size="sm" c="dimmed">
+        <Link href={listOf('/tasks', { status: 'claimed' }, fleetId)} className="quiet">
           {tasks.claimed.toLocaleString('en')} claimed, not anchored yet
-        </Text>
+        </Link>
       </Figure>
       <Figure title="Errors, last 24 hours" value={`${events}`}>
         <Text size="sm" c="dimmed">
-          {warnings} {warnings === 1 ? 'warning' : 'warnings'} ·{' '}
-          <Link href="/events">all events</Link>
+          <Link href={listOf('/events', { severity: 'error' }, fleetId)}>errors</Link> ·{' '}
+          <Link href={listOf('/events', { severity: 'warn' }, fleetId)}>
+            {warnings} {warnings === 1 ? 'warning' : 'warnings'}
+          </Link>
         </Text>
       </Figure>
       {credits && <Credits credits={credits} />}
@@ -53,10 +63,10 @@ export function Figures({ stats, credits }: FiguresProps) {
 
 function Credits({ credits }: { credits: Account['credits'] }) {
   const { data: chain } = useQuery(chainQuery);
-  const { anchor_quota, gas_credit_wei, anchors_affordable, low } = credits;
+  const { anchor_quota, gas_credit_wei, anchors_affordable } = credits;
   return (
     <Figure title="Anchors left" value={(anchors_affordable ?? anchor_quota).toLocaleString('en')}>
-      {low && <Badge tone="warn">running low</Badge>}
+      <CreditState credits={credits} />
       <Text size="sm" c="dimmed">
         {anchors_affordable === null ? 'current fees unknown' : 'at current fees'} ·{' '}
         {ether(gas_credit_wei)} {chain?.params.nativeCurrency.symbol} of gas

@@ -7,7 +7,7 @@ import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
 import { ConfirmDeletion, FormDialog } from '../../ui/dialog.tsx';
-import { Choice, DescriptionField, NameField, optionsOf } from '../../ui/fields.tsx';
+import { RobotFields } from '../robots/robot-fields.tsx';
 
 interface EditRobotProps {
   robot: Robot;
@@ -18,9 +18,12 @@ interface EditRobotProps {
 /** Changes name, description and fleet of a robot. Its key stays. */
 export function EditRobot({ robot, fleets, onClose }: EditRobotProps) {
   const queries = useQueryClient();
-  const [name, setName] = useState(robot.name);
-  const [description, setDescription] = useState(robot.description ?? '');
-  const [fleetId, setFleetId] = useState(robot.fleet_id ?? '');
+  const [values, setValues] = useState({
+    name: robot.name,
+    description: robot.description ?? '',
+    fleetId: robot.fleet_id ?? '',
+  });
+  const { name, description, fleetId } = values;
   const save = async () => {
     await ask('PATCH /api/v1/robots/:id', {
       params: { id: robot.id },
@@ -37,15 +40,7 @@ export function EditRobot({ robot, fleets, onClose }: EditRobotProps) {
       onDone={onClose}
       onClose={onClose}
     >
-      <NameField value={name} onChange={setName} />
-      <DescriptionField value={description} onChange={setDescription} />
-      <Choice
-        label="Fleet"
-        hasVisibleLabel
-        options={[{ value: '', label: 'No fleet' }, ...optionsOf(fleets)]}
-        value={fleetId}
-        onChange={setFleetId}
-      />
+      <RobotFields values={values} fleets={fleets} onChange={setValues} />
     </FormDialog>
   );
 }

@@ -1,12 +1,10 @@
-// The dialogs for a robot's key: rotate, revoke, show once.
+// The dialogs that rotate and revoke a robot's key.
 import { Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import type { Robot } from '../../../protocol/resources.ts';
-import { ask, type Reply } from '../../api.ts';
+import { ask } from '../../api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { SecretDialog } from '../../ui/secret-dialog.tsx';
-import { Command } from '../../ui/values.tsx';
+import { showSecret } from '../../ui/secret-dialog.tsx';
 
 interface RotateKeyProps {
   robot: Robot;
@@ -16,13 +14,12 @@ interface RotateKeyProps {
 /** Replaces a robot's key by a new one, which is shown once. */
 export function RotateKey({ robot, onClose }: RotateKeyProps) {
   const queries = useQueryClient();
-  const [made, setMade] = useState<Reply<'POST /api/v1/robots/:id/rotate-key'>>();
-  if (made) return <KeyDialog robot={robot.name} apiKey={made.api_key} onClose={onClose} />;
   const rotate = async () => {
-    const reply = await ask('POST /api/v1/robots/:id/rotate-key', { params: { id: robot.id } });
+    const params = { id: robot.id };
+    const { api_key: value } = await ask('POST /api/v1/robots/:id/rotate-key', { params });
+    showSecret(queries, { what: 'key', of: robot.name, value });
     // The robot may load after its key is shown.
     queries.invalidateQueries({ queryKey: ['robots'] });
-    return reply;
   };
   const hasKey = robot.key_hint !== null;
   return (
@@ -30,7 +27,7 @@ export function RotateKey({ robot, onClose }: RotateKeyProps) {
       title={hasKey ? `Rotate the key of ${robot.name}` : `Create a key for ${robot.name}`}
       submit={hasKey ? 'Rotate key' : 'Create a key'}
       onSubmit={rotate}
-      onDone={setMade}
+      onDone={onClose}
       onClose={onClose}
     >
       <Text>
@@ -67,40 +64,5 @@ export function RevokeKey({ robot, onClose }: RevokeKeyProps) {
         key. Its tasks, proofs and telemetry remain.
       </Text>
     </FormDialog>
-  );
-}
-
-interface KeyDialogProps {
-  robot: string;
-  apiKey: string;
-  onClose: () => void;
-}
-
-/** Shows a robot's key, the only time that it is visible. */
-export function KeyDialog({ robot, apiKey, onClose }: KeyDialogProps) {
-  return (
-    <SecretDialog
-      title={`Key of ${robot}`}
-      what="key"
-      secret={apiKey}
-      remedy="If you lose the key, rotate it."
-      loss={`${robot} would need a new one.`}
-      onClose={onClose}
-    >
-      <div>
-        <Text size="sm" mb={6}>
-          With svc-agent, run this on the robot, paste the key, then press Enter and Ctrl-D. The
-          agent checks the key with the service and stores it where no other user can read it:
-        </Text>
-        <Command value="sudo svc-agent key set" what="command" />
-      </div>
-      <div>
-        <Text size="sm" mb={6}>
-          Without the agent, paste the key in the same way into a file that only its user can read.
-          A key in a command would stay in the history of the shell.
-        </Text>
-        <Command value="(umask 077 && cat > robot-key)" what="command for a file" />
-      </div>
-    </SecretDialog>
   );
 }

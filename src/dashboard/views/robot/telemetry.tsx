@@ -1,58 +1,48 @@
-// Charts of a robot's telemetry.
-import { Checkbox, Group, SegmentedControl, Text } from '@mantine/core';
+// A robot's telemetry: the period, its charts, and one readout for all of them.
+import { Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import type { Series } from '../../../protocol/telemetry.ts';
 import { ask } from '../../api.ts';
-import { intervalsOf } from '../../charts/series.ts';
+import { STEP_MS, type Timeline, timelineOf, valuesOf } from '../../charts/series.ts';
 import { StateTimeline } from '../../charts/state-timeline.tsx';
-import { TimeSeries } from '../../charts/time-series.tsx';
+import { type Mark, numberText, TimeSeries } from '../../charts/time-series.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
+import { useSearchParam } from '../../ui/fields.tsx';
+import { Empty, Loaded, Loading } from '../../ui/states.tsx';
+import { dateAndTime } from '../../ui/time.tsx';
+import { useMarks } from './marks.ts';
+import { MetricChoice, useMetrics } from './metrics.tsx';
+import { partsOf, resolutionOf, usePeriod } from './period.ts';
+import { PeriodBar } from './period-bar.tsx';
 
-const HOUR_MS = 3_600_000;
+const PathPlot = lazy(() => import('../../charts/path-plot.tsx'));
 
-const ranges = {
-  '1 h': { ms: HOUR_MS, resolution: 'minute' },
-  '6 h': { ms: 6 * HOUR_MS, resolution: 'minute' },
-  '7 d': { ms: 7 * 24 * HOUR_MS, resolution: 'hour' },
-  '30 d': { ms: 30 * 24 * HOUR_MS, resolution: 'hour' },
-  '1 y': { ms: 365 * 24 * HOUR_MS, resolution: 'day' },
-} as const;
-
-type Range = keyof typeof ranges;
+const CALL = 'GET /api/v1/robots/:id/telemetry';
 
 export function Telemetry({ robotId }: { robotId: string }) {
-  const [range, setRange] = useState<Range>('1 h');
+  const [period, choose] = usePeriod();
   const series = useQuery({
-    queryKey: ['telemetry', robotId, range],
-    queryFn: async ({ signal }) => {
-      const { ms, resolution } = ranges[range];
-      const to = Date.now();
-      const query = {
-        from: new Date(to - ms).toISOString(),
-        to: new Date(to).toISOString(),
-        resolution,
-      };
+    queryKey: ['telemetry', robotId, period.from, period.to],
+    queryFn: async ({ signal }): Promise<Series> => {
+      const resolution = resolutionOf(period);
       const params = { id: robotId };
+      const parts = await Promise.all(
+        partsOf(period).map((part) =>
+          ask(CALL, { params, query: { ...part, resolution }, signal }),
+        ),
+      );
       // With a resolution the answer is a series.
-      return (await ask('GET /api/v1/robots/:id/telemetry', { params, query, signal })) as Series;
+      const points = (parts as Series[]).flatMap((part) => part.points);
+      const [from = '', to = ''] = [period.from, period.to].map((at) => new Date(at).toISOString());
+      return { resolution, from, to, points };
     },
     placeholderData: keepPreviousData,
   });
+  const marks = useMarks(robotId, period);
   return (
-    <Card
-      title="Telemetry"
-      actions={
-        <SegmentedControl
-          size="xs"
-          aria-label="Period"
-          data={Object.keys(ranges)}
-          value={range}
-          onChange={(value) => setRange(value as Range)}
-        />
-      }
-    >
+    <Card title="Telemetry">
+      <PeriodBar robotId={robotId} period={period} onChoose={choose} />
       <Loaded query={series} what="telemetry">
         {(data) =>
           data.points.length === 0 ? (
@@ -60,7 +50,11 @@ export function Telemetry({ robotId }: { robotId: string }) {
               The robot sent no telemetry, or its telemetry is older.
             </Empty>
           ) : (
-            <Charts series={data} />
+            <Charts
+              series={data}
+              marks={marks}
+              onZoom={(from, to) => choose({ from, to: Math.max(to, from + STEP_MS.minute) })}
+            />
           )
         }
       </Loaded>
@@ -70,56 +64,86 @@ export function Telemetry({ robotId }: { robotId: string }) {
 
 const percent: [number, number] = [0, 100];
 
-function Charts({ series }: { series: Series }) {
-  const { at, points } = useMemo(() => intervalsOf(series), [series]);
+interface ChartsProps {
+  series: Series;
+  marks: readonly Mark[];
+  onZoom: (from: number, to: number) => void;
+}
+
+function Charts({ series, marks, onZoom }: ChartsProps) {
+  const line = useMemo(() => timelineOf(series, Date.now()), [series]);
   const names = useMemo(
     () => [...new Set(series.points.flatMap(({ metrics }) => Object.keys(metrics)))].sort(),
     [series],
   );
-  const [chosen, setChosen] = useState<string[]>();
-  const shown = chosen ?? names.slice(0, 2);
-  const battery = useMemo(() => points.map((point) => point?.battery_pct ?? null), [points]);
+  const [shown, setShown] = useMetrics(names);
+  const [x] = useSearchParam('x');
+  const [y] = useSearchParam('y');
+  const charts = useMemo(
+    () => [
+      {
+        title: 'Battery',
+        unit: ' %',
+        range: percent,
+        spreads: valuesOf(line, ({ battery_pct }) => battery_pct),
+      },
+      ...shown.map((name) => ({
+        title: name,
+        spreads: valuesOf(line, ({ metrics }) => metrics[name]),
+      })),
+    ],
+    [line, shown],
+  );
+  const period = useMemo(() => [line.from, line.to] as const, [line]);
+  const [place, setPlace] = useState<number | null>(null);
   return (
     <div className="stack">
-      <StateTimeline at={at} points={points} />
-      <TimeSeries title="Battery" unit=" %" at={at} spreads={battery} range={percent} />
-      {names.length > 0 && (
-        <Checkbox.Group
-          label="Metrics"
-          value={shown}
-          onChange={setChosen}
-          description="Numeric metrics of the samples"
-        >
-          <Group gap="md" mt="xs">
-            {names.map((name) => (
-              <Checkbox key={name} value={name} label={name} />
-            ))}
-          </Group>
-        </Checkbox.Group>
+      <p className="readout">{readoutOf(line, charts, place)}</p>
+      <StateTimeline line={line} marks={marks} />
+      {charts.map((chart) => (
+        <TimeSeries
+          key={chart.title}
+          {...chart}
+          at={line.at}
+          period={period}
+          marks={marks}
+          onPoint={setPlace}
+          onZoom={onZoom}
+        />
+      ))}
+      {names.length > 0 && <MetricChoice names={names} shown={shown} onChange={setShown} />}
+      {names.includes(x) && names.includes(y) && (
+        <Suspense fallback={<Loading what="path" rows={1} />}>
+          <PathPlot line={line} x={x} y={y} place={place} />
+        </Suspense>
       )}
-      {shown
-        .filter((name) => names.includes(name))
-        .map((name) => (
-          <Metric key={name} name={name} at={at} points={points} />
-        ))}
       <Text size="xs" c="dimmed">
-        The line is the average per {series.resolution}, the band its minimum and maximum. Gaps have
-        no readings.
+        The line is the average per {series.resolution}, the band its minimum and maximum. The line
+        ends where samples are missing for more than 3 times the usual interval.
       </Text>
     </div>
   );
 }
 
-interface MetricProps {
-  name: string;
-  at: number[];
-  points: ReturnType<typeof intervalsOf>['points'];
+interface Shown {
+  title: string;
+  unit?: string;
+  spreads: ReturnType<typeof valuesOf<{ avg: number }>>;
 }
 
-function Metric({ name, at, points }: MetricProps) {
-  const spreads = useMemo(
-    () => points.map((point) => point?.metrics[name] ?? null),
-    [points, name],
+/** The values of all charts at one place. */
+function readoutOf({ at, points }: Timeline, charts: readonly Shown[], place: number | null) {
+  const moment = place === null ? undefined : at[place];
+  if (place === null || moment === undefined) {
+    return 'Point at a chart to read all values. Drag across a chart to zoom in.';
+  }
+  const point = points[place];
+  if (!point) return `${dateAndTime(moment)}: no telemetry`;
+  const values = charts.flatMap(({ title, unit = '', spreads }) => {
+    const spread = spreads[place];
+    return spread ? [`${title} ${numberText(spread.avg)}${unit}`] : [];
+  });
+  return [`${dateAndTime(moment)}:`, [...Object.keys(point.states), ...values].join(' · ')].join(
+    ' ',
   );
-  return <TimeSeries title={name} at={at} spreads={spreads} />;
 }

@@ -1,15 +1,17 @@
 // The robot table with search, filters, sorting and selection.
-import { Checkbox, Table, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { Checkbox, TextInput } from '@mantine/core';
+import { useDeferredValue, useState } from 'react';
+import { Link } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
-import { Choice, optionsOf, useSearchParam } from '../../ui/fields.tsx';
-import { ScrollTable } from '../../ui/scroll-table.tsx';
+import { RobotBadge, stateOf } from '../../ui/badge.tsx';
+import { Choice, choices, optionsOf, useSearchParam } from '../../ui/fields.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { useTenSeconds } from '../../ui/time.tsx';
-import { AssignBar } from './assign-bar.tsx';
-import { columns, isOnline, pickRobots, sortingFrom, sortingText } from './pick-robots.ts';
-import { RobotRow } from './robot-row.tsx';
+import { Ago, useTenSeconds } from '../../ui/time.tsx';
+import { VirtualTable } from '../../ui/virtual-table.tsx';
+import { Battery } from './battery.tsx';
+import { MoveBar } from './move-bar.tsx';
+import { pickRobots, type Sorting, sortingFrom, sortingText } from './pick-robots.ts';
 import '../../lists/lists.css';
 import './robots.css';
 
@@ -22,17 +24,36 @@ export function RobotTable({ robots, fleets }: RobotTableProps) {
   const [search, setSearch] = useSearchParam('search');
   const [fleetId, setFleetId] = useSearchParam('fleet');
   const [state, setState] = useSearchParam('state');
+  const [battery, setBattery] = useSearchParam('battery');
   const [sort, setSort] = useSearchParam('sort');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const now = useTenSeconds();
   const sorting = sortingFrom(sort);
-  const shown = pickRobots(robots, { search, fleetId, state, sorting, fleets });
+  const sought = useDeferredValue(search);
+  const choice = { search: sought, fleetId, state, battery, sorting, fleets, now };
+  const shown = pickRobots(robots, choice);
   const selected = shown.filter(({ id }) => chosen.has(id));
   const fleetNames = new Map(fleets.map(({ id, name }) => [id, name]));
-  const choose = (ids: string[], on: boolean) => {
+  const fleetOf = ({ fleet_id }: Robot) => fleetNames.get(fleet_id ?? '');
+  const choose = (some: Robot[], on: boolean) => {
     const next = new Set(chosen);
-    for (const id of ids) on ? next.add(id) : next.delete(id);
+    for (const { id } of some) on ? next.add(id) : next.delete(id);
     setChosen(next);
+  };
+  /** The header of a column that sorts. */
+  const sorted = (by: Sorting['by'], label: string) => {
+    const isSorted = sorting.by === by;
+    const down = isSorted && !sorting.down;
+    const order = sorting.down ? ('descending' as const) : ('ascending' as const);
+    return {
+      sorted: isSorted ? order : ('none' as const),
+      title: (
+        <button type="button" className="sort" onClick={() => setSort(sortingText({ by, down }))}>
+          {label}
+          {isSorted && <span aria-hidden>{sorting.down ? ' ↓' : ' ↑'}</span>}
+        </button>
+      ),
+    };
   };
   return (
     <>
@@ -46,95 +67,109 @@ export function RobotTable({ robots, fleets }: RobotTableProps) {
         />
         <Choice
           label="Fleet"
-          options={[
-            { value: '', label: 'Any fleet' },
-            { value: 'none', label: 'In no fleet' },
-            ...optionsOf(fleets),
-          ]}
+          options={[...choices('Any fleet', { none: 'In no fleet' }), ...optionsOf(fleets)]}
           value={fleetId}
           onChange={setFleetId}
         />
         <Choice
           label="State"
-          options={[{ value: '', label: 'Any state' }, ...stateOptions(robots)]}
+          options={[{ value: '', label: 'Any state' }, ...stateOptions(robots, state, now)]}
           value={state}
           onChange={setState}
         />
+        <Choice label="Battery" options={batteries} value={battery} onChange={setBattery} />
       </div>
-      <AssignBar robots={selected} fleets={fleets} onDone={() => setChosen(new Set())} />
+      <MoveBar robots={selected} fleets={fleets} onDone={() => setChosen(new Set())} />
       {shown.length === 0 ? (
         <Empty title="No robot matches">Change the search or the filters.</Empty>
       ) : (
-        <ScrollTable label="Robots" className="card table-card">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th w={40}>
-                <Checkbox
-                  aria-label="Select all shown robots"
-                  checked={selected.length === shown.length}
-                  indeterminate={selected.length > 0 && selected.length < shown.length}
-                  onChange={({ currentTarget }) =>
-                    choose(
-                      shown.map(({ id }) => id),
-                      currentTarget.checked,
-                    )
-                  }
-                />
-              </Table.Th>
-              {columns.map(({ column, label, isWide }) => (
-                <SortHeader
-                  key={column}
-                  label={label}
-                  isWide={isWide}
-                  sorted={
-                    sorting.by === column ? (sorting.down ? 'descending' : 'ascending') : 'none'
-                  }
-                  onSort={() =>
-                    setSort(
-                      sortingText({ by: column, down: sorting.by === column && !sorting.down }),
-                    )
-                  }
-                />
-              ))}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {shown.map((robot) => (
-              <RobotRow
-                key={robot.id}
-                robot={robot}
-                fleet={fleetNames.get(robot.fleet_id ?? '')}
-                isOnline={isOnline(robot, now)}
-                isChosen={chosen.has(robot.id)}
-                onChoose={(on) => choose([robot.id], on)}
-              />
-            ))}
-          </Table.Tbody>
-        </ScrollTable>
+        <div className="card table-card">
+          <VirtualTable
+            key={JSON.stringify([sought, fleetId, state, battery, sort])}
+            label="Robots"
+            items={shown}
+            isMarked={({ id }) => chosen.has(id)}
+            columns={[
+              {
+                title: (
+                  <Checkbox
+                    aria-label="Select all shown robots"
+                    checked={selected.length === shown.length}
+                    indeterminate={selected.length > 0 && selected.length < shown.length}
+                    onChange={({ currentTarget }) => choose(shown, currentTarget.checked)}
+                  />
+                ),
+                width: '2.75rem',
+                cell: (robot) => (
+                  <Checkbox
+                    aria-label={`Select ${robot.name}`}
+                    checked={chosen.has(robot.id)}
+                    onChange={({ currentTarget }) => choose([robot], currentTarget.checked)}
+                  />
+                ),
+              },
+              {
+                ...sorted('name', 'Name'),
+                isName: true,
+                cell: (robot) => (
+                  <>
+                    <Link href={`/robots/${robot.id}`}>{robot.name}</Link>
+                    <div className="narrow-only">
+                      {fleetOf(robot) && `${fleetOf(robot)} · `}
+                      {robot.battery_pct !== null && `${Math.round(robot.battery_pct)} % · `}
+                      <Seen robot={robot} />
+                    </div>
+                  </>
+                ),
+              },
+              {
+                ...sorted('state', 'State'),
+                width: '7.5rem',
+                cell: (robot) => <RobotBadge robot={robot} />,
+              },
+              {
+                ...sorted('battery', 'Battery'),
+                isWide: true,
+                width: '8rem',
+                cell: (robot) => <Battery percent={robot.battery_pct} />,
+              },
+              {
+                ...sorted('fleet', 'Fleet'),
+                isWide: true,
+                cell: (robot) => fleetOf(robot) ?? <span className="dash">–</span>,
+              },
+              {
+                ...sorted('seen', 'Last seen'),
+                isWide: true,
+                width: '8rem',
+                cell: (robot) => <Seen robot={robot} />,
+              },
+            ]}
+          />
+        </div>
       )}
     </>
   );
 }
 
-function stateOptions(robots: Robot[]) {
-  const states = new Set(robots.map(({ state }) => state).filter((state) => state !== null));
-  return [...states].sort().map((state) => ({ value: state, label: state }));
+const batteries = [
+  { value: '', label: 'Any battery' },
+  ...Array.from({ length: 10 }, (_, ten) => ({
+    value: String(ten),
+    label: `Battery ${ten * 10}–${ten * 10 + 10} %`,
+  })),
+  { value: 'none', label: 'Battery unknown' },
+];
+
+/** The states that robots have, and the one that is chosen. */
+function stateOptions(robots: Robot[], chosen: string, now: number) {
+  const states = new Set(robots.map((robot) => stateOf(robot, now) ?? 'none'));
+  if (chosen !== '') states.add(chosen);
+  return [...states]
+    .sort()
+    .map((state) => ({ value: state, label: state === 'none' ? 'No state' : state }));
 }
 
-interface SortHeaderProps {
-  label: string;
-  isWide: boolean;
-  sorted: 'ascending' | 'descending' | 'none';
-  onSort: () => void;
-}
-
-function SortHeader({ label, isWide, sorted, onSort }: SortHeaderProps) {
-  return (
-    <Table.Th aria-sort={sorted} {...(isWide && { className: 'wide-only' })}>
-      <button type="button" className="sort" onClick={onSort}>
-        {label}
-        <span aria-hidden>{{ ascending: ' ↑', descending: ' ↓', none: '' }[sorted]}</span>
-      </button>
-    </Table.Th>
-  );
+function Seen({ robot: { last_seen_at: at } }: { robot: Robot }) {
+  return at === null ? <span className="dash">never</span> : <Ago at={at} />;
 }

@@ -3,6 +3,7 @@ import { Alert, Text } from '@mantine/core';
 import type { Anchor, Verification } from '../../../protocol/resources.ts';
 import { stateNames } from '../../ui/badge.tsx';
 import { Card, Fact } from '../../ui/card.tsx';
+import { CreditLink } from '../../ui/credit.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { Hex } from '../../ui/values.tsx';
 import './task.css';
@@ -22,13 +23,22 @@ const meanings: Record<Anchor['state'], string> = {
 interface AnchorCardProps {
   anchor: Anchor | null;
   verification: Verification | null;
+  /** When a completion was refused for lack of credit. */
+  refusedAt: string | null;
 }
 
-export function AnchorCard({ anchor, verification }: AnchorCardProps) {
+export function AnchorCard({ anchor, verification, refusedAt }: AnchorCardProps) {
   if (anchor === null) {
     return (
       <Card title="Anchor">
-        <Text size="sm">The robot has not submitted a proof yet.</Text>
+        {refusedAt === null ? (
+          <Text size="sm">The robot has not submitted a proof yet.</Text>
+        ) : (
+          <Alert color="red" title="Refused for lack of credit" role="status">
+            The service refused the proof <Ago at={refusedAt} />. The task stays claimed: after a
+            top-up, the robot can submit the proof again. <CreditLink />
+          </Alert>
+        )}
       </Card>
     );
   }

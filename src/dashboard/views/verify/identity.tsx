@@ -69,6 +69,7 @@ export function Unproven({
   return (
     <Card title="What this does not prove">
       <ul>
+        <li>That what the evidence says is true.</li>
         <li>The identity of the robot, the author of the evidence, that no other anchor exists.</li>
         <li>
           That the sender is the account of this service: only the service states it. Compare the

@@ -1,8 +1,8 @@
 // The service's statements about a proof.
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Card, Fact } from '../../ui/card.tsx';
-import { Ago, dateAndTime } from '../../ui/time.tsx';
+import { Fact } from '../../ui/card.tsx';
+import { dateAndTime } from '../../ui/time.tsx';
 import { Hex } from '../../ui/values.tsx';
 import { type Sender, SenderFacts } from './identity.tsx';
 
@@ -18,46 +18,42 @@ export function ProofFacts({
 }) {
   const { task, anchor, proof_hash, occurrences, checked_at } = stated;
   return (
-    <Card title={task.title}>
-      <dl className="facts">
-        <Fact name="Robot">{task.robot}</Fact>
-        <Fact name="Proof hash">
-          <Hex value={proof_hash} what="proof hash" />
+    <dl className="facts">
+      <Fact name="Task">{task.title}</Fact>
+      <Fact name="Robot">{task.robot}</Fact>
+      <Fact name="Proof hash">
+        <Hex value={proof_hash} what="proof hash" />
+      </Fact>
+      {anchor.tx_hash && (
+        <Fact name="Transaction">
+          <Hex value={anchor.tx_hash} what="transaction hash" />{' '}
+          {anchor.explorer_url && <a href={anchor.explorer_url}>Open in the explorer</a>}
         </Fact>
-        {anchor.tx_hash && (
-          <Fact name="Transaction">
-            <Hex value={anchor.tx_hash} what="transaction hash" />{' '}
-            {anchor.explorer_url && <a href={anchor.explorer_url}>Open in the explorer</a>}
-          </Fact>
-        )}
-        {anchor.anchored_at && (
-          <Fact name="Anchored">
-            {dateAndTime(anchor.anchored_at)}, block {anchor.block_number} of chain{' '}
-            {anchor.chain_id}
-            {anchor.chain_id === TEST_CHAIN && ', a test chain'}
-          </Fact>
-        )}
-        {sender && <SenderFacts sender={sender} />}
-        {anchor.finality && (
-          <Fact name="Finality">
-            <Badge tone={anchor.finality === 'finalized' ? 'good' : 'busy'}>
-              {anchor.finality === 'reorged' ? 'reorganized' : anchor.finality}
-            </Badge>{' '}
-            {anchor.confirmations && `${anchor.confirmations} confirmations`}
-          </Fact>
-        )}
-        {anchor.inclusion && (
-          <Fact name="Batch">
-            leaf {anchor.inclusion.leaf_index + 1} of {anchor.inclusion.leaf_count}
-          </Fact>
-        )}
-        {occurrences > 1 && (
-          <Fact name="Tasks with this hash">{occurrences}, including this one</Fact>
-        )}
-        <Fact name="Checked">
-          <Ago at={checked_at} />
+      )}
+      {anchor.anchored_at && (
+        <Fact name="Anchored">
+          {dateAndTime(anchor.anchored_at)}, block {anchor.block_number} of chain {anchor.chain_id}
+          {anchor.chain_id === TEST_CHAIN && ', a test chain'}
         </Fact>
-      </dl>
-    </Card>
+      )}
+      {sender && <SenderFacts sender={sender} />}
+      {anchor.finality && (
+        <Fact name="Finality">
+          <Badge tone={anchor.finality === 'finalized' ? 'good' : 'busy'}>
+            {anchor.finality === 'reorged' ? 'reorganized' : anchor.finality}
+          </Badge>{' '}
+          {anchor.confirmations && `${anchor.confirmations} confirmations`}
+        </Fact>
+      )}
+      {anchor.inclusion && (
+        <Fact name="Batch">
+          leaf {anchor.inclusion.leaf_index + 1} of {anchor.inclusion.leaf_count}
+        </Fact>
+      )}
+      {occurrences > 1 && (
+        <Fact name="Tasks with this hash">{occurrences}, including this one</Fact>
+      )}
+      <Fact name="Checked">{dateAndTime(checked_at)}</Fact>
+    </dl>
   );
 }

@@ -1,7 +1,6 @@
 // Checks a subject in the browser and shows the verdict.
-import './verify.css';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { auditAnchor, type ChainFacts, type StatedAnchor } from '../../../proof/audit-anchor.ts';
 import { auditBundle, auditBundleAlone } from '../../../proof/audit-bundle.ts';
 import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
@@ -9,16 +8,26 @@ import { compareFiles, type GivenFile, listedFiles } from '../../../proof/files/
 import { type Subject, subjectOfCalldata } from '../../../proof/subject/subject.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
-import { Card } from '../../ui/card.tsx';
-import { Icon } from '../../ui/icon.tsx';
+import { chainQuery } from '../../queries.ts';
+import { Fold } from '../../ui/card.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { Hex, VerifyCommand } from '../../ui/values.tsx';
-import { anchorsListQuery, type Sender, senderOf, Unproven } from './identity.tsx';
+import { Checks } from './checks.tsx';
+import { anchorsListQuery, senderOf, Unproven } from './identity.tsx';
 import { ListedFiles } from './listed-files.tsx';
 import { ProofFacts } from './proof-facts.tsx';
+import { refutation, Verdict, verdictOf } from './verdict.tsx';
+
+const Certificate = lazy(() => import('./certificate.tsx'));
+
+interface ProofResultProps {
+  subject: Subject;
+  /** Whether to say what the subject was recognized as. */
+  isNamed?: boolean;
+}
 
 /** Checks a subject in this browser: alone, then against the chain's data, which the service reads from its node. */
-export function ProofResult({ subject }: { subject: Subject }) {
+export function ProofResult({ subject, isNamed = true }: ProofResultProps) {
   const alone = subject.bundle === null ? [] : auditBundleAlone(subject.bundle);
   const isSound = alone.every(({ ok }) => ok);
   // Nothing is asked about a document that contradicts itself.
@@ -28,9 +37,12 @@ export function ProofResult({ subject }: { subject: Subject }) {
   const listed = listedFiles(subject.proof);
   const files = typeof listed === 'string' ? [] : compareFiles(listed, given);
   const isOther = files.some(({ status }) => status === 'differs' || status === 'not_listed');
+  const kind = data?.kind ?? subject.kind;
   return (
     <>
-      <Recognized subject={{ ...subject, kind: data?.kind ?? subject.kind }} alone={alone} />
+      {(isNamed || kind !== 'proof hash') && (
+        <Recognized subject={{ ...subject, kind }} alone={alone} />
+      )}
       {files.length > 0 && (
         <ListedFiles files={files} onGiven={(file) => setGiven((all) => [...all, file])} />
       )}
@@ -79,6 +91,7 @@ function ChainResult({ subject }: { subject: Subject }) {
     enabled: txHash !== undefined,
   });
   const list = useQuery(anchorsListQuery);
+  const chain = useQuery(chainQuery);
   if (isUnknown(verification.error)) {
     return (
       <Empty title="No proof with this hash was anchored here">
@@ -101,21 +114,39 @@ function ChainResult({ subject }: { subject: Subject }) {
     receipt: null,
     canonical_block: null,
   };
-  const checks = txHash === undefined ? [] : checksOf(subject, stated, read);
   const sender = senderOf(read, list.data);
+  // Without a block there is nothing to check, unless a document states one.
+  const isPending = stated.anchor.block_number === null || stated.anchor.finality === 'reorged';
+  const checks = subject.stated === null && isPending ? [] : checksOf(subject, stated, read);
+  const failures = checks.filter(({ ok }) => !ok).length;
+  const hasEvidence = subject.proof !== null;
+  const { origin } = window.location;
+  const address = `${origin}/verify/${stated.proof_hash}?task_id=${stated.task.id}`;
   return (
     <>
-      <Verdict {...verdictOf(stated, checks, sender)} />
-      <ProofFacts stated={stated} sender={sender} />
-      {isProven(checks) && <Unproven stated={stated} bundle={subject.bundle} />}
+      <Verdict {...verdictOf({ stated, read, checks, sender, hasEvidence, chain: chain.data })} />
+      {isProven(checks) && (
+        <>
+          <Unproven stated={stated} bundle={subject.bundle} />
+          <Suspense>
+            <Certificate address={address} />
+          </Suspense>
+        </>
+      )}
+      <Fold title="Details">
+        <ProofFacts stated={stated} sender={sender} />
+      </Fold>
       {checks.length > 0 && (
-        <Card title="Checks, made in this browser">
+        <Fold
+          title={`Checks, made in this browser: ${failures === 0 ? `all ${checks.length} hold` : `${failures} of ${checks.length} fail`}`}
+          isOpen={failures > 0}
+        >
           <Checks checks={checks} />
           <p className="hint">
             The chain was read through this service. To rely on your own node instead, run:
           </p>
           <VerifyCommand subject={stated.proof_hash} />
-        </Card>
+        </Fold>
       )}
     </>
   );
@@ -198,94 +229,4 @@ function statedBy({ proof_hash, task, anchor }: PublicVerification): StatedAncho
     anchored_at: anchor.anchored_at ?? undefined,
     from: anchor.from ?? undefined,
   };
-}
-
-interface VerdictText {
-  tone: string;
-  title: string;
-  text: string;
-}
-
-function Verdict({ tone, title, text }: VerdictText) {
-  return (
-    <section className="verdict" data-tone={tone} role="status" aria-label="Verdict">
-      <Icon name={tone === 'good' ? 'verify' : 'alert'} size={34} />
-      <div>
-        <strong>{title}</strong>
-        {text}
-      </div>
-    </section>
-  );
-}
-
-/** Verdicts of an anchor that the chain contains, by the standing of its sender. */
-const provenVerdicts = {
-  listed: {
-    tone: 'good',
-    title: 'Verified',
-    text: 'The chain contains this proof, bound to this task, robot and claim.',
-  },
-  retired: {
-    tone: 'bad',
-    title: 'Not verified',
-    text: 'The account that sent it was retired before: it is later than the last block of the account.',
-  },
-  unlisted: {
-    tone: 'warn',
-    title: 'Anchored by an unknown account',
-    text: 'The chain contains this proof, but this service does not list the sender as its account.',
-  },
-};
-
-function verdictOf(
-  { verified, anchor }: PublicVerification,
-  checks: AuditCheck[],
-  sender: Sender | null,
-): VerdictText {
-  if (verified && isProven(checks)) return provenVerdicts[sender?.standing ?? 'unlisted'];
-  if (anchor.finality === 'reorged') {
-    return {
-      tone: 'warn',
-      title: 'Not verified now',
-      text: 'A chain reorganization removed the block of this proof. The service is anchoring it again.',
-    };
-  }
-  if (anchor.block_number === null) {
-    return {
-      tone: 'warn',
-      title: 'Not verified yet',
-      text: 'The proof was submitted and is not in a block yet.',
-    };
-  }
-  return refutation(
-    checks,
-    'The chain differs from what the document or the service states. The checks below show where.',
-  );
-}
-
-function refutation(checks: readonly AuditCheck[], text: string): VerdictText {
-  const failed = checks.filter(({ ok }) => !ok);
-  const isEvidence = failed.length > 0 && failed.every(({ name }) => name === 'evidence');
-  return {
-    tone: 'bad',
-    title: 'Not verified',
-    text: isEvidence ? 'The evidence was changed.' : text,
-  };
-}
-
-/** Each check with its finding. */
-export function Checks({ checks }: { checks: AuditCheck[] }) {
-  return (
-    <ul className="checks">
-      {checks.map(({ name, ok, detail }) => (
-        <li key={name} data-ok={ok}>
-          <Icon name={ok ? 'check' : 'cross'} />
-          <span>
-            <span className="hidden">{ok ? 'Holds: ' : 'Fails: '}</span>
-            {detail}
-          </span>
-        </li>
-      ))}
-    </ul>
-  );
 }

@@ -9,7 +9,7 @@ import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { ProofResult } from './proof-result.tsx';
 import type { Found } from './read-subject.ts';
 
-export function SubjectResult({ found }: { found: Found }) {
+export default function SubjectResult({ found }: { found: Found }) {
   if ('refusal' in found) {
     return (
       <Alert color="red" role="alert" title={found.refusal.title}>

@@ -1,0 +1,77 @@
+// The filters of the lists of tasks and events, which the address keeps.
+import { TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useSearchParams } from 'wouter';
+import { fleetsQuery, robotsQuery } from '../queries.ts';
+import { Choice, type Option, optionsOf, useSearchParam } from '../ui/fields.tsx';
+import { fromField, toField } from '../ui/time-zone.ts';
+import './lists.css';
+
+export interface Filter {
+  /** Its parameter in the address and in the query. */
+  name: string;
+  label: string;
+  /** The first is no filter. Without options the filter is a text. */
+  options?: readonly Option[];
+}
+
+/** Parameters that every list has: in the address, and in the query. */
+const shared = { robot: 'robot_id', fleet: 'fleet_id', from: 'from', to: 'to' } as const;
+
+/** The filters of the address as a query. Values that a filter does not have are left out. */
+export function useFilters(filters: readonly Filter[]): Record<string, string> {
+  const [search] = useSearchParams();
+  const known = filters.filter(({ name, options }) =>
+    options ? options.some(({ value }) => value === search.get(name)) : true,
+  );
+  const names = [...Object.entries(shared), ...known.map(({ name }) => [name, name] as const)];
+  const given = names.map(([name, parameter]) => [parameter, search.get(name) ?? ''] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== ''));
+}
+
+/** The fields of the filters. */
+export function Filters({ filters }: { filters: readonly Filter[] }) {
+  const { data: robots } = useQuery(robotsQuery);
+  const { data: fleets } = useQuery(fleetsQuery);
+  const any = (what: string) => ({ value: '', label: `Any ${what}` });
+  const ofRobots = { name: 'robot', label: 'Robot', options: [any('robot'), ...optionsOf(robots)] };
+  const ofFleets = { name: 'fleet', label: 'Fleet', options: [any('fleet'), ...optionsOf(fleets)] };
+  return (
+    <div className="filters">
+      {[...filters, ofRobots, ofFleets].map((filter) => (
+        <FilterField key={filter.name} {...filter} />
+      ))}
+      <TimeField name="from" label="From" />
+      <TimeField name="to" label="To" />
+    </div>
+  );
+}
+
+function FilterField({ name, label, options }: Filter) {
+  const [value, setValue] = useSearchParam(name);
+  if (options) {
+    return (
+      <Choice label={label} hasVisibleLabel options={options} value={value} onChange={setValue} />
+    );
+  }
+  return (
+    <TextInput
+      label={label}
+      placeholder="Any"
+      value={value}
+      onChange={({ currentTarget }) => setValue(currentTarget.value)}
+    />
+  );
+}
+
+function TimeField({ name, label }: { name: string; label: string }) {
+  const [value, setValue] = useSearchParam(name);
+  return (
+    <TextInput
+      type="datetime-local"
+      label={label}
+      value={toField(value)}
+      onChange={({ currentTarget }) => setValue(fromField(currentTarget.value))}
+    />
+  );
+}

@@ -1,0 +1,73 @@
+// The metrics that the charts of robots show: in the address, and remembered in this browser.
+import { Checkbox, Group } from '@mantine/core';
+import { useMemo } from 'react';
+import { useSearchParams } from 'wouter';
+import { Choice, useSearchParam } from '../../ui/fields.tsx';
+
+const REMEMBERED = 'svc-metrics';
+
+/** The chosen metrics of those that the robot has: of the address, else the remembered ones, else the first two. */
+export function useMetrics(names: readonly string[]): [string[], (chosen: string[]) => void] {
+  const [search, setSearch] = useSearchParams();
+  const inAddress = search.has('metric') ? search.getAll('metric').join('\n') : null;
+  const shown = useMemo(() => {
+    const text = inAddress ?? localStorage.getItem(REMEMBERED);
+    if (text === null) return names.slice(0, 2);
+    return text.split('\n').filter((name) => names.includes(name));
+  }, [inAddress, names]);
+  const choose = (chosen: string[]) => {
+    localStorage.setItem(REMEMBERED, chosen.join('\n'));
+    const next = new URLSearchParams(window.location.search);
+    next.delete('metric');
+    // An empty name: no metric was chosen.
+    for (const name of chosen.length > 0 ? chosen : ['']) next.append('metric', name);
+    setSearch(next, { replace: true });
+  };
+  return [shown, choose];
+}
+
+interface MetricChoiceProps {
+  names: readonly string[];
+  shown: string[];
+  onChange: (shown: string[]) => void;
+}
+
+/** The metrics with a chart, and the two that are a place. */
+export function MetricChoice({ names, shown, onChange }: MetricChoiceProps) {
+  const options = names.map((name) => ({ value: name, label: name }));
+  const [x, setX] = useSearchParam('x');
+  const [y, setY] = useSearchParam('y');
+  const none = { value: '', label: 'No path' };
+  return (
+    <>
+      <Checkbox.Group
+        label="Metrics"
+        value={shown}
+        onChange={onChange}
+        description="Numeric metrics of the samples"
+      >
+        <Group gap="md" mt="xs">
+          {names.map((name) => (
+            <Checkbox key={name} value={name} label={name} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+      <Group gap="md">
+        <Choice
+          label="Path: x"
+          hasVisibleLabel
+          options={[none, ...options]}
+          value={x}
+          onChange={setX}
+        />
+        <Choice
+          label="Path: y"
+          hasVisibleLabel
+          options={[none, ...options]}
+          value={y}
+          onChange={setY}
+        />
+      </Group>
+    </>
+  );
+}

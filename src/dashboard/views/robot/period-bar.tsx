@@ -1,0 +1,114 @@
+// Chooses the period of a robot's charts, and saves its samples.
+import { ActionIcon, Button, Group, SegmentedControl, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { Icon } from '../../ui/icon.tsx';
+import { Problem } from '../../ui/states.tsx';
+import { fromField, timeZone, toField } from '../../ui/time-zone.ts';
+import { saveFile } from '../../ui/values.tsx';
+import { type Period, type Range, ranges } from './period.ts';
+
+interface PeriodBarProps {
+  robotId: string;
+  period: Period;
+  onChoose: (chosen: Range | { from: number; to: number }) => void;
+}
+
+const CUSTOM = 'Custom';
+
+const steps = [
+  { label: 'Previous period', icon: 'back', by: -1 },
+  { label: 'Next period', icon: 'forward', by: 1 },
+] as const;
+
+export function PeriodBar({ robotId, period, onChoose }: PeriodBarProps) {
+  const { range, from, to } = period;
+  const [isCustom, setIsCustom] = useState(false);
+  return (
+    <>
+      <div className="period">
+        <SegmentedControl
+          size="xs"
+          aria-label="Period"
+          data={[...Object.keys(ranges), CUSTOM]}
+          value={isCustom ? CUSTOM : (range ?? CUSTOM)}
+          onChange={(value) => {
+            setIsCustom(value === CUSTOM);
+            if (value !== CUSTOM) onChoose(value as Range);
+          }}
+        />
+        <Group gap="xs">
+          {steps.map(({ label, icon, by }) => (
+            <ActionIcon
+              key={label}
+              variant="default"
+              size={30}
+              aria-label={label}
+              disabled={by > 0 && to >= Date.now()}
+              onClick={() => onChoose({ from: from + by * (to - from), to: to + by * (to - from) })}
+            >
+              <Icon name={icon} size={16} />
+            </ActionIcon>
+          ))}
+          <SaveSamples robotId={robotId} period={period} />
+        </Group>
+      </div>
+      {(isCustom || range === null) && (
+        <Custom key={`${from} ${to}`} period={period} onChoose={onChoose} />
+      )}
+    </>
+  );
+}
+
+function Custom({ period, onChoose }: Omit<PeriodBarProps, 'robotId'>) {
+  const [fields, setFields] = useState(() =>
+    [period.from, period.to].map((at) => toField(new Date(at).toISOString())),
+  );
+  const [from = 0, to = 0] = fields.map((field) => Date.parse(fromField(field)));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onChoose({ from, to });
+  };
+  return (
+    <form onSubmit={submit} className="period-custom">
+      {['From', 'To'].map((label, i) => (
+        <TextInput
+          key={label}
+          size="xs"
+          type="datetime-local"
+          label={timeZone() === 'UTC' ? `${label} (UTC)` : label}
+          value={fields[i]}
+          onChange={({ currentTarget }) => setFields(fields.with(i, currentTarget.value))}
+        />
+      ))}
+      <Button size="xs" type="submit" disabled={!(from < to)}>
+        Show
+      </Button>
+    </form>
+  );
+}
+
+/** Saves the samples of the period as they were sent. */
+function SaveSamples({ robotId, period: { from, to } }: Omit<PeriodBarProps, 'onChoose'>) {
+  const save = useMutation({
+    mutationFn: async () => {
+      const query = new URLSearchParams({
+        from: new Date(from).toISOString(),
+        to: new Date(to).toISOString(),
+      });
+      const response = await fetch(`/api/v1/robots/${robotId}/telemetry?${query}`, {
+        headers: { accept: 'text/csv' },
+      });
+      if (!response.ok) throw new Error(`The service answered with HTTP ${response.status}.`);
+      saveFile(`telemetry-${robotId}.csv`, await response.blob());
+    },
+  });
+  return (
+    <>
+      <Button size="xs" variant="default" loading={save.isPending} onClick={() => save.mutate()}>
+        Download CSV
+      </Button>
+      <Problem of={save} />
+    </>
+  );
+}

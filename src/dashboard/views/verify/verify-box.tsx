@@ -1,0 +1,69 @@
+// Where a reader gives what is to be verified: a text or a file.
+import { Button, Text, TextInput } from '@mantine/core';
+import { type FormEvent, lazy, Suspense, useState } from 'react';
+import { useLocation } from 'wouter';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/states.tsx';
+import { FileDrop } from './file-drop.tsx';
+import { type Found, readFile, readText } from './read-subject.ts';
+
+const SubjectResult = lazy(() => import('./subject-result.tsx'));
+
+export function VerifyBox() {
+  const [, navigate] = useLocation();
+  const [text, setText] = useState('');
+  const [found, setFound] = useState<Found | null>(null);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const read = readText(text);
+    const address = addressOf(read);
+    if (address === null) setFound(read);
+    else navigate(...address);
+  };
+  return (
+    <>
+      <div className="grid-wide">
+        <Card title="By a hash, an id or an address">
+          <form onSubmit={submit} noValidate>
+            <TextInput
+              label="Hash, task id, address or document"
+              placeholder="0x…"
+              autoComplete="off"
+              spellCheck={false}
+              value={text}
+              onChange={({ currentTarget }) => setText(currentTarget.value)}
+            />
+            <Button type="submit" mt="md">
+              Verify
+            </Button>
+          </form>
+        </Card>
+        <Card title="By a file">
+          <FileDrop
+            accept=".json,application/json"
+            onFiles={async ([file]) => file && setFound(await readFile(file))}
+          >
+            Drop a receipt, a bundle or evidence here, or <u>choose a file</u>
+          </FileDrop>
+          <Text size="sm" c="dimmed" mt="sm">
+            The file stays on this computer. The browser hashes it and sends only hash and task id.
+          </Text>
+        </Card>
+      </div>
+      {found && (
+        <Suspense fallback={<Loading what="checks" />}>
+          <SubjectResult found={found} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+/** The page to share of a hash or address, with what it was recognized as; null for anything else. */
+function addressOf(found: Found): [string, { state: { kind: string } }] | null {
+  if ('refusal' in found || !('proofHash' in found.recognized)) return null;
+  const { kind, proofHash, taskId, stated } = found.recognized;
+  if (stated !== null || kind === 'evidence') return null;
+  const search = taskId === null ? '' : `?task_id=${taskId}`;
+  return [`/verify/${proofHash}${search}`, { state: { kind } }];
+}

@@ -1,0 +1,196 @@
+// A webhook: its state, what can be done with it, and its messages of the last 7 days.
+import { Button, Group, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Webhook, WebhookDelivery } from '../../../protocol/webhooks.ts';
+import { ask } from '../../api.ts';
+import { PagedList } from '../../lists/paged-list.tsx';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Card } from '../../ui/card.tsx';
+import { ConfirmDeletion, FormDialog } from '../../ui/dialog.tsx';
+import { showSecret } from '../../ui/secret-dialog.tsx';
+import { Empty, Problem } from '../../ui/states.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { VirtualTable } from '../../ui/virtual-table.tsx';
+import { WebhookForm } from './webhook-form.tsx';
+
+type Dialog = 'edit' | 'rotate' | 'delete';
+
+const reasons = {
+  owner: 'disabled',
+  failures: 'disabled after 3 days of failures',
+  backlog: 'disabled: too many messages waited',
+};
+
+export function WebhookCard({ webhook }: { webhook: Webhook }) {
+  const { id, url, events, disabled_for, disabled_at, failing_since } = webhook;
+  const queries = useQueryClient();
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const params = { id };
+  const host = URL.canParse(url) ? new URL(url).host : url;
+  const reread = () => queries.invalidateQueries({ queryKey: ['webhooks'] });
+  const act = useMutation({
+    mutationFn: (run: () => Promise<unknown>) => run(),
+    onSettled: reread,
+  });
+  const close = () => setDialog(null);
+  const button = (label: string, onClick: () => void) => (
+    <Button size="xs" variant="default" aria-label={`${label}: ${host}`} onClick={onClick}>
+      {label}
+    </Button>
+  );
+  return (
+    <Card
+      title={url}
+      actions={
+        <Group gap="xs">
+          {disabled_at === null &&
+            button('Send test', () =>
+              act.mutate(() => ask('POST /api/v1/webhooks/:id/test', { params })),
+            )}
+          {button(disabled_at === null ? 'Disable' : 'Enable', () =>
+            act.mutate(() =>
+              ask('PATCH /api/v1/webhooks/:id', {
+                params,
+                body: { enabled: disabled_at !== null },
+              }),
+            ),
+          )}
+          {button('Edit', () => setDialog('edit'))}
+          {button('Rotate secret', () => setDialog('rotate'))}
+          {button('Delete', () => setDialog('delete'))}
+        </Group>
+      }
+    >
+      <div className="chips">
+        {disabled_for !== null && <Badge tone="bad">{reasons[disabled_for]}</Badge>}
+        {disabled_for === null && failing_since === null && <Badge tone="good">enabled</Badge>}
+        {failing_since !== null && (
+          <span className="danger">
+            failing since <Ago at={failing_since} />
+          </span>
+        )}
+        {events.map((type) => (
+          <Badge key={type} tone="plain">
+            {type}
+          </Badge>
+        ))}
+      </div>
+      <Problem of={act} mt="sm" />
+      <Deliveries
+        webhookId={id}
+        host={host}
+        onReplay={(message) => act.mutate(() => replay(message))}
+      />
+      {dialog === 'edit' && <WebhookForm webhook={webhook} onClose={close} />}
+      {dialog === 'rotate' && (
+        <FormDialog
+          title={`Rotate the secret of ${host}`}
+          submit="Rotate secret"
+          onSubmit={async () => {
+            const reply = await ask('POST /api/v1/webhooks/:id/rotate-secret', { params });
+            showSecret(queries, { what: 'secret', of: url, value: reply.secret });
+          }}
+          onDone={close}
+          onClose={close}
+        >
+          <Text>For 24 hours, messages have signatures of the old and the new secret.</Text>
+        </FormDialog>
+      )}
+      {dialog === 'delete' && (
+        <ConfirmDeletion
+          word={host}
+          title="Delete webhook"
+          onDelete={async () => {
+            await ask('DELETE /api/v1/webhooks/:id', { params });
+            await reread();
+          }}
+          onClose={close}
+        >
+          <Text size="sm">Messages that wait are not sent any more.</Text>
+        </ConfirmDeletion>
+      )}
+    </Card>
+  );
+}
+
+const replay = (id: string) =>
+  ask('POST /api/v1/webhook-deliveries/:id/replay', { params: { id } });
+
+const tones: Record<WebhookDelivery['state'], Tone> = {
+  pending: 'busy',
+  delivered: 'good',
+  abandoned: 'plain',
+};
+
+interface DeliveriesProps {
+  webhookId: string;
+  host: string;
+  onReplay: (message: string) => void;
+}
+
+function Deliveries({ webhookId, host, onReplay }: DeliveriesProps) {
+  const what = `messages to ${host}`;
+  return (
+    <PagedList
+      what={what}
+      queryKey={['webhooks', webhookId]}
+      read={(query, signal) =>
+        ask('GET /api/v1/webhooks/:id/deliveries', { params: { id: webhookId }, query, signal })
+      }
+      empty={<Empty title="No messages in the last 7 days" />}
+    >
+      {(messages, onEnd) => (
+        <VirtualTable
+          label={what}
+          items={messages}
+          onEnd={onEnd}
+          columns={[
+            {
+              title: 'Message',
+              cell: ({ type, created_at }) => (
+                <>
+                  {type}
+                  <div className="dash">
+                    <Ago at={created_at} />
+                  </div>
+                </>
+              ),
+            },
+            {
+              title: 'State',
+              width: '7.5rem',
+              cell: ({ state }) => <Badge tone={tones[state]}>{state}</Badge>,
+            },
+            {
+              title: 'Last answer',
+              isWide: true,
+              cell: ({ last_status, last_error, attempts }) =>
+                [
+                  last_status !== null && `HTTP ${last_status}`,
+                  last_error,
+                  attempts === 1 ? '1 attempt' : `${attempts} attempts`,
+                ]
+                  .filter(Boolean)
+                  .join(', '),
+            },
+            {
+              title: 'Action',
+              width: '6.5rem',
+              cell: ({ id, type }) => (
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  aria-label={`Replay ${type}`}
+                  onClick={() => onReplay(id)}
+                >
+                  Replay
+                </Button>
+              ),
+            },
+          ]}
+        />
+      )}
+    </PagedList>
+  );
+}

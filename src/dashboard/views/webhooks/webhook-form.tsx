@@ -1,0 +1,65 @@
+// The form that creates or changes a webhook.
+import { Checkbox, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Webhook } from '../../../protocol/webhooks.ts';
+import { ask } from '../../api.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { showSecret } from '../../ui/secret-dialog.tsx';
+
+/** What a webhook can subscribe to. */
+const labels: Record<Webhook['events'][number], string> = {
+  'task.verified': 'Task verified',
+  'task.failed': 'Task failed',
+  'task.refused': 'Task refused for lack of credit',
+  'event.created': 'Event reported',
+  'alert.opened': 'Alert opened',
+  'alert.closed': 'Alert closed',
+};
+
+interface WebhookFormProps {
+  /** Null for a new webhook. */
+  webhook: Webhook | null;
+  onClose: () => void;
+}
+
+export function WebhookForm({ webhook, onClose }: WebhookFormProps) {
+  const queries = useQueryClient();
+  const [url, setUrl] = useState(webhook?.url ?? 'https://');
+  const [events, setEvents] = useState<string[]>(webhook?.events ?? ['alert.opened']);
+  const save = async () => {
+    const body = { url, events: events as Webhook['events'] };
+    if (webhook === null) {
+      const { secret: value } = await ask('POST /api/v1/webhooks', { body });
+      showSecret(queries, { what: 'secret', of: url, value });
+    } else {
+      await ask('PATCH /api/v1/webhooks/:id', { params: { id: webhook.id }, body });
+    }
+    queries.invalidateQueries({ queryKey: ['webhooks'] });
+  };
+  return (
+    <FormDialog
+      title={webhook === null ? 'Create webhook' : 'Edit webhook'}
+      submit={webhook === null ? 'Create webhook' : 'Save'}
+      canSubmit={URL.canParse(url) && events.length > 0}
+      onSubmit={save}
+      onDone={onClose}
+      onClose={onClose}
+    >
+      <TextInput
+        label="URL"
+        description="A public https address that accepts POST"
+        type="url"
+        required
+        data-autofocus
+        value={url}
+        onChange={({ currentTarget }) => setUrl(currentTarget.value)}
+      />
+      <Checkbox.Group label="Messages" value={events} onChange={setEvents}>
+        {Object.entries(labels).map(([type, label]) => (
+          <Checkbox key={type} mt="xs" value={type} label={label} />
+        ))}
+      </Checkbox.Group>
+    </FormDialog>
+  );
+}

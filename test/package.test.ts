@@ -19,8 +19,8 @@ const shapes = [
   /^dist\/(client\/(client|files|index)|base\/(svc-error|unreadable-file)|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
   /^dist\/cli\/([\w-]+\.cjs|help\.json|third-party-licenses\.txt)$/,
   /^dist\/svc-server\/([\w-]+\.js|third-party-licenses\.txt)$/,
-  /^dist\/dashboard\/(index\.html|icon\.svg|color-scheme\.js|third-party-licenses\.txt)$/,
-  /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.gz)?$/,
+  /^dist\/dashboard\/(index\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
+  /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.(br|gz))?$/,
   /^dist\/dashboard\/cli-login\/(index\.html|page\.(css|js))$/,
   /^contracts\/ProofVerifier\.sol$/,
   /^deploy\/([\w-]+\.(conf|json|sh|yaml|yml)|Containerfile)$/,
@@ -67,9 +67,9 @@ it('has every page that its pages lead to', async () => {
   expect(missing).toEqual([]);
 });
 
-it('is smaller than 3 MB, and than 7.5 MB unpacked', () => {
+it('is smaller than 3 MB, and than 8 MB unpacked', () => {
   expect(packed.size).toBeLessThan(3_000_000);
-  expect(packed.unpackedSize).toBeLessThan(7_500_000);
+  expect(packed.unpackedSize).toBeLessThan(8_000_000);
 });
 
 it('is a package as npm, Node.js and bundlers take it', async () => {

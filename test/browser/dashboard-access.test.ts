@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { type Dashboard, openDashboard } from '../support/dashboard.ts';
@@ -71,21 +72,48 @@ describe('the page Access', () => {
     await page.getByText('Copy this token now').waitFor();
   });
 
-  it('shows who did what, newest first, and older entries on demand', async () => {
+  it('shows who did what, newest first, and older entries below', async () => {
     const opened = await dashboard.openSignedIn('/account');
     const { page } = opened;
     const owner = await dashboard.clientOf(opened);
-    for (let i = 0; i < 25; i += 1) {
+    for (let i = 0; i < 60; i += 1) {
       await owner.call('createRobot', { body: { name: `arm ${i}` } });
     }
     await page.goto(`${dashboard.server.url}/access`);
 
-    const rows = page.getByRole('table').getByRole('row');
-    await page.getByText('Robot created: arm 24').waitFor();
-    expect(await rows.nth(1).textContent()).toContain('Robot created: arm 24');
+    const rows = page.getByRole('region', { name: 'Table of entries' }).getByRole('row');
+    await page.getByText('Robot created: arm 59').waitFor();
+    expect(await rows.nth(1).textContent()).toContain('Robot created: arm 59');
     expect(await rows.nth(1).textContent()).toContain('Session, 127.0.0.1');
     expect(await page.getByText('Sign in: wallet').count()).toBe(0);
-    await page.getByRole('button', { name: 'Show more' }).click();
-    await page.getByText('Sign in: wallet').waitFor();
+    await page.getByText('Robot created: arm 59').hover();
+    await expect
+      .poll(async () => {
+        await page.mouse.wheel(0, 2_000);
+        return page.getByText('Sign in: wallet').count();
+      })
+      .toBe(1);
+  });
+});
+
+describe('the page Account', () => {
+  it('exports what the account stores, and deletes it after the wallet has signed', async () => {
+    const opened = await dashboard.openSignedIn('/account');
+    const { page, faults } = opened;
+    const owner = await dashboard.clientOf(opened);
+    const { wallet } = (await owner.call('getAccount')).body;
+    await owner.call('createRobot', { body: { name: 'arm' } });
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export' }).click();
+    const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).kind)).toContain('robot');
+
+    await page.getByRole('button', { name: 'Delete account' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox').fill(wallet);
+    await dialog.getByRole('button', { name: 'Delete permanently' }).click();
+    await page.waitForURL((url) => url.pathname === '/');
+    await expect(owner.call('getAccount')).rejects.toMatchObject({ code: 'invalid_session' });
+    expect(faults.splice(0).filter((fault) => !fault.includes('401'))).toEqual([]);
   });
 });

@@ -105,6 +105,21 @@ describe('the page of a task', { shuffle: false }, () => {
       expect(await answer).toBe(200);
     });
 
+    it('fails no check of the public page before it is in a block', async () => {
+      const id = await claim('Grind the edge');
+      const page = await showTask(id);
+      const answer = handIn(id);
+      await stage(page, 'submitted');
+      const { anchor } = (await owner.call('getTask', { params: { id } })).body;
+
+      await page.goto(`${dashboard.server.url}/verify/${anchor?.proof_hash}`);
+
+      await page.getByText('Not verified yet').waitFor();
+      expect(await page.locator('[data-ok=false]').count()).toBe(0);
+      await mine();
+      await answer;
+    });
+
     it('tells of a reorganisation, here and to everybody, and of the block after it', async () => {
       const id = await claim('Weld the second seam');
       const page = await showTask(id);
@@ -185,6 +200,7 @@ describe('the page of a task', { shuffle: false }, () => {
       await page.goBack();
       await page.getByRole('link', { name: 'Public page' }).click();
       await page.getByText('Verified', { exact: true }).waitFor();
+      await page.getByText('Details', { exact: true }).click();
       await page.getByText(place).waitFor();
     });
   });

@@ -78,6 +78,27 @@ describe('fleets', () => {
     await page.getByText('one is now number 3 of 3').waitFor({ state: 'attached' });
   });
 
+  it('are put in order by touch', async () => {
+    const opened = await dashboard.openSignedIn('/account', { context: { hasTouch: true } });
+    const { page } = opened;
+    const owner = await dashboard.clientOf(opened);
+    for (const name of ['one', 'two']) await owner.call('createFleet', { body: { name } });
+    await page.goto(`${dashboard.server.url}/fleets`);
+
+    await page.getByRole('button', { name: 'Move two up' }).tap();
+
+    await hasOrder(owner, ['two', 'one']);
+  });
+
+  it('link to their robots', async () => {
+    const { page } = await openWith(['Hall']);
+
+    await page.getByRole('link', { name: '0 robots' }).click();
+
+    await page.getByText('No robots yet').waitFor();
+    expect(page.url()).toMatch(/\/robots\?fleet=/);
+  });
+
   it('are deleted only when their name was typed', async () => {
     const { page } = await openWith(['Hall']);
 

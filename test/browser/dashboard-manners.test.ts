@@ -124,13 +124,42 @@ describe('while the service is down', () => {
     );
 
     await dev.stop();
-    await waitAhead(page, page.getByText('Out of date: last read'));
+    await waitAhead(page, page.getByText('Out of date: updated'));
     await page.getByRole('link', { name: 'Events' }).click();
     await waitAhead(page, page.getByText('This could not be read'));
     dev = await startDev(folder, new URL(url).port);
 
     await waitAhead(page, page.getByText('No events'));
-    await page.getByText('Live · read').waitFor();
+    await page.getByText(/^Updated/).waitFor();
+  });
+});
+
+describe('the first load', () => {
+  it('is at most 150 KB', async () => {
+    const { context } = await dashboard.openSignedIn('/account');
+    // The other page still reads ahead.
+    const page = await context.newPage();
+    const tools = await context.newCDPSession(page);
+    await tools.send('Network.enable');
+    await tools.send('Network.setCacheDisabled', { cacheDisabled: true });
+    // Views are read ahead after two seconds, which is no part of it.
+    await page.addInitScript(`
+      const later = window.setTimeout;
+      window.setTimeout = (run, ms, ...given) => (ms === 2000 ? 0 : later(run, ms, ...given));
+    `);
+    // By address: without the cache, what is preloaded is requested again.
+    const sizes = new Map<string, Promise<number>>();
+    page.on('requestfinished', (request) => {
+      if (!request.url().includes('/assets/')) return;
+      const size = request.sizes().then(({ responseBodySize }) => responseBodySize);
+      sizes.set(request.url(), size);
+    });
+    await page.goto(dashboard.server.url);
+    await page.getByText('Robots online').waitFor();
+
+    const bytes = (await Promise.all(sizes.values())).reduce((sum, size) => sum + size, 0);
+    expect(bytes).toBeGreaterThan(100_000);
+    expect(bytes).toBeLessThanOrEqual(150_000);
   });
 });
 
@@ -225,5 +254,18 @@ describe('on a phone', () => {
 
     await page.getByRole('heading', { name: 'Tasks' }).waitFor();
     await page.getByRole('button', { name: 'Open navigation' }).waitFor();
+  });
+
+  it('Escape closes the views, and returns to their button', async () => {
+    const { page } = await dashboard.openSignedIn('/account', {
+      context: { viewport: { width: 390, height: 844 } },
+    });
+    await page.getByRole('button', { name: 'Open navigation' }).click();
+
+    await page.getByRole('link', { name: 'Tasks' }).focus();
+    await page.keyboard.press('Escape');
+
+    // Waits, for the focus moves after the views are closed.
+    await page.locator('button:focus[aria-label="Open navigation"]').waitFor();
   });
 });

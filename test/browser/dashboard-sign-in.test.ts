@@ -174,8 +174,8 @@ describe('a session', () => {
 
   it('elsewhere is listed, and revoked from here', async () => {
     const account = newAccount();
-    const other = await dashboard.openSignedIn('/account', { account });
-    const { page } = await dashboard.openSignedIn('/account', { account });
+    const other = await dashboard.openSignedIn('/access', { account });
+    const { page } = await dashboard.openSignedIn('/access', { account });
 
     await page.getByRole('button', { name: 'Revoke' }).click();
 
@@ -246,6 +246,21 @@ describe('where a token is asked for', () => {
     await other.page.getByRole('button', { name: 'Test wallet' }).click();
 
     await other.page.getByRole('alert').getByText('does not hold the token').waitFor();
+  });
+});
+
+describe('a wallet that never answers', () => {
+  it('can be canceled, and tried again', async () => {
+    const { page } = await dashboard.open('/sign-in', { wallet: { holds: true } });
+    await page.getByRole('button', { name: 'Test wallet' }).click();
+    await page.getByText('Read the message in the wallet').waitFor();
+
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('alert').getByText('You canceled the sign-in').waitFor();
+    await page.evaluate('testWallet.release()');
+    await page.getByRole('button', { name: 'Test wallet' }).click();
+
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
   });
 });
 

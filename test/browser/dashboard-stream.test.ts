@@ -31,7 +31,7 @@ describe('the stream', () => {
     const robot = dashboard.robotClient(made.body.api_key ?? '');
     await page.addInitScript(countMessages);
     await page.reload();
-    await page.getByText('Live · read').waitFor();
+    await page.getByText(/^Updated/).waitFor();
     await waitFor('the first message', async () => (await messages(page)) > 0);
     // Its own time stands still: no poll is due any more.
     await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 2_000);

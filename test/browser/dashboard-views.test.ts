@@ -68,6 +68,11 @@ const views: Record<string, View> = {
   },
   'revoking a key': { ...robot, open: click('Revoke key') },
   'deleting a robot': { ...robot, open: click('Delete') },
+  'a path': {
+    address: () => `${robot.address()}?x=motor_c&y=load_kg`,
+    shows: 'Path: x',
+    open: (page) => page.locator('.path-plot').waitFor(),
+  },
   'the fleets': fleets,
   'adding a fleet': { ...fleets, open: click('Add fleet') },
   'deleting a fleet': { ...fleets, open: click('Delete Hall North') },
@@ -80,14 +85,35 @@ const views: Record<string, View> = {
   },
   'the events': { address: () => '/events', shows: 'Gripper lost the box' },
   'no event': { address: () => '/events?severity=warn', shows: 'No events' },
-  'the account': { address: () => '/account', shows: 'Wallet signature' },
+  'the account': { address: () => '/account', shows: 'Granted' },
+  'the alerts': { address: () => '/alerts', shows: 'Battery low' },
+  'the webhooks': { address: () => '/webhooks', shows: '127.0.0.1:9' },
+  'creating a webhook': {
+    address: () => '/webhooks',
+    shows: '127.0.0.1:9',
+    open: click('Create webhook'),
+  },
+  'deleting a webhook': {
+    address: () => '/webhooks',
+    shows: '127.0.0.1:9',
+    open: click('Delete: 127.0.0.1:9'),
+  },
+  'robots to be moved': {
+    address: () => '/robots',
+    shows: 'hauler-7',
+    async open(page) {
+      await page.getByLabel('Select hauler-7').check();
+      await page.getByLabel('Move to').selectOption('Yard');
+      await click('Preview move')(page);
+    },
+  },
   access: { address: () => '/access', shows: 'Audit log' },
   'creating a token': {
     address: () => '/access',
     shows: 'Audit log',
     open: click('Create token'),
   },
-  'a page that is not there': { address: () => '/tasks/none', shows: 'could not be read' },
+  'a page that is not there': { address: () => '/tasks/none', shows: 'Not found, or deleted' },
   'handing a session to the command line': {
     address: () => '/cli-login',
     shows: 'Code that the terminal shows',
@@ -105,6 +131,16 @@ const publicViews: Record<string, View> = {
     address: () => `/verify/${scene.verified.proofHash}`,
     shows: 'Checks, made in this browser',
   },
+  'a printed proof': {
+    address: () => `/verify/${scene.verified.proofHash}`,
+    shows: 'Checks, made in this browser',
+    async open(page) {
+      await page.locator('.certificate').waitFor();
+      await page.emulateMedia({ media: 'print' });
+    },
+  },
+  'a first visit': { address: () => '/', shows: 'Verified in this browser' },
+  'an unknown path': { address: () => '/nowhere', shows: 'This page does not exist' },
   'an unknown proof': { address: () => `/verify/${unknown}`, shows: 'No proof with this hash' },
   'what is no hash': { address: () => '/verify/0x12', shows: 'Not a proof hash' },
   'a transaction': { address: () => `/tx/${scene.verified.txHash}`, shows: 'Anchored content' },
@@ -115,15 +151,13 @@ const publicViews: Record<string, View> = {
 const quick = ['the tasks', 'a robot', 'deleting a fleet', 'a verified proof'];
 const tagsOf = (name: string) => (quick.includes(name) ? [] : ['full']);
 
-/** Serious and critical violations, as axe finds them. */
+/** Violations, as axe finds them. */
 async function violationsIn(page: Page): Promise<string[]> {
   const results: AxeResults = await page.evaluate('axe.run()');
-  return results.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes.map(({ html, failureSummary }) => html + failureSummary).join('\n')}`,
-    );
+  return results.violations.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes.map(({ html, failureSummary }) => html + failureSummary).join('\n')}`,
+  );
 }
 
 /** Classes of the component library that are in use, that it has styles for, and that the page has none of. */
@@ -152,6 +186,7 @@ const dialogIsBeside = `[...document.querySelectorAll('[role=dialog]')].some((di
 
 async function isFitFor(page: Page, { address, shows, open }: View): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 850 });
+  await page.emulateMedia({ media: null });
   await page.goto(dashboard.server.url + address());
   await page.getByText(shows).first().waitFor();
   await open?.(page);

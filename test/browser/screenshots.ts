@@ -64,7 +64,9 @@ const shotsOf = ({ robots, verified, claimed }: Showcase): Record<string, Shot> 
   },
   'task-claimed': { address: `/tasks/${claimed.id}`, shows: 'has not submitted a proof' },
   events: { address: '/events', shows: 'Gripper lost the box' },
-  account: { address: '/account', shows: 'Wallet signature' },
+  account: { address: '/account', shows: 'Granted' },
+  alerts: { address: '/alerts', shows: 'Battery low' },
+  webhooks: { address: '/webhooks', shows: 'No webhooks' },
   access: { address: '/access', shows: 'Audit log' },
   verify: { address: '/verify', shows: 'By a hash, an id or an address' },
   proof: { address: `/verify/${verified.proofHash}`, shows: 'Checks, made in this browser' },
@@ -78,10 +80,11 @@ const shotsOf = ({ robots, verified, claimed }: Showcase): Record<string, Shot> 
       await page.context().setOffline(false);
     },
   },
-  'not-found': { address: '/tasks/none', shows: 'could not be read' },
+  'not-found': { address: '/tasks/none', shows: 'Not found, or deleted' },
 });
 
 const forNewcomers: Record<string, Shot> = {
+  landing: { address: '/', shows: 'Verified in this browser' },
   'sign-in': { address: '/sign-in', shows: 'Test wallet' },
   'cli-login': {
     address: '/cli-login',

@@ -478,6 +478,24 @@ describe('when the chain misbehaves', () => {
     await staysQueued(ids[0]);
   });
 
+  it('nothing more is signed above the cap of an hour, and replacements are exempt', async () => {
+    // A single costs at most about 25 000 gas at 3 gwei here.
+    rig.start({ batchMax: 1, bumpAfterMs: 300, maxSpendWeiPerHour: 10n ** 14n });
+    const [first] = await rig.queue();
+    const variants = async () => (await rig.task(first ?? '')).completion?.txHash;
+    await pending(1);
+    const [second] = await rig.queue();
+    await degradedBy('spend_cap');
+    const before = await variants();
+    await rig.node.rpc('anvil_setNextBlockBaseFeePerGas', ['0x174876e800']);
+    await rig.node.mine();
+    await waitFor('a replacement', async () => (await variants()) !== before);
+    await rig.node.mine();
+    await rig.verified([first ?? '']);
+
+    await staysQueued(second);
+  });
+
   it('nothing is signed by an account with code', async () => {
     await rig.node.rpc('anvil_setCode', [rig.sender, '0x00']);
     rig.start();

@@ -48,7 +48,7 @@ async function send(data: Hex = payload): Promise<Hex> {
     nonce: senderState.latestNonce,
     payload: data,
     gas: 60_000n,
-    maxFeePerGas: 10n * senderState.baseFeePerGas,
+    maxFeePerGas: 10n * senderState.baseFeePerGas + senderState.maxPriorityFeePerGas,
     maxPriorityFeePerGas: senderState.maxPriorityFeePerGas,
   });
   expect(await chain.anchoring.broadcast(rawTx)).toEqual({ outcome: 'accepted' });

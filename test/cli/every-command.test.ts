@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { generatePrivateKey } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { groupsFor } from '../../src/cli/program/groups.ts';
 import { type DevProcess, run, startDev } from '../support/programs.ts';
@@ -80,6 +81,15 @@ const spareWebhook = async () => {
   await dropWebhooks();
   return (await user.json('webhooks', 'create', 'https://127.0.0.1.nip.io/')).webhook.id;
 };
+/** The profile and the key file of another wallet. */
+const spareAccount = async () => {
+  made += 1;
+  const [name, keyFile] = [`other${made}`, user.file('other-key')];
+  await writeFile(keyFile, generatePrivateKey(), { mode: 0o600 });
+  await user.svc(['login', dev.url, '--key-file', keyFile, '--profile', name]);
+  await user.svc(['config', 'use', home()]);
+  return ['--profile', name, '--key-file', keyFile];
+};
 const home = () => new URL(dev.url).host.replace(':', '_');
 
 /** The service, saved or not. */
@@ -95,6 +105,8 @@ const calls: Record<string, () => Promise<string[]>> = {
   logout: async () => ['--profile', await spareProfile()],
   whoami: async () => [],
   credits: async () => ['--ledger'],
+  'account export': async () => [],
+  'account delete': async () => [...(await spareAccount()), '--yes'],
   'sessions list': async () => [],
   'sessions revoke': async () => [await spareSession()],
   'tokens create': async () => ['ci'],
@@ -218,7 +230,7 @@ describe.each(['', ...parents, ...paths])('svc %s --help', (path) => {
 });
 
 describe('svc --help of the bundle', () => {
-  it('works for every command', async () => {
+  it('works for every command', { tags: ['full'] }, async () => {
     for (const path of ['', ...parents, ...paths]) {
       const helped = await run('svc', [...wordsOf(path), '--help']);
       expect(helped).toEqual({ exitCode: 0, stdout: helpTexts[path], stderr: '' });

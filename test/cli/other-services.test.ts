@@ -61,6 +61,8 @@ const calls: Record<string, string[]> = {
   logout: [],
   whoami: [],
   credits: [],
+  'account export': [],
+  'account delete': ['--yes'],
   'sessions list': [],
   'sessions revoke': [id],
   'tokens list': [],

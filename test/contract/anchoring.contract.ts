@@ -260,6 +260,24 @@ export function anchorContract(open: OpenStore): void {
       );
     });
 
+    it('rejects with spend_cap above the highest cost of an hour, and writes nothing', async () => {
+      await world.queued(robot.id, 3);
+      const spend = { maxCostWei: 40n, capWei: 100n };
+      const commitNext = async (now = world.now) => {
+        const nonce = (await world.store.getNextNonce(lease)) ?? 0;
+        const next = await world.store.listQueuedProofs(lease, 1);
+        await world.store.commitAttempt(lease, world.attempt(next, { nonce, spend, now }));
+      };
+      await commitNext();
+      await commitNext();
+
+      await expect(commitNext()).rejects.toMatchObject(failsWith('spend_cap'));
+      expect(await world.store.getNextNonce(lease)).toBe(2);
+      expect(await world.store.listQueuedProofs(lease, 3)).toHaveLength(1);
+      await commitNext(world.now + 60 * 60_000);
+      expect(await world.store.getNextNonce(lease)).toBe(3);
+    });
+
     it('takes each proof into one of 10 concurrent attempts over it', async () => {
       await world.queued(robot.id, 1);
       const proofs = await world.store.listQueuedProofs(lease, 1);

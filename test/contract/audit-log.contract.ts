@@ -15,7 +15,13 @@ export function auditLogContract(open: OpenStore): void {
   const by = (): Actor => ({ actor: 'session', actor_name: null, source: null, at: world.now });
   const kindsOf = async (wallet: string) =>
     (await world.store.listAuditLog(wallet, 100, null)).map(({ kind }) => kind);
-  const token = (wallet: string, members = {}) => ({
+  const session = async (wallet: string): Promise<string> => {
+    const opened = world.signIn(await world.savedChallenge(wallet));
+    await world.store.signIn(opened);
+    return opened.session.id;
+  };
+  const token = (wallet: string, issuer: string, members = {}) => ({
+    issuer,
     id: randomUUID(),
     tokenHash: sha256Hex(randomUUID()),
     wallet,
@@ -64,21 +70,33 @@ export function auditLogContract(open: OpenStore): void {
     expect(await kindsOf(robot.wallet)).toHaveLength(1);
   });
 
+  it('makes no token for a session that ended after the call began', async () => {
+    const { wallet } = await world.robot();
+    const issuer = await session(wallet);
+    await world.store.endSession(wallet, issuer);
+
+    const made = await world.store.createToken(token(wallet, issuer), by());
+    expect(made).toBe('session_ended');
+  });
+
   it('lets no more tokens be made at once than the limit', async () => {
     const { wallet } = await world.robot();
+    const issuer = await session(wallet);
     const made = await Promise.all(
       Array.from({ length: limits.tokensPerAccount + 5 }, () =>
-        world.store.createToken(token(wallet), by()),
+        world.store.createToken(token(wallet, issuer), by()),
       ),
     );
 
-    expect(made.filter(Boolean)).toHaveLength(limits.tokensPerAccount);
+    expect(made.filter((outcome) => outcome === 'created')).toHaveLength(limits.tokensPerAccount);
     expect(await kindsOf(wallet)).toHaveLength(limits.tokensPerAccount);
   });
 
   it('notes the last use of a token at most once a minute, and never back', async () => {
     const { wallet } = await world.robot();
-    const made = token(wallet, { expiresAt: world.now + 10 * limits.windowMs });
+    const made = token(wallet, await session(wallet), {
+      expiresAt: world.now + 10 * limits.windowMs,
+    });
     await world.store.createToken(made, by());
     const at = world.now;
     await world.store.noteTokenUse(made.id, at);

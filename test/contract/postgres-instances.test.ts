@@ -217,7 +217,8 @@ describe('what waits for another transaction goes by what that did', () => {
     const fleet = await world.fleet(robot.wallet);
 
     const answers = await during<{ outcome: string }>(
-      `DELETE FROM fleets WHERE id = '${fleet.id}'`,
+      `SELECT FROM accounts WHERE wallet = '${robot.wallet}' FOR NO KEY UPDATE;
+       DELETE FROM fleets WHERE id = '${fleet.id}'`,
       [
         () => here.patchRobot(robot.id, robot.wallet, { fleetId: fleet.id }, world.now),
         () => there.assignRobots(robot.wallet, [robot.id], fleet.id, world.now),

@@ -36,9 +36,11 @@ const shortWalks: readonly string[] = [
   'completions_queue',
   'completions_waiting',
   'webhook_deliveries_new',
+  'accounts_deleting',
+  // One row for each anchor signed in the last hour.
+  'anchor_spend',
   // In the order of a LIMIT.
   'chain_proofs_missing',
-  'audit_log_pkey',
   'challenges_pkey',
   // At most 1000 rows.
   'cli_codes_source',

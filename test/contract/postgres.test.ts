@@ -1,3 +1,4 @@
+// @module-tag full
 import { storeContract } from './store.contract.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';
 

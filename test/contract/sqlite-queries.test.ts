@@ -11,6 +11,8 @@ const shortWalks = [
   // Once, when the store is opened.
   'SCAN sqlite_schema',
   'SCAN rate_counters',
+  // The refused tasks of an account, at most a limit of them.
+  'SCAN first',
   // One row for each account that ever anchored.
   'SCAN leases',
   'SCAN anchoring_accounts',
@@ -26,6 +28,9 @@ const shortWalks = [
   // In the order of a LIMIT.
   'SCAN chain_proofs USING INDEX chain_proofs_missing',
   'SCAN missing',
+  'SCAN newest',
+  'SCAN claimed',
+  'SCAN verified',
   'SCAN waiting',
   'SCAN challenges',
   // At most 1000 rows.
@@ -33,6 +38,9 @@ const shortWalks = [
   // One row for each account, once in 5 s.
   'SCAN u',
   'SCAN CONSTANT ROW',
+  'SCAN accounts USING INDEX accounts_deleting',
+  // One row for each anchor signed in the last hour.
+  'SCAN anchor_spend',
   'SCAN completions USING INDEX completions_queue',
   'SCAN completions USING COVERING INDEX completions_queue',
 ];
@@ -81,15 +89,15 @@ it.each([
   ['tasks', /WHERE t\.id = \$1$/, 'SEARCH t USING INDEX sqlite_autoindex_tasks_1'],
   ['sessions', /FROM sessions\s+WHERE token_hash/, 'SEARCH sessions USING INDEX'],
   ['robots by key', /FROM robots WHERE key_hash/, 'SEARCH robots USING INDEX'],
-  ['robots of an account', /FROM robots WHERE wallet = \? AND id > /, 'INDEX robots_wallet'],
-  ['tasks of an account', /FROM tasks t\s[\s\S]+WHERE t\.wallet = \?/, 'INDEX tasks_wallet'],
-  ['tasks of a robot', /FROM tasks t\s[\s\S]+WHERE t\.robot_id = \?/, 'INDEX tasks_robot'],
-  ['the ledger of an account', /FROM ledger\s+WHERE wallet = \? AND seq </, 'INDEX ledger_wallet'],
-  ['sessions of an account', /FROM sessions\s+WHERE wallet = \?/, 'INDEX sessions_wallet'],
+  ['robots of an account', /FROM robots WHERE wallet = \$1 AND id > /, 'INDEX robots_wallet'],
+  ['tasks of an account', /created_at FROM tasks\s+WHERE wallet = \$1/, 'INDEX tasks_wallet'],
+  ['tasks of a robot', /FROM tasks\s+WHERE robot_id = \$1/, 'INDEX tasks_robot'],
+  ['the ledger of an account', /FROM ledger\s+WHERE wallet = \$1 AND seq </, 'INDEX ledger_wallet'],
+  ['sessions of an account', /FROM sessions\s+WHERE wallet = \$1/, 'INDEX sessions_wallet'],
   ['old evidence', /FROM proofs WHERE stored_at/, 'INDEX proofs_age'],
   ['the queue', /"queuedAt" FROM completions/, 'INDEX completions_queue'],
   ['what goes with a robot', /FROM tasks WHERE robot_id/, 'tasks_robot (robot_id=? AND status=?)'],
-  ['fleets in order', /FROM fleets WHERE wallet = \? AND/, 'INDEX fleets_wallet'],
+  ['fleets in order', /FROM fleets WHERE wallet = \$1 AND/, 'INDEX fleets_wallet'],
   ['the robots of a fleet', /FROM fleets WHERE id/, 'INDEX robots_fleet'],
   ['open attempts', /AS "takenBy"/, 'INDEX attempts_open'],
   ['included attempts', /ORDER BY mined_block_number, id/, 'INDEX attempts_included'],
@@ -111,6 +119,7 @@ it.each([
   ],
   ['events of a type', /INDEXED BY events_robot_type\s/, 'robot_id=? AND event_type=? AND rowid<?'],
   ['hours', /FROM activity_hours/, 'SEARCH activity_hours USING PRIMARY KEY (scope=? AND at>?)'],
+  ['refused tasks', /AS tasks, min\(at\)/, 'COVERING INDEX tasks_refused (wallet=?'],
   ['tasks by status', /task_counts c ON/, 'SEARCH c USING PRIMARY KEY (robot_id=?)'],
 ])('reads %s by the index meant for it', (_what, query, index) => {
   const sql = statements.find((text) => query.test(text)) ?? 'SELECT 1';

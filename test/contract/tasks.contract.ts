@@ -21,7 +21,8 @@ export function taskContract(open: OpenStore): void {
 
       const created = await world.store.createTask({ ...claim, idGiven, keyHash });
 
-      const task = { ...claim, wallet: robot.wallet, status: 'claimed', completion: null };
+      const unverified = { status: 'claimed', completion: null, creditRefusedAt: null };
+      const task = { ...claim, wallet: robot.wallet, ...unverified };
       expect(created).toEqual({ outcome: 'created', task });
       expect(await world.store.getTask(claim.id, { robotId: robot.id })).toEqual(task);
     });

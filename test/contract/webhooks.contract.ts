@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { limits } from '../../src/protocol/limits.ts';
 import type { WebhookType } from '../../src/protocol/webhooks.ts';
 import type { Actor } from '../../src/server/ports/audit-log.ts';
 import { type OpenStore, World } from './world.ts';
@@ -20,7 +21,7 @@ export function webhookContract(open: OpenStore): void {
     return id;
   }
   const waiting = async (id: string) => {
-    await world.store.numberDeliveries();
+    await world.store.numberDeliveries(world.now);
     return world.store.listWaiting(id, 100);
   };
 
@@ -55,11 +56,24 @@ export function webhookContract(open: OpenStore): void {
     expect(await waiting(id)).toHaveLength(1);
   });
 
-  it('numbers each message once, and a replayed one after the others', async () => {
+  it('keeps at most one test of a webhook waiting', async () => {
     const { wallet } = await world.robot();
     const id = await webhook(wallet, ['task.failed']);
-    for (let i = 0; i < 3; i += 1) await world.store.testWebhook(id, wallet, world.now + i);
-    await Promise.allSettled([world.store.numberDeliveries(), world.store.numberDeliveries()]);
+    const first = await world.store.testWebhook(id, wallet, world.now);
+
+    expect(await world.store.testWebhook(id, wallet, world.now)).toEqual(first);
+    expect(await waiting(id)).toHaveLength(1);
+  });
+
+  it('numbers each message once, and a replayed one after the others', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['alert.opened']);
+    const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
+    for (let i = 0; i < 3; i += 1) {
+      await world.store.changeAlerts([{ ...firing, robot_id: randomUUID() }], [], world.now + i);
+    }
+    const numbering = [1, 2].map(() => world.store.numberDeliveries(world.now));
+    await Promise.allSettled(numbering);
     const [first, second, third] = (await waiting(id)).map((message) => message.id);
     await world.store.replayDelivery(first ?? '', wallet);
 
@@ -84,12 +98,51 @@ export function webhookContract(open: OpenStore): void {
     expect(delivery).toMatchObject({ state: 'abandoned', attempts: 1 });
   });
 
+  it('disables a webhook with too many messages waiting, even while it is deferred', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['alert.opened']);
+    await world.store.deferWebhook(id, { at: world.now + 3_600_000 }, world.now);
+    const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
+    const robots = (count: number) =>
+      Array.from({ length: count }, () => ({ ...firing, robot_id: randomUUID() }));
+    const shown = async () => (await world.store.listWebhooks(wallet, 1, null))[0]?.disabled_for;
+    const numberAll = async () => {
+      for (let i = 0; i < 11; i += 1) await world.store.numberDeliveries(world.now);
+    };
+    await world.store.changeAlerts(robots(limits.webhookBacklog), [], world.now);
+    await numberAll();
+    expect(await shown()).toBe(null);
+    await world.store.changeAlerts(robots(1), [], world.now);
+    await numberAll();
+
+    expect(await shown()).toBe('backlog');
+    expect(await world.store.listWaiting(id, 1)).toEqual([]);
+    expect(await world.store.deleteWebhook(id, { ...by(), wallet })).toBe(true);
+    expect(await world.store.listWebhooks(wallet, 1, null)).toEqual([]);
+  });
+
+  it('keeps the newest alerts of an account that opens and closes too many', async () => {
+    const { wallet } = await world.robot();
+    const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
+    const robots = Array.from({ length: limits.alertsKept }, () => randomUUID());
+    const all = robots.map((robot_id) => ({ ...firing, robot_id }));
+    for (let i = 0; i < 2; i += 1) {
+      await world.store.changeAlerts(all, [], world.now + i);
+      const open = await world.store.listOpenAlerts('battery_low');
+      await world.store.changeAlerts([], open.slice(0, -1), world.now + i);
+    }
+
+    const filter = { open: false, limit: 3 * limits.alertsKept, before: null };
+    const kept = await world.store.listAlerts(wallet, filter);
+    expect(kept.length).toBeLessThanOrEqual(limits.alertsKept + 1);
+    expect(kept.filter(({ closed_at }) => closed_at === null)).toHaveLength(1);
+  });
+
   it('deletes old messages and closed alerts in small steps, and no others', async () => {
     const { id: robot_id, wallet } = await world.robot();
-    const id = await webhook(wallet, ['task.failed']);
+    const id = await webhook(wallet, ['alert.opened']);
     const firing = { wallet, kind: 'battery_low' as const, threshold: 20, robot_id };
     for (let i = 0; i < 3; i += 1) {
-      await world.store.testWebhook(id, wallet, world.now);
       await world.store.changeAlerts([firing], [], world.now);
       if (i === 2) break;
       const open = await world.store.listOpenAlerts('battery_low');

@@ -291,6 +291,7 @@ export class World {
         maxFeePerGas: 21n,
         maxPriorityFeePerGas: 1n,
       },
+      spend: null,
       now: this.now,
       ...changes,
     };

@@ -116,5 +116,5 @@ it('tells of a round that failed and goes on', async () => {
   await waitFor('the failure', () => errors.length > 0);
   await retention.stop();
 
-  expect(errors).toEqual([expect.objectContaining(failsWith('storage_unavailable'))]);
+  expect(errors[0]).toEqual(expect.objectContaining(failsWith('storage_unavailable')));
 });

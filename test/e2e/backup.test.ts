@@ -48,7 +48,9 @@ describe('a backup of a live server', () => {
     start('svc-server', args, { env: { SVC_DATA_DIR: dataDir } });
   const command = (args: string[], dataDir?: string) => commandBy(runInProcess, args, dataDir);
 
-  it('taken under load, restores to a moment within it, and every invariant holds', async () => {
+  it('taken under load, restores to a moment within it, and every invariant holds', {
+    tags: ['full'],
+  }, async () => {
     const isReady = async () =>
       (await (await fetch(`${server.url}/readyz`)).text()).includes('"ready"');
     await waitFor('fees to be known', isReady, 60_000);

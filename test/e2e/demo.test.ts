@@ -33,7 +33,7 @@ describe('examples/sign-in.js', () => {
 });
 
 describe('npm run demo', () => {
-  it('goes the whole way and is clean when piped', async () => {
+  it('goes the whole way and is clean when piped', { tags: ['full'] }, async () => {
     const { child, output, ended } = start();
     const errors = text(child.stderr);
 

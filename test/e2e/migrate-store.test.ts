@@ -189,7 +189,7 @@ it('lets nobody use the SQLite database any more', async () => {
   expect(stderr).toContain('was moved to PostgreSQL, 127.0.0.1');
 });
 
-it('says of a move that is repeated that it arrived', async () => {
+it('says of a move that is repeated that it arrived', { tags: ['full'] }, async () => {
   await (await onSqlite()).kill('SIGTERM');
   expect(await migrateStore(runInProcess)).toMatchObject({ exitCode: 0 });
 
@@ -199,7 +199,9 @@ it('says of a move that is repeated that it arrived', async () => {
   expect(stderr).toContain('An earlier run moved everything');
 });
 
-it('refuses a target that holds data, and leaves the SQLite database as it was', async () => {
+it('refuses a target that holds data, and leaves the SQLite database as it was', {
+  tags: ['full'],
+}, async () => {
   await (await onSqlite()).kill('SIGTERM');
   const other = await spawnServer({
     dataDir: folder,

@@ -100,7 +100,9 @@ describe('a server on a restored database', () => {
     expect(reconcile.stdout).toMatch(/nonce \d+ has an anchor that this database does not know/);
   });
 
-  it('stays held when the first anchor of its account was made after the backup', async () => {
+  it('stays held when the first anchor of its account was made after the backup', {
+    tags: ['full'],
+  }, async () => {
     const environment = { SVC_ANCHOR_TIMEOUT_MS: '5000' };
     const first = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
     const { owner } = await signInAt(first.url);

@@ -61,7 +61,9 @@ async function value(query: string): Promise<unknown> {
 }
 
 describe('beside a newer version that only adds', () => {
-  it('an instance serves while the newer one migrates and afterwards, and others start', async () => {
+  it('an instance serves while the newer one migrates and afterwards, and others start', {
+    tags: ['full'],
+  }, async () => {
     const server = {
       dataDir: folder,
       rpcUrl: chain.url,

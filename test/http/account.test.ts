@@ -55,6 +55,8 @@ describe('the account', { shuffle: false }, () => {
           gas_credit_wei: '0',
           anchors_affordable: null,
           low: true,
+          refused: { tasks: 0, since: null },
+          credit_url: null,
         },
         limits: { robots: { used: 2, max: 500 }, fleets: { used: 0, max: 100 } },
       });
@@ -84,6 +86,8 @@ describe('the account', { shuffle: false }, () => {
         gas_credit_wei: '5250000',
         anchors_affordable: 10,
         low: false,
+        refused: { tasks: 0, since: null },
+        credit_url: null,
       });
       await grant(service.store, owner.wallet, 0, 10n ** 30n);
       expect(await credits()).toMatchObject({ anchors_affordable: 100, low: false });

@@ -106,6 +106,19 @@ describe('alerts', () => {
     expect(await alerts('?open=true')).toEqual([]);
   });
 
+  it('stay open over an outage of the service while the robot is offline', async () => {
+    await rule('robot_offline', 5);
+    await charge(80);
+    await watch(5);
+    const before = await alerts();
+
+    clock.advance(60 * MINUTE);
+    await evaluate();
+
+    expect(before).toMatchObject([{ kind: 'robot_offline', closed_at: null }]);
+    expect(await alerts()).toEqual(before);
+  });
+
   it('wait one window after an outage of the service before they call a robot offline', async () => {
     await rule('robot_offline', 5);
     await charge(80);
@@ -169,7 +182,7 @@ describe('alerts', () => {
     clock.advance(1);
     await charge(80);
     await evaluate();
-    await service.store.numberDeliveries();
+    await service.store.numberDeliveries(clock.now());
 
     const found = await service.store.listWaiting(id, 10);
     expect(found.map(({ type }) => type)).toEqual(['alert.opened', 'alert.closed']);
@@ -271,11 +284,19 @@ describe('the alerts of anchors', () => {
       for (let i = 0; i < 3; i += 1) {
         expect((await service.complete(robot, taskId)).body.error).toBe(reason);
       }
-      await service.store.numberDeliveries();
+      await service.store.numberDeliveries(Date.now());
       const found = await service.store.listWaiting(webhook.id, 10);
       const alerts = await service.call('GET', '/api/v1/alerts', { session });
+      await service.claim(robot);
+      const { task } = (await service.call('GET', `/api/v1/tasks/${taskId}`, { session })).body;
+      const path = '/api/v1/tasks?state=refused';
+      const waiting = (await service.call('GET', path, { session })).body.items;
+      const { credits } = (await service.call('GET', '/api/v1/me', { session })).body;
       await service.close();
 
+      expect(task.credit_refused_at).not.toBeNull();
+      expect(waiting).toMatchObject([{ id: taskId, credit_refused_at: task.credit_refused_at }]);
+      expect(credits.refused).toEqual({ tasks: 1, since: task.credit_refused_at });
       expect(found.map(({ type }) => type).sort()).toEqual(['alert.opened', 'task.refused']);
       const refused = found.find(({ type }) => type === 'task.refused');
       const data = { task_id: taskId, robot_id: robot.id, reason };
@@ -314,7 +335,7 @@ describe('the alerts of anchors', () => {
     const verification = await waitFor('the receipt', isVerified);
     await evaluateRules({ store: service.store, clock: at(6) });
     expect((await get('/api/v1/alerts?open=true')).items).toEqual([]);
-    await service.store.numberDeliveries();
+    await service.store.numberDeliveries(Date.now());
     const [message] = await service.store.listWaiting(webhook.id, 10);
     await service.close();
     const { proof_hash, chain_id, tx_hash, block_number } = verification;

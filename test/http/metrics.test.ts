@@ -101,7 +101,9 @@ describe('the metrics of a server that anchors', () => {
 
   it('count gas, commits, store calls and RPC calls', () => {
     expect(samples.get('svc_anchor_gas_total')).toBeGreaterThan(21_000);
-    expect(samples.get('svc_anchor_fees_total')).toBeGreaterThan(0);
+    const sender = '{sender="0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"}';
+    expect(samples.get(`svc_anchor_fees_total${sender}`)).toBeGreaterThan(0);
+    expect(samples.get(`svc_anchor_balance${sender}`)).toBeGreaterThan(1);
     expect(samples.get('svc_db_commit_seconds_count')).toBeGreaterThan(5);
     expect(samples.get('svc_db_commit_writes_sum')).toBeGreaterThan(5);
     expect(samples.get('svc_db_call_seconds_count{method="createTask"}')).toBe(1);
@@ -142,8 +144,8 @@ describe('the metrics of a server that anchors', () => {
     expect(now.get('svc_chain_proofs_missing')).toBe(0);
   });
 
-  it('hold no id and no wallet', () => {
-    const text = [...samples.keys()].join('\n');
+  it('hold no id and no wallet but the public one of the anchoring account', () => {
+    const text = [...samples.keys()].join('\n').replace(/\{sender="0x\w{40}"\}/g, '');
 
     expect(text).not.toContain(robotId);
     expect(text).not.toMatch(/0x[0-9a-f]{8}|[0-9a-f]{8}-[0-9a-f]{4}/i);

@@ -108,7 +108,8 @@ describe('robots', () => {
     },
   );
 
-  it('stop at the ceiling of an account', async () => {
+  // The account's lock admits one creation at a time.
+  it('stop at the ceiling of an account', { timeout: 30_000 }, async () => {
     const create = (index: number) =>
       service.store.createRobot({
         id: `00000000-0000-7000-8000-${index.toString().padStart(12, '0')}`,

@@ -57,7 +57,7 @@ it('counts what the robots of the account do, and nothing of others', async () =
   expect(body.robots).toEqual({
     total: 3,
     online: 1,
-    by_state: { idle: 1, charging: 1 },
+    by_state: { offline: 1, charging: 1 },
     without_state: 1,
   });
   expect(body.battery).toEqual({ buckets: [1, 0, 0, 0, 0, 0, 0, 0, 0, 1], unknown: 1 });

@@ -58,6 +58,7 @@ describe('claiming a task', () => {
         expected_result,
         occurred_at: '2026-03-01T08:00:00.000Z',
         robot_id: robot.id,
+        credit_refused_at: null,
       },
       anchor: null,
       verification: null,

@@ -41,6 +41,7 @@ function bodyOf(name: RouteName, { owner, robot, fleetId }: Scene): unknown {
     verifySignature: { address: owner.wallet, signature: `0x${'00'.repeat(65)}` },
     startCliSignIn: { name: 'laptop' },
     decideCliSignIn: { user_code: 'ABCD-EFGH' },
+    deleteAccount: { signature: `0x${'00'.repeat(65)}`, message: 'Delete it.' },
     redeemCliCode: { device_code: 'A'.repeat(43) },
     createRobot: { name: 'arm-2' },
     patchRobot: { name: 'arm-2', fleet_id: fleetId },
@@ -151,6 +152,11 @@ describe('who may call what', () => {
     };
   }
 
+  /** Reads change nothing. */
+  async function sceneFor(name: RouteName): Promise<Scene> {
+    return routes[name].method === 'GET' ? scene : makeScene();
+  }
+
   async function makeToken({ session }: Owner, scope: TokenScope, days = 1) {
     const body = { name: scope, scope, expires_in_days: days };
     return (await service.call('POST', '/api/v1/tokens', { session, body })).body;
@@ -195,7 +201,7 @@ describe('who may call what', () => {
       ['an account token', ({ tokens }) => ({ apiKey: tokens.write })],
       ['a revoked token', () => ({ apiKey: ended.revokedToken })],
     ])('is for everybody: %s', async (_, by) => {
-      const own = await makeScene();
+      const own = await sceneFor(name);
 
       const reply = await ask(name, own, by(own));
 
@@ -216,7 +222,7 @@ describe('who may call what', () => {
     });
 
     it('takes the key of a robot', async () => {
-      const own = await makeScene();
+      const own = await sceneFor(name);
 
       const reply = await ask(name, own, { apiKey: own.robot.apiKey });
 
@@ -258,7 +264,7 @@ describe('who may call what', () => {
     });
 
     it('takes a session', async () => {
-      const own = await makeScene();
+      const own = await sceneFor(name);
 
       const reply = await ask(name, own, { session: own.owner.session });
 
@@ -274,7 +280,7 @@ describe('who may call what', () => {
     it.each<TokenScope>(['read', 'write'])(
       `${method === 'GET' ? 'can be read' : 'can be changed'} as its scope allows: %s`,
       async (scope) => {
-        const own = await makeScene();
+        const own = await sceneFor(name);
 
         const reply = await ask(name, own, { apiKey: own.tokens[scope] });
 
@@ -309,6 +315,7 @@ describe('who may call what', () => {
       'createToken',
       'createWebhook',
       'decideCliSignIn',
+      'deleteAccount',
       'listSessions',
       'listTokens',
       'patchWebhook',

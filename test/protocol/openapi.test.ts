@@ -16,7 +16,7 @@ const document = openApiDocument('0.0.0');
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
 describe('the OpenAPI document', () => {
-  it('passes a linter without an error or a warning', async () => {
+  it('passes a linter without an error or a warning', { tags: ['full'] }, async () => {
     const config = await createConfig({ extends: ['recommended'] });
 
     const problems = await lintFromString({ source: JSON.stringify(document), config });

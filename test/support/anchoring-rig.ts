@@ -98,6 +98,7 @@ export async function startAnchoringRig(
         maxFeePerGas: 500_000_000_000n,
         maxPriorityFeePerGas: 100_000_000_000n,
         maxGas: 2_000_000n,
+        maxSpendWeiPerHour: null,
         chainProofs: false,
         ...limits,
       };

@@ -34,6 +34,13 @@ export async function arrangeScene(dashboard: Dashboard, owner: Client): Promise
       return { id: body.robot.id, name, client: dashboard.robotClient(String(body.api_key)) };
     }),
   );
+  await owner.call('saveAlertRule', { body: { kind: 'battery_low', threshold: 20 } });
+  const { webhook } = (
+    await owner.call('createWebhook', {
+      body: { url: 'https://127.0.0.1:9/hook', events: ['alert.opened', 'task.failed'] },
+    })
+  ).body;
+  await owner.call('testWebhook', { params: { id: webhook.id } });
   const [first, second, third] = robots;
   const [hall] = fleets;
   if (!first || !second || !third || !hall) throw new Error('The scene is not complete');

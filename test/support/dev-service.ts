@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
@@ -21,6 +22,8 @@ export interface DevService {
 export async function startDevService({ shared = false } = {}): Promise<DevService> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-dev-'));
   const anvil = await startTestChain({ blockTime: shared ? 1 : 0.1 });
+  const webhookKey = path.join(folder, 'webhook.key');
+  await writeFile(webhookKey, randomBytes(32).toString('hex'), { mode: 0o600 });
   const config = readConfig({
     SVC_PORT: '0',
     SVC_DATA_DIR: folder,
@@ -29,6 +32,8 @@ export async function startDevService({ shared = false } = {}): Promise<DevServi
     SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
     SVC_SIGNUP_ANCHORS: '1000000',
     SVC_SIGNUP_GAS_WEI: '1000000000000000000000',
+    SVC_WEBHOOK_KEY_FILE: webhookKey,
+    SVC_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
   });
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => log.push(line) });

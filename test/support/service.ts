@@ -87,6 +87,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     anchorTimeoutMs: 30_000,
     verifyMaxAgeMs: 0,
     telemetryRetentionMs: null,
+    creditUrl: null,
     gate: null,
     signup: { mode: 'open', ...signupGrant(1000, 10n ** 18n) },
     ...options.settings,
@@ -180,6 +181,7 @@ async function anchor({ chainProofs, ...deps }: AnchoringDeps) {
       maxFeePerGas: 500n * 10n ** 9n,
       maxPriorityFeePerGas: 100n * 10n ** 9n,
       maxGas: 2_000_000n,
+      maxSpendWeiPerHour: null,
       chainProofs,
     },
   });

@@ -1,12 +1,13 @@
 // The daemon: spool, uploader and local API of one robot.
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '../base/logger.ts';
+import { readToken } from '../base/private-file.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { type AgentClock, machineClock } from './clock.ts';
 import type { AgentConfig } from './config.ts';
 import { buildLocalApi } from './local-api/app.ts';
 import type { LocalDeps } from './local-api/call.ts';
-import { listenOnLoopback, listenOnSocket, readToken } from './local-api/listen.ts';
+import { listenOnLoopback, listenOnSocket } from './local-api/listen.ts';
 import { openSpool } from './spool/spool.ts';
 import { type AgentStatus, readStatus, watchDiskWrites } from './status.ts';
 import { PAUSES, type UploaderPauses } from './uploads/retry.ts';
@@ -93,7 +94,9 @@ async function listenToPrograms(
   apis: LocalApi[],
 ): Promise<number | null> {
   if (listen === null) return null;
-  const api = buildLocalApi(deps, { token: await readToken(listen.tokenFile) });
+  // Members of the file's group may read it, as they may use the socket.
+  const token = await readToken(listen.tokenFile, 'SVC_AGENT_TOKEN_FILE', 0o027);
+  const api = buildLocalApi(deps, { token });
   apis.push(api);
   await listenOnLoopback(api, listen);
   const address = api.server.address();

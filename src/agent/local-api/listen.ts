@@ -2,7 +2,6 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { readPrivateFile } from '../../base/private-file.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { removeStaleSocket } from '../../base/unix-socket.ts';
 
@@ -39,20 +38,6 @@ function makeFolder(folder: string): void {
   } catch (error) {
     throw cannotListen(`SVC_AGENT_SOCKET: cannot create ${folder}`, SOCKET_HINT, error);
   }
-}
-
-/**
- * The token of the loopback port. Members of the file's group may read it, as they may use the socket.
- * @throws SvcError `key_unusable`
- */
-export async function readToken(file: string): Promise<string> {
-  const token = (await readPrivateFile(file, 'SVC_AGENT_TOKEN_FILE', 'key_unusable', 0o027)).trim();
-  if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
-  throw new SvcError(
-    'key_unusable',
-    `SVC_AGENT_TOKEN_FILE ${file} holds no token of at least 16 printable characters.`,
-    { hint: `Write one: openssl rand -hex 32 > ${file}` },
-  );
 }
 
 /** @throws SvcError `cannot_listen` */

@@ -1,4 +1,4 @@
-// `svc whoami` and `svc credits`: the account of the session.
+// `svc whoami`, `svc credits` and `svc account`: the account of the session.
 import type { Answer } from '../../protocol/routes.ts';
 import { amountFormat } from '../output/amounts.ts';
 import type { Column } from '../output/output.ts';
@@ -6,7 +6,7 @@ import { noteRest, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
-import { cursorOption, limitOption } from '../program/options.ts';
+import { cursorOption, keyFileOptions, limitOption, yesOption } from '../program/options.ts';
 
 export const whoamiCommand: CommandSpec = {
   path: 'whoami',
@@ -37,6 +37,67 @@ async function whoami({ session, output }: Context): Promise<void> {
     ['fleets', `${limits.fleets.used} of ${limits.fleets.max}`],
   ]);
   if (credits.low) output.note('Credits are low. Ask the operator of the service for more.');
+}
+
+export const accountCommands: readonly CommandSpec[] = [
+  {
+    path: 'account export',
+    summary: 'Write everything that the account stores, as JSON lines',
+    details:
+      'Each line has a kind and a record of the HTTP API. A verified task is followed by its bundle, which proves it\n' +
+      'without the service. The export has no keys, tokens or secrets. With --json it is one object.',
+    examples: ['svc account export > account.jsonl'],
+    run: exportLines,
+  },
+  {
+    path: 'account delete',
+    summary: 'Delete the account with its robots, tasks and evidence, permanently',
+    details:
+      'The wallet signs again: svc prints a message and reads its signature, or signs with --key-file. Credits, their\n' +
+      'ledger and what the chain holds stay. The service no longer verifies the tasks. Bundles stay valid.',
+    options: [...keyFileOptions, yesOption],
+    examples: ['svc account delete', 'svc account delete --key-file ~/.keys/ops.json --yes'],
+    run: deleteAccount,
+  },
+];
+
+async function exportLines({ session, output }: Context): Promise<void> {
+  const { client } = await session();
+  const { exportAccount } = await import('../../client/export-account.ts');
+  const lines = [];
+  for await (const line of exportAccount(client.call)) {
+    if (output.asksJson) lines.push(line);
+    else output.line(JSON.stringify(line));
+  }
+  if (output.asksJson) output.json({ lines });
+}
+
+interface DeleteInput {
+  keyFile?: string;
+  passwordFile?: string;
+  yes?: boolean;
+}
+
+async function deleteAccount(
+  context: Context,
+  { keyFile, passwordFile, yes = false }: DeleteInput,
+): Promise<void> {
+  const { session, output, prompt } = context;
+  const { client, url } = await session();
+  const { wallet } = (await client.call('getAccount')).body;
+  const consequence = `Deletes the account of ${wallet} at ${url} with its robots, tasks and evidence, permanently.`;
+  if (!yes) await (await prompt()).confirm(wallet, consequence);
+  const { manualSigner, requestMessage } = await import('../sign-in/signature.ts');
+  const message = await requestMessage(context.client(url), url, wallet, 'delete_account');
+  const { keyFileSigner } = await import('../sign-in/key-file.ts');
+  const signer =
+    keyFile === undefined
+      ? manualSigner(context, wallet)
+      : await keyFileSigner(context, { keyFile, ...(passwordFile && { passwordFile }) });
+  const signature = await signer.sign(message);
+  const { body } = await client.call('deleteAccount', { body: { message, signature } });
+  if (output.asksJson) return output.json(body);
+  output.note('The deletion has begun. Sessions, tokens and keys of the account no longer work.');
 }
 
 export const creditsCommand: CommandSpec = {

@@ -5,8 +5,9 @@ import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Config, ConfigFile } from '../program/config-file.ts';
 import type { Context } from '../program/context.ts';
+import { keyFileOptions } from '../program/options.ts';
 import { givenUrl, namedProfile, serviceOrigin } from '../program/profiles.ts';
-import { openSession, requestMessage, type SignedIn } from '../sign-in/signature.ts';
+import { manualSigner, openSession, type SignedIn } from '../sign-in/signature.ts';
 
 export const loginCommand: CommandSpec = {
   path: 'login',
@@ -18,14 +19,7 @@ export const loginCommand: CommandSpec = {
     'message on standard output and reads its signature from standard input, for hardware wallets.',
   arguments: [{ syntax: '[url]', summary: 'origin of the service (default: that of the profile)' }],
   options: [
-    {
-      flags: '--key-file <file>',
-      summary: 'file with a hex key or a Web3 Secret Storage keystore (version 3)',
-    },
-    {
-      flags: '--password-file <file>',
-      summary: 'file with the password of the keystore (default: ask)',
-    },
+    ...keyFileOptions,
     { flags: '--manual', summary: 'print the message and read its signature' },
     { flags: '--address <address>', summary: 'the only wallet to sign in (default: ask)' },
     {
@@ -99,15 +93,19 @@ async function signIn(
 ): Promise<SignedIn> {
   const { keyFile, passwordFile } = input;
   if (keyFile !== undefined) {
-    const { signInByKeyFile } = await import('../sign-in/key-file.ts');
-    return signInByKeyFile(context, guest, url, { keyFile, passwordFile });
+    const { keyFileSigner } = await import('../sign-in/key-file.ts');
+    const signer = await keyFileSigner(context, { keyFile, ...(passwordFile && { passwordFile }) });
+    return openSession(guest, url, signer);
   }
   if (input.manual && !context.options.input) {
     throw new SvcError('usage', 'This sign-in asks for input, which --no-input forbids.', {
       hint: 'Use --key-file.',
     });
   }
-  if (input.manual) return byHand(context, guest, url, input.address);
+  if (input.manual) {
+    const ask = async () => (await (await context.prompt()).line('Address of the wallet: ')).trim();
+    return openSession(guest, url, manualSigner(context, input.address ?? (await ask())));
+  }
   if (input.address === undefined && !(await context.prompt()).isPossible) {
     throw new SvcError('usage', 'Not a terminal, so you cannot confirm the wallet.', {
       hint: 'Name the wallet with --address, or use --key-file.',
@@ -141,26 +139,6 @@ async function requireWallet(
     await client(url, token).call('signOut');
     throw error;
   }
-}
-
-/** Prints the message on stdout, because it must be signed to the byte; everything else goes to stderr. */
-async function byHand(
-  context: Context,
-  guest: Client,
-  url: string,
-  given: string | undefined,
-): Promise<SignedIn> {
-  const address = given ?? (await (await context.prompt()).line('Address of the wallet: ')).trim();
-  const message = await requestMessage(guest, url, address);
-  process.stderr.write('Sign this with personal_sign (EIP-191), without the last newline:\n\n');
-  context.output.line(message);
-  process.stderr.write('\n');
-  const { readLine } = await import('../input/prompt.ts');
-  const signature = (await readLine('Signature (0x…): ')).trim();
-  if (!/^0x([0-9a-fA-F]{2})+$/.test(signature)) {
-    throw new SvcError('usage', 'The signature must be 0x and hex digits.');
-  }
-  return openSession(guest, { address, message, signature });
 }
 
 /** Keeps the session in a profile, which becomes the current one. Returns the profile's name. */

@@ -117,6 +117,7 @@ async function showTask(context: Context, { task }: { task: string }): Promise<v
 
 /** Used by every command that prints one task. */
 function fieldsOf({ task, anchor, verification }: TaskAnswer): Field[] {
+  const refusedAt = anchor === null ? task.credit_refused_at : null;
   return [
     ['id', task.id],
     ['title', task.title],
@@ -126,6 +127,7 @@ function fieldsOf({ task, anchor, verification }: TaskAnswer): Field[] {
     ['created_at', task.created_at],
     ['occurred_at', task.occurred_at],
     ['expected_result', task.expected_result && JSON.stringify(task.expected_result)],
+    ...(refusedAt === null ? [] : [['credit_refused_at', refusedAt] satisfies Field]),
     ['anchor', anchor?.state ?? null],
     ['proof_hash', anchor?.proof_hash ?? null],
     ['tx_hash', anchor?.tx_hash ?? null],

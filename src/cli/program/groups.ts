@@ -14,6 +14,7 @@ const groups: Readonly<Record<string, () => Promise<readonly CommandSpec[]>>> = 
   config: async () => (await import('../commands/config.ts')).configCommands,
   login: async () => [(await import('../commands/login.ts')).loginCommand],
   logout: async () => [(await import('../commands/sessions.ts')).logoutCommand],
+  account: async () => (await import('../commands/account.ts')).accountCommands,
   whoami: async () => [(await import('../commands/account.ts')).whoamiCommand],
   credits: async () => [(await import('../commands/account.ts')).creditsCommand],
   audit: async () => [(await import('../commands/tokens.ts')).auditCommand],
@@ -40,6 +41,7 @@ const summaries: Readonly<Record<string, string>> = {
   tokens: 'Create and revoke account tokens for scripts',
   webhooks: 'Send messages about the account to HTTPS endpoints',
   alerts: 'List alerts and manage their rules',
+  account: 'Export or delete the account',
   trust: 'Manage the anchoring accounts that svc verify accepts',
   config: 'List and choose profiles; a profile is a service and a wallet',
 };

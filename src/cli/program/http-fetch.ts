@@ -16,7 +16,11 @@ export const httpFetch: typeof fetch = async (input, init = {}) => {
   const { method = 'GET', headers = {}, body, signal } = init;
   const sent = request(url, {
     method,
-    headers: headers as Record<string, string>,
+    headers: {
+      ...(headers as Record<string, string>),
+      // Node.js sends a body of DELETE without it, and the server takes the body for another request.
+      ...(typeof body === 'string' && { 'content-length': Buffer.byteLength(body) }),
+    },
     agent: false,
     ...(signal && { signal }),
   });

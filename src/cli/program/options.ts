@@ -77,3 +77,14 @@ export function findOption(options: readonly OptionSpec[], word: string): Option
 export function takesValue({ flags }: OptionSpec): boolean {
   return flags.includes('<');
 }
+
+export const keyFileOptions: readonly OptionSpec[] = [
+  {
+    flags: '--key-file <file>',
+    summary: 'file with a hex key or a Web3 Secret Storage keystore (version 3)',
+  },
+  {
+    flags: '--password-file <file>',
+    summary: 'file with the password of the keystore (default: ask)',
+  },
+];

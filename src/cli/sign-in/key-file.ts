@@ -1,23 +1,25 @@
-// Signs in with a wallet's key file.
+// Signs with a wallet's key file.
 import { privateKeyToAccount } from 'viem/accounts';
 import { readPrivateFile } from '../../base/private-file.ts';
 import { type KeyWords, readPrivateKey } from '../../chain/anchor-key.ts';
-import type { Client } from '../../client/client.ts';
 import type { Context } from '../program/context.ts';
-import { openSession, requestMessage, type SignedIn } from './signature.ts';
+import type { Signer } from './signature.ts';
 
 const words: KeyWords = { code: 'invalid_key', name: 'The key', source: '--key-file' };
 
+export interface KeyFile {
+  keyFile: string;
+  passwordFile?: string;
+}
+
 /**
- * Signs in with the wallet of a key file: hex, or a Web3 Secret Storage keystore (version 3) with its password from
- * `passwordFile` or the terminal. Rejects with `invalid_key`, which names option and file, never the key.
+ * The wallet of a key file: hex, or a Web3 Secret Storage keystore (version 3) with its password from `passwordFile` or
+ * the terminal. Rejects with `invalid_key`, which names option and file, never the key.
  */
-export async function signInByKeyFile(
+export async function keyFileSigner(
   context: Context,
-  guest: Client,
-  url: string,
-  { keyFile, passwordFile }: { keyFile: string; passwordFile: string | undefined },
-): Promise<SignedIn> {
+  { keyFile, passwordFile }: KeyFile,
+): Promise<Signer> {
   const password = async () => {
     if (passwordFile === undefined)
       return (await context.prompt()).secret(`Password of ${keyFile}: `);
@@ -25,7 +27,5 @@ export async function signInByKeyFile(
     return text.replace(/\r?\n$/, '');
   };
   const wallet = privateKeyToAccount(await readPrivateKey(keyFile, password, words));
-  const message = await requestMessage(guest, url, wallet.address);
-  const signature = await wallet.signMessage({ message });
-  return openSession(guest, { address: wallet.address, message, signature });
+  return { address: wallet.address, sign: (message) => wallet.signMessage({ message }) };
 }

@@ -1,7 +1,15 @@
-// Signs in with a signed message (ERC-4361): request it, check it, exchange its signature for a session.
+// Requests a message for the wallet to sign (ERC-4361), checks it, and exchanges its signature for a session.
 import type { SiweMessage } from 'siwe';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
+import type { Body } from '../../protocol/routes.ts';
+import type { Context } from '../program/context.ts';
+
+/** A wallet that signs here. */
+export interface Signer {
+  address: string;
+  sign(message: string): Promise<string>;
+}
 
 /** A new session. */
 export interface SignedIn {
@@ -14,8 +22,15 @@ export interface SignedIn {
  * Requests the message that the wallet must sign to sign in at `url`. Throws `foreign_challenge` if the message is for
  * another origin: a service could pass on the challenge of another service and sign in there as the wallet.
  */
-export async function requestMessage(guest: Client, url: string, address: string): Promise<string> {
-  const { body } = await guest.call('createChallenge', { body: { address } });
+export async function requestMessage(
+  guest: Client,
+  url: string,
+  address: string,
+  purpose?: Body<'createChallenge'>['purpose'],
+): Promise<string> {
+  const { body } = await guest.call('createChallenge', {
+    body: { address, ...(purpose && { purpose }) },
+  });
   const { origin, host, protocol } = new URL(url);
   const message = await parseMessage(body.message);
   const isOwn =
@@ -41,11 +56,33 @@ async function parseMessage(text: string): Promise<SiweMessage | null> {
   }
 }
 
-/** Opens a session with the signature of the message. */
+/**
+ * A wallet elsewhere: prints the message on stdout, because it must be signed to the byte, and reads the signature.
+ * Everything else goes to stderr.
+ */
+export function manualSigner({ output }: Context, address: string): Signer {
+  return {
+    address,
+    async sign(message) {
+      process.stderr.write('Sign this with personal_sign (EIP-191), without the last newline:\n\n');
+      output.line(message);
+      process.stderr.write('\n');
+      const { readLine } = await import('../input/prompt.ts');
+      const signature = (await readLine('Signature (0x…): ')).trim();
+      if (/^0x([0-9a-fA-F]{2})+$/.test(signature)) return signature;
+      throw new SvcError('usage', 'The signature must be 0x and hex digits.');
+    },
+  };
+}
+
+/** Opens a session for the wallet. */
 export async function openSession(
   guest: Client,
-  signed: { address: string; message: string; signature: string },
+  url: string,
+  { address, sign }: Signer,
 ): Promise<SignedIn> {
+  const message = await requestMessage(guest, url, address);
+  const signed = { address, message, signature: await sign(message) };
   const { body, headers } = await guest.call('verifySignature', { body: signed });
   const cookie = headers.getSetCookie().find((line) => line.startsWith('svc_session=')) ?? '';
   const token = /^svc_session=([0-9a-f]{64});/.exec(cookie)?.[1];

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { sqliteTexts } from '../../src/server/store/sqlite/engine/steps.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 
 /** Walks that stay short: tables of one row or few, and walks that a LIMIT or the queue itself bounds. */
@@ -54,7 +55,8 @@ beforeAll(async () => {
   // The second time there is nothing to migrate.
   const prepared = vi.spyOn(Database.prototype, 'prepare');
   await temporary.reopen();
-  statements = [...new Set(prepared.mock.calls.map(([sql]) => sql))].filter((sql) =>
+  const atOpening = prepared.mock.calls.map(([sql]) => sql);
+  statements = [...new Set([...atOpening, ...sqliteTexts.values()])].filter((sql) =>
     /^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql),
   );
   prepared.mockRestore();

@@ -1,4 +1,4 @@
-// Lists the statements that both databases run, so that each engine prepares them.
+// Lists the statements that both databases run: each engine runs no others.
 
 import { accountSql } from './account.ts';
 import { deletionSql } from './account-deletion.ts';

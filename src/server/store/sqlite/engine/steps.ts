@@ -1,6 +1,6 @@
 // Runs store code that both databases share: synchronously, so that other writes join the same commit.
 
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { statements as texts } from '../../statements.ts';
 import { insertColumns, type Step, type StepRunner, type Steps } from '../../steps.ts';
 import type { Access, LeasedAccess } from './connections.ts';
@@ -15,6 +15,12 @@ const inserts = Object.entries(insertColumns).map(([table, names]) => {
 });
 /** There is one writer, so nothing needs locks. */
 const ROW_LOCK = / FOR (NO KEY )?(UPDATE|SHARE)( SKIP LOCKED)?/g;
+/** SQLite's text of each listed statement. */
+export const sqliteTexts: ReadonlyMap<string, string> = new Map(
+  [...texts, ...inserts]
+    .filter((text) => !isLock(text))
+    .map((text) => [text, text.replaceAll(ROW_LOCK, '')]),
+);
 const runners = new WeakMap<Database, RunSteps>();
 
 export function stepRunner(
@@ -45,16 +51,21 @@ export function runOn(db: Database): RunSteps {
 }
 
 function createRunner(db: Database): RunSteps {
-  const statements = new Map(
-    [...texts, ...inserts]
-      .filter((text) => !isLock(text))
-      .map((text) => [text, db.prepare<[object], object>(text.replaceAll(ROW_LOCK, ''))]),
-  );
+  const prepared = new Map<string, Statement<[object], object>>();
+  // At their first use: a process uses few, on one of its two connections each.
+  function prepare(text: string) {
+    const known = prepared.get(text);
+    if (known !== undefined) return known;
+    const sql = sqliteTexts.get(text);
+    if (sql === undefined) throw new Error('The statement is not listed');
+    const statement = db.prepare<[object], object>(sql);
+    prepared.set(text, statement);
+    return statement;
+  }
   function run(step: Step): object[] {
     if ('lock' in step || 'mutex' in step) return [];
     if ('text' in step && isLock(step.text)) return [];
-    const statement = statements.get('text' in step ? step.text : insertInto(step.insert));
-    if (statement === undefined) throw new Error('The statement is not listed');
+    const statement = prepare('text' in step ? step.text : insertInto(step.insert));
     if (!('text' in step)) return step.rows.flatMap((row) => statement.all(row));
     const named = Object.fromEntries(step.values.map((value, i) => [i + 1, value]));
     if (statement.reader) return statement.all(named);

@@ -41,7 +41,7 @@ it('is text for people on request, without escape sequences', () => {
 const url = (name: string) => new URL(name, import.meta.url).href;
 
 /** Has Node.js run the script that follows. */
-const TYPESCRIPT = ['--import', url('../support/typescript.js'), '--input-type=module', '-e'];
+const SCRIPT = ['--input-type=module', '-e'];
 
 /** What a process with this script writes to a file, with JOURNAL_STREAM as `journalStream` makes it of the file. */
 async function logged(
@@ -52,9 +52,9 @@ async function logged(
   try {
     const handle = await open(path.join(folder, 'log'), 'w+');
     const { dev, ino } = await handle.stat({ bigint: true });
-    const script = `const { createLogger } = await import(${JSON.stringify(url('../../src/base/logger.ts'))});
+    const script = `const { createLogger } = await import(${JSON.stringify(url('../../dist/base/logger.js'))});
       ${body}`;
-    const child = spawn(process.execPath, [...TYPESCRIPT, script], {
+    const child = spawn(process.execPath, [...SCRIPT, script], {
       stdio: ['ignore', 'ignore', handle.fd],
       env: { JOURNAL_STREAM: journalStream(dev, ino) },
     });
@@ -106,12 +106,12 @@ it('loses no line of a process that exits', async () => {
 });
 
 it('goes on while nobody reads, and says afterwards how many lines it dropped', async () => {
-  const script = `const { createLogger } = await import(${JSON.stringify(url('../../src/base/logger.ts'))});
+  const script = `const { createLogger } = await import(${JSON.stringify(url('../../dist/base/logger.js'))});
     const logger = createLogger('info');
     const given = 3000;
     for (let i = 0; i < given; i += 1) logger.info({ text: 'x'.repeat(1000) }, 'line');
     console.log(given);`;
-  const child = spawn(process.execPath, [...TYPESCRIPT, script], {
+  const child = spawn(process.execPath, [...SCRIPT, script], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [given] = await once(child.stdout, 'data');
@@ -138,7 +138,7 @@ it.runIf(existsSync('/dev/full')).each([
   ],
   ['while the first line is being written', "logger.info('line');"],
 ])('ends and holds up no process whose log has no room, %s', async (_, before) => {
-  const script = `const { createLogger } = await import(${JSON.stringify(url('../../src/base/logger.ts'))});
+  const script = `const { createLogger } = await import(${JSON.stringify(url('../../dist/base/logger.js'))});
     const { setTimeout: pause } = await import('node:timers/promises');
     const logger = createLogger('info');
     ${before}
@@ -146,7 +146,7 @@ it.runIf(existsSync('/dev/full')).each([
     process.exit(0);`;
   const full = await open('/dev/full', 'w');
 
-  const child = spawn(process.execPath, [...TYPESCRIPT, script], {
+  const child = spawn(process.execPath, [...SCRIPT, script], {
     stdio: ['ignore', 'ignore', full.fd],
     timeout: 60_000,
     killSignal: 'SIGKILL',

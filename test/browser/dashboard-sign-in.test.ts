@@ -101,7 +101,7 @@ describe('signing in', () => {
 
 describe('a session', () => {
   it('that was revoked ends on the sign-in view, with the way back', async () => {
-    const opened = await dashboard.openSignedIn('/account');
+    const opened = await dashboard.openBySigningIn('/account');
     const client = await dashboard.clientOf(opened);
     const { body } = await client.call('listSessions');
 
@@ -153,7 +153,7 @@ describe('a session', () => {
   });
 
   it('has no secret where a script could read it', async () => {
-    const { page } = await dashboard.openSignedIn('/');
+    const { page } = await dashboard.openBySigningIn('/');
 
     const kept = await page.evaluate<string>(
       'document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })',
@@ -163,7 +163,7 @@ describe('a session', () => {
   });
 
   it('is left by signing out', async () => {
-    const opened = await dashboard.openSignedIn('/');
+    const opened = await dashboard.openBySigningIn('/');
 
     await opened.page.getByRole('button', { name: 'Sign out' }).click();
 

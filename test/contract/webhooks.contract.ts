@@ -121,7 +121,9 @@ export function webhookContract(open: OpenStore): void {
     expect(await world.store.listWebhooks(wallet, 1, null)).toEqual([]);
   });
 
-  it('keeps the newest alerts of an account that opens and closes too many', async () => {
+  it('keeps the newest alerts of an account that opens and closes too many', {
+    tags: ['full'],
+  }, async () => {
     const { wallet } = await world.robot();
     const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
     const robots = Array.from({ length: limits.alertsKept }, () => randomUUID());

@@ -89,7 +89,7 @@ describe('a server killed with SIGKILL when some leaves of a batch are settled',
 // The first two are the same to the database.
 for (const [at, tags] of [
   ['chain_proof_built', ['full']],
-  ['recordChainProof:before', []],
+  ['recordChainProof:before', ['full']],
   ['recordChainProof:after', []],
 ] as const) {
   describe(`a server killed with SIGKILL at ${at}`, () => {

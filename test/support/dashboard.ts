@@ -1,4 +1,10 @@
-import type { BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import {
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Locator,
+  type Page,
+  request,
+} from 'playwright-core';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { installWallet, sharedBrowser, type WalletOptions } from './browser.ts';
@@ -53,9 +59,15 @@ export async function browse<Listening extends Server>(server: Listening) {
   const browser = await sharedBrowser();
   const pages: DashboardPage[] = [];
   const written = new WeakMap<DashboardPage, () => Promise<void>>();
-  const open = async (address: string, options: OpenOptions = {}) => {
-    const context = await browser.newContext({ reducedMotion: 'reduce', ...options.context });
-    const opened = await openPage(context, server.url, address, options);
+  const open = async (address: string, options: OpenOptions = {}, isSignedIn = false) => {
+    const { account = newAccount() } = options;
+    const storageState = isSignedIn ? await signIn(server.url, account) : undefined;
+    const context = await browser.newContext({
+      reducedMotion: 'reduce',
+      ...(storageState && { storageState }),
+      ...options.context,
+    });
+    const opened = await openPage(context, server.url, address, { ...options, account });
     pages.push(opened);
     written.set(
       opened,
@@ -75,8 +87,11 @@ export async function browse<Listening extends Server>(server: Listening) {
     server,
     open,
     closePages,
-    /** A page of a wallet that has just signed in there by the dashboard's own view. */
-    async openSignedIn(address: string, options: OpenOptions = {}): Promise<DashboardPage> {
+    /** A page of a wallet that has signed in at the service. */
+    openSignedIn: (address: string, options: OpenOptions = {}): Promise<DashboardPage> =>
+      open(address, options, true),
+    /** The same by the dashboard's own view. */
+    async openBySigningIn(address: string, options: OpenOptions = {}): Promise<DashboardPage> {
       const opened = await open(`/sign-in?next=${encodeURIComponent(address)}`, options);
       await opened.page.getByRole('button', { name: 'Test wallet' }).click();
       await opened.page.waitForURL((url) => url.pathname !== '/sign-in');
@@ -100,11 +115,28 @@ export async function browse<Listening extends Server>(server: Listening) {
   };
 }
 
+/** What a browser keeps of a sign-in with the wallet of `installWallet`. */
+async function signIn(url: string, account: PrivateKeyAccount) {
+  const api = await request.newContext({ baseURL: url, extraHTTPHeaders: { origin: url } });
+  try {
+    const { address } = account;
+    const post = async (path: string, data: object) =>
+      (await api.post(path, { data, failOnStatusCode: true })).json();
+    const { message } = await post('/api/auth/challenge', { address });
+    await post('/api/auth/verify', { address, signature: await account.signMessage({ message }) });
+    const { cookies } = await api.storageState();
+    const localStorage = [{ name: 'svc-wallet', value: 'test.wallet' }];
+    return { cookies, origins: [{ origin: url, localStorage }] };
+  } finally {
+    await api.dispose();
+  }
+}
+
 async function openPage(
   context: BrowserContext,
   url: string,
   address: string,
-  { account = newAccount(), wallet = {} }: OpenOptions,
+  { account, wallet = {} }: OpenOptions & { account: PrivateKeyAccount },
 ): Promise<DashboardPage> {
   // Its time goes on as ever; `waitAhead` moves it.
   await context.clock.install();

@@ -1,14 +1,16 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import { freemem, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { resultsFolder } from './failure-records.ts';
+
+const GIB = 2 ** 30;
 
 /**
  * Makes the folder of the run, and answers what its workers share (`askRun`). Nothing is started or imported before a
@@ -58,7 +60,7 @@ function single<T>(make: () => Promise<T>): () => Promise<T> {
  * vitest makes itself, which it removes unless it is killed.
  */
 async function keepRunFolder(ofVitest: readonly string[]): Promise<void> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'svc-test-'));
+  const folder = await mkdtemp(path.join(await roomyMemory(), 'svc-test-'));
   // Some tests run programs as another user.
   await chmod(folder, 0o755);
   const program = fileURLToPath(new URL('run-keeper.js', import.meta.url));
@@ -74,6 +76,13 @@ async function keepRunFolder(ofVitest: readonly string[]): Promise<void> {
   process.env.TEST_OUTER_PATH = process.env.PATH ?? '';
   process.env.TMPDIR = folder;
   process.env.PATH = folder + path.delimiter + process.env.PATH;
+}
+
+/** A file system in memory that has room for a run, else `tmpdir()`: databases that a test drops need no disk. */
+async function roomyMemory(): Promise<string> {
+  if (process.env.TMPDIR !== undefined) return tmpdir();
+  const { bavail, bsize } = await statfs('/dev/shm').catch(() => ({ bavail: 0, bsize: 0 }));
+  return Math.min(bavail * bsize, freemem()) > 8 * GIB ? '/dev/shm' : tmpdir();
 }
 
 async function sharePostgres(ends: (() => Promise<void>)[]) {

@@ -22,8 +22,8 @@ export default defineConfig({
   test: {
     ...shared,
     globalSetup: ['test/support/global-setup.ts'],
-    // Twice the cores that it is measured on: tests wait for chains, pages and processes.
-    maxWorkers: 4,
+    // More than the two cores that it is measured on: tests wait for chains, pages and processes.
+    maxWorkers: 5,
     projects: [
       {
         test: {

@@ -20,10 +20,12 @@ beforeAll(async () => {
   );
 });
 afterEach(async () => {
-  await client.query(forEachTable('DELETE FROM %1$I'));
-  await client.query(
-    forEachTable('INSERT INTO %1$I OVERRIDING SYSTEM VALUE SELECT * FROM saved.%1$I'),
-  );
+  // At once, for the store adds to the usage of storage every few seconds.
+  await client.query(`BEGIN;
+    LOCK TABLE storage_usage;
+    ${forEachTable('DELETE FROM %1$I')};
+    ${forEachTable('INSERT INTO %1$I OVERRIDING SYSTEM VALUE SELECT * FROM saved.%1$I')};
+    COMMIT`);
 });
 afterAll(async () => {
   expect(await world.store.checkInvariants()).toEqual([]);

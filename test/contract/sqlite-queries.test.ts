@@ -22,6 +22,9 @@ const shortWalks = [
   // Inside of one block.
   'USE TEMP B-TREE FOR LAST TERM OF ORDER BY',
   'SCAN json_each VIRTUAL TABLE INDEX 1:',
+  'SCAN g VIRTUAL TABLE INDEX 1:',
+  // One row.
+  'SCAN signed',
   // The index holds the open ones alone.
   'SCAN attempts USING INDEX attempts_open',
   // The index holds those alone that are not final yet.

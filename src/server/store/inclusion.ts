@@ -1,7 +1,8 @@
-// Reads the inclusion of attempts: those whose block is not final yet, and used nonces (step 7 of anchoring).
+// Stores the inclusion of attempts: safe, final or reorganized out (step 7 of anchoring).
 
 import type { AnchorStore, Lease } from '../ports/anchoring.ts';
-import { nextNonce } from './operations.ts';
+import { moveAttempts, nextNonce } from './anchor-attempts.ts';
+import { dropChainProofs, expectChainProofs } from './chain-proofs.ts';
 import {
   type IncludedRow,
   type MinedRow,
@@ -10,20 +11,25 @@ import {
   toIncluded,
   toMined,
 } from './rows/anchoring.ts';
-import { rows, type StepRunner, some } from './steps.ts';
+import { listed, rows, type StepRunner, some } from './steps.ts';
 
 export const inclusionSql = {
   ...selectIncluded,
   mined: SELECT_MINED,
   ownUse: `SELECT id FROM attempts
     WHERE chain_id = $1 AND sender = $2 AND nonce = $3 AND state <> 'dead'`,
+  setSafe: `UPDATE attempts SET safe = ($2 = 1), updated_at = $3 WHERE id IN ${listed('uuid', 1)}`,
 } as const;
 
-export function inclusionReads({
-  leased: { read },
+export function inclusionStore({
+  leased: { read, write },
 }: StepRunner): Pick<
   AnchorStore,
-  'listIncludedAttempts' | 'listIncludedBelow' | 'listMinedFrom' | 'isUsedElsewhere'
+  | 'listIncludedAttempts'
+  | 'listIncludedBelow'
+  | 'listMinedFrom'
+  | 'isUsedElsewhere'
+  | 'recordInclusionChanges'
 > {
   const included = (text: string, { chainId, sender }: Lease, ...values: (string | number)[]) =>
     rows<IncludedRow>(text, chainId, sender, ...values);
@@ -56,6 +62,17 @@ export function inclusionReads({
         const next = yield* nextNonce({ chainId, address: sender });
         if (next === null || nonce >= next) return false;
         return !(yield* some(inclusionSql.ownUse, chainId, sender, nonce));
+      }),
+
+    recordInclusionChanges: (lease, { safe, finalized, reorged }, now) =>
+      write(lease, function* () {
+        yield* moveAttempts(lease, safe, 'become_safe', now);
+        yield* moveAttempts(lease, finalized, 'finalize', now);
+        yield* moveAttempts(lease, reorged, 'reorganize', now);
+        yield* expectChainProofs(finalized, now);
+        yield* dropChainProofs(reorged);
+        yield* rows(inclusionSql.setSafe, JSON.stringify(safe), 1, now);
+        yield* rows(inclusionSql.setSafe, JSON.stringify(reorged), 0, now);
       }),
   };
 }

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { SvcError } from '../../base/svc-error.ts';
 import type { OperationsStore, SenderKey } from '../ports/operations.ts';
+import { nextNonce, openAttempts } from './anchor-attempts.ts';
 import { recordAudit } from './audit-log.ts';
 import { type BacklogRow, READ_BACKLOG, toBacklog } from './rows/anchoring.ts';
 import { nonceDetail } from './rows/audit-log.ts';
@@ -12,6 +13,7 @@ import { first, rows, type StepRunner, type Steps, some } from './steps.ts';
 const REASON = 'restored';
 
 export const operationsSql = {
+  senders: 'SELECT chain_id AS "chainId", address FROM leases ORDER BY chain_id, address',
   backlog: READ_BACKLOG,
   // Waits for the writes of all anchorers, and keeps new ones out.
   takeLeases: 'LOCK TABLE leases IN EXCLUSIVE MODE',
@@ -28,9 +30,6 @@ export const operationsSql = {
   saveReasons: `INSERT INTO chain_status (id, degraded, updated_at) VALUES (1, $1, $2)
     ON CONFLICT (id) DO UPDATE SET degraded = excluded.degraded, updated_at = excluded.updated_at
     WHERE chain_status.degraded <> excluded.degraded`,
-  nonces: `SELECT
-    (SELECT max(nonce) FROM attempts WHERE chain_id = $1 AND sender = $2) AS own,
-    (SELECT max(nonce) FROM foreign_nonces WHERE chain_id = $1 AND sender = $2) AS "foreign"`,
   addForeign: `INSERT INTO foreign_nonces (chain_id, sender, nonce, tx_hash, recorded_at)
     VALUES ($1, $2, $3, $4, $5)`,
   addTaken: `INSERT INTO foreign_nonces (chain_id, sender, nonce, tx_hash, recorded_at)
@@ -48,9 +47,20 @@ export const operationsSql = {
 
 export function operationsStore({
   read,
+  snapshot,
   write,
-}: StepRunner): Omit<OperationsStore, 'hasRoom' | 'listSenders'> {
+}: StepRunner): Omit<OperationsStore, 'hasRoom'> {
   return {
+    listSenders: () =>
+      snapshot(function* () {
+        const senders: Awaited<ReturnType<OperationsStore['listSenders']>> = [];
+        for (const sender of yield* rows<SenderKey>(operationsSql.senders)) {
+          const [next, open] = [yield* nextNonce(sender), yield* openAttempts(sender)];
+          senders.push({ ...sender, nextNonce: next, openAttempts: open });
+        }
+        return senders;
+      }),
+
     readBacklog: async () => toBacklog(await read(() => first<BacklogRow>(operationsSql.backlog))),
 
     holdQueue: (now) => write(() => holdQueue(now)),
@@ -120,12 +130,4 @@ export function* isHeld({ chainId, address }: SenderKey, now: number): Steps<boo
 
 function* showHold(now: number): Steps<void> {
   yield* rows(operationsSql.saveReasons, JSON.stringify([REASON]), now);
-}
-
-/** The nonce after the highest one that is committed or known to be used elsewhere; `null` if there is none. */
-export function* nextNonce({ chainId, address }: SenderKey): Steps<number | null> {
-  type Nonces = { own: number | null; foreign: number | null };
-  const row = yield* first<Nonces>(operationsSql.nonces, chainId, address);
-  const highest = Math.max(row?.own ?? -1, row?.foreign ?? -1);
-  return highest < 0 ? null : highest + 1;
 }

@@ -3,7 +3,7 @@
 import { accountSql } from './account.ts';
 import { deletionSql } from './account-deletion.ts';
 import { alertSql } from './alerts.ts';
-import { spendSql } from './anchor-spend.ts';
+import { attemptSql } from './anchor-attempts.ts';
 import { anchoringAccountSql } from './anchoring-accounts.ts';
 import { auditSql } from './audit-log.ts';
 import { chainProofSql } from './chain-proofs.ts';
@@ -22,6 +22,7 @@ const nouns = [
   accountSql,
   alertSql,
   anchoringAccountSql,
+  attemptSql,
   auditSql,
   chainProofSql,
   chainStatusSql,
@@ -32,7 +33,6 @@ const nouns = [
   robotSql,
   sessionSql,
   signInSql,
-  spendSql,
   statsSql,
   taskSql,
   webhookSql,

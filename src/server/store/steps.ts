@@ -25,7 +25,7 @@ export const insertColumns = {
 type InsertTable = keyof typeof insertColumns;
 
 export type Step =
-  /** A statement that both databases understand, with `$1`, `$2` … for values. SQLite ignores locks. */
+  /** A statement of PostgreSQL, with `$1`, `$2` … for values, that SQLite understands as `sqliteTexts` translates it. */
   | { text: string; values: readonly StepValue[] }
   | { insert: InsertTable; rows: readonly object[] }
   /** Serializes writes of the account. */
@@ -48,6 +48,11 @@ export interface StepRunner {
   };
   /** The time of the clock that all instances share. */
   clock(): Steps<number>;
+}
+
+/** In a statement: the strings of the JSON array `$n`, as values of the type. */
+export function listed(type: 'uuid' | 'text', n: number): string {
+  return `(SELECT value::${type} FROM json_array_elements_text($${n}::json))`;
 }
 
 /** The rows of a query, or those that a statement returns. */

@@ -9,13 +9,14 @@ import type { StorageLimits } from '../../rules/storage.ts';
 import { accountStore, creditStore } from '../account.ts';
 import { deletionStore } from '../account-deletion.ts';
 import { alertStore } from '../alerts.ts';
+import { attemptStore } from '../anchor-attempts.ts';
 import { publishAnchors } from '../anchor-changes.ts';
 import { anchoringAccountStore } from '../anchoring-accounts.ts';
 import { auditLogStore } from '../audit-log.ts';
 import { chainProofStore } from '../chain-proofs.ts';
 import { chainStatusStore } from '../chain-status.ts';
 import { fleetStore } from '../fleets.ts';
-import { inclusionReads } from '../inclusion.ts';
+import { inclusionStore } from '../inclusion.ts';
 import { operationsStore } from '../operations.ts';
 import { robotStore } from '../robots.ts';
 import { sessionStore } from '../sessions.ts';
@@ -26,7 +27,6 @@ import { ChangeFeed } from '../stream.ts';
 import { taskStore } from '../tasks.ts';
 import { webhookStore } from '../webhooks.ts';
 import { summaryStore } from './account.ts';
-import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
 import { completionStore } from './completions.ts';
 import { checkDatabase } from './engine/check.ts';
@@ -46,10 +46,8 @@ import { usageTable } from './engine/storage-usage.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
-import { inclusionStore } from './inclusion.ts';
 import { leasedAccess, leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
-import { senderStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
 import { robotAuthentication, robotDeletion } from './robots.ts';
 import { replacedNonceStore, settlementStore } from './settlement.ts';
@@ -170,11 +168,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...chainStatusStore(steps),
     ...leaseStore(access),
     ...anchoringAccountStore(steps),
-    ...attemptStore(access),
+    ...attemptStore(steps),
     ...queueStore(access, { notifications, triggers }),
     ...settlementStore(access, notifications),
-    ...inclusionReads(steps),
-    ...inclusionStore(access),
+    ...inclusionStore(steps),
     ...chainProofStore(steps),
     ...replacedNonceStore(access, notifications),
     ...webhookStore(steps),
@@ -183,7 +180,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     holdRelay: async (holder, ttlMs) =>
       (await access.run(holdRelay, [holder, access.instant(), ttlMs])) > 0,
     ...operationsStore(steps),
-    ...senderStore(access),
     // The disk is the database server's. When it is full, every write is refused.
     hasRoom: async () => true,
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
+import { moveAttempts } from '../anchor-attempts.ts';
 import { chargesOf, settleEntry } from '../rows/account.ts';
 import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
@@ -15,7 +16,6 @@ import {
   reservationOf,
   reservationsOf,
 } from './account.ts';
-import { moveAttempts } from './anchor-attempts.ts';
 import type { Queries } from './engine/connections.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
@@ -109,7 +109,7 @@ export function settlementStore(
     async settleLeaves(lease, attemptId, limit, now) {
       const pathOf = await paths.of(attemptId);
       const { taskIds, left } = await leased.write(lease, async (tx) => {
-        await moveAttempts(tx, lease, [attemptId], 'settle', now);
+        await runSteps(tx, moveAttempts(lease, [attemptId], 'settle', now));
         const attempt = await tx.first<IncludedRow>(included, [attemptId]);
         if (attempt === undefined) throw new Error('The attempt does not exist');
         const leaves = await tx.rows<LeafRow>(unsettled, [attemptId, limit]);
@@ -141,7 +141,7 @@ export function replacedNonceStore(
   return {
     async recordReplacedNonce(lease, attemptId, now) {
       await leased.write(lease, async (tx) => {
-        await moveAttempts(tx, lease, [attemptId], 'die', now);
+        await runSteps(tx, moveAttempts(lease, [attemptId], 'die', now));
         const ended = await tx.rows<{ task_id: string }>(endLeaves, [attemptId]);
         const taskIds = ended.map(({ task_id }) => task_id);
         await lockReserving(tx, taskIds);

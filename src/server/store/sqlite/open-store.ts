@@ -11,13 +11,14 @@ import type { StorageLimits } from '../../rules/storage.ts';
 import { accountStore, creditStore } from '../account.ts';
 import { deletionStore } from '../account-deletion.ts';
 import { alertStore } from '../alerts.ts';
+import { attemptStore } from '../anchor-attempts.ts';
 import { publishAnchors } from '../anchor-changes.ts';
 import { anchoringAccountStore } from '../anchoring-accounts.ts';
 import { auditLogStore } from '../audit-log.ts';
 import { chainProofStore } from '../chain-proofs.ts';
 import { chainStatusStore } from '../chain-status.ts';
 import { fleetStore } from '../fleets.ts';
-import { inclusionReads } from '../inclusion.ts';
+import { inclusionStore } from '../inclusion.ts';
 import { operationsStore } from '../operations.ts';
 import { robotStore } from '../robots.ts';
 import { sessionStore } from '../sessions.ts';
@@ -28,7 +29,6 @@ import { ChangeFeed } from '../stream.ts';
 import { taskStore } from '../tasks.ts';
 import { webhookStore } from '../webhooks.ts';
 import { Ledger, summaryStore } from './account.ts';
-import { attemptStore } from './anchor-attempts.ts';
 import { queueStore } from './anchor-queue.ts';
 import { completionStore } from './completions.ts';
 import { checkDatabase } from './engine/check.ts';
@@ -61,10 +61,8 @@ import {
   isRestoreUnfinished,
   refuseUnfinishedRestore,
 } from './files/unfinished-restore.ts';
-import { inclusionStore } from './inclusion.ts';
 import { endLeases, leasedAccess, leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
-import { senderStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
 import { robotAuthentication, robotDeletion } from './robots.ts';
 import { replacedNonceStore, settlementStore } from './settlement.ts';
@@ -240,11 +238,10 @@ function buildStore(
     ...chainStatusStore(steps),
     ...leaseStore(access, leased),
     ...anchoringAccountStore(steps),
-    ...attemptStore(access, leased),
+    ...attemptStore(steps),
     ...queueStore(access, { leased, ledger, triggers }),
     ...settlementStore(access, { leased, ledger, triggers }),
-    ...inclusionReads(steps),
-    ...inclusionStore(access, leased),
+    ...inclusionStore(steps),
     ...chainProofStore(steps),
     ...replacedNonceStore(access, { leased, ledger, triggers }),
     ...webhookStore(steps),
@@ -253,7 +250,6 @@ function buildStore(
     // The lock on the file admits one server.
     holdRelay: async () => true,
     ...operationsStore(steps),
-    ...senderStore(access),
     hasRoom,
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),

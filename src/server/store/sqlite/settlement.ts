@@ -6,12 +6,12 @@ import type { Triggers } from '../../../base/triggers.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
+import { moveAttempts } from '../anchor-attempts.ts';
 import { chargesOf, settleEntry } from '../rows/account.ts';
 import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import { queueVerified } from '../webhooks.ts';
 import type { Ledger } from './account.ts';
-import { attemptMover } from './anchor-attempts.ts';
 import type { Access } from './engine/connections.ts';
 import { runOn } from './engine/steps.ts';
 import type { LeasedAccess } from './leases.ts';
@@ -44,7 +44,7 @@ export function settlementStore(
   { leased, ledger, triggers }: { leased: LeasedAccess; ledger: Ledger; triggers: Triggers },
 ): Pick<AnchorStore, 'settleLeaves'> {
   const { writer } = access;
-  const move = attemptMover(writer);
+  const run = runOn(writer);
   const leaves = access.reader
     .prepare<[string], Hex>('SELECT leaf FROM leaves WHERE attempt_id = ? ORDER BY leaf_index')
     .pluck();
@@ -67,7 +67,7 @@ export function settlementStore(
     async settleLeaves(lease, attemptId, limit, now) {
       const pathOf = await paths.of(attemptId);
       const { taskIds, left } = await leased.write(lease, () => {
-        move(lease, attemptId, 'settle', now);
+        run(moveAttempts(lease, [attemptId], 'settle', now));
         const attempt = included.get(attemptId);
         if (attempt === undefined) throw new Error('The attempt does not exist');
         const leaves = unsettled.all(attemptId, limit);
@@ -94,7 +94,7 @@ export function replacedNonceStore(
   { writer }: Access,
   { leased, ledger, triggers }: { leased: LeasedAccess; ledger: Ledger; triggers: Triggers },
 ): Pick<AnchorStore, 'recordReplacedNonce'> {
-  const move = attemptMover(writer);
+  const run = runOn(writer);
   const requeue = nextGeneration(writer);
   // Deleted tasks that were never charged get their reservation back.
   const abandoned = writer.prepare<[string], { task_id: string }>(
@@ -107,7 +107,7 @@ export function replacedNonceStore(
   return {
     async recordReplacedNonce(lease, attemptId, now) {
       await leased.write(lease, () => {
-        move(lease, attemptId, 'die', now);
+        run(moveAttempts(lease, [attemptId], 'die', now));
         requeue(attemptId, now);
         for (const { task_id: taskId } of abandoned.all(attemptId)) {
           ledger.releaseReservation(taskId, now);

@@ -15,11 +15,16 @@ const inserts = Object.entries(insertColumns).map(([table, names]) => {
 });
 /** There is one writer, so nothing needs locks. */
 const ROW_LOCK = / FOR (NO KEY )?(UPDATE|SHARE)( SKIP LOCKED)?/g;
+const TYPE_CAST = /::\w+/g;
+const ELEMENTS = /json_array_elements(_text)?/g;
 /** SQLite's text of each listed statement. */
 export const sqliteTexts: ReadonlyMap<string, string> = new Map(
   [...texts, ...inserts]
     .filter((text) => !isLock(text))
-    .map((text) => [text, text.replaceAll(ROW_LOCK, '')]),
+    .map((text) => [
+      text,
+      text.replaceAll(ROW_LOCK, '').replaceAll(TYPE_CAST, '').replaceAll(ELEMENTS, 'json_each'),
+    ]),
 );
 const runners = new WeakMap<Database, RunSteps>();
 

@@ -14,6 +14,14 @@ beforeAll(async () => {
   ({ robot } = await service.signInWithRobot());
   agent = await createTestAgent({ url: 'http://127.0.0.1:9', apiKey: robot.apiKey });
   await agent.start();
+  // So that both know the task, in whatever order the tests run.
+  const claim = { body: { id, title: 'x' } };
+  await agent.call('POST', '/api/v1/tasks', claim);
+  const { port } = new URL(service.url);
+  await callLocally({ host: '127.0.0.1', port: Number(port) }, 'POST', '/api/v1/tasks', {
+    ...claim,
+    headers: { authorization: `Bearer ${robot.apiKey}` },
+  });
 });
 
 afterAll(async () => {

@@ -39,10 +39,14 @@ beforeEach(async () => {
 });
 
 /** A list of the service's accounts, as `svc trust add` saves it. */
-async function saveList(): Promise<void> {
-  const list = { format: 'svc-anchors/1', origin: url, sequence: 0, accounts: [], signatures: [] };
+async function saveLists(origins: readonly string[]): Promise<void> {
+  const services = origins.map((origin) => [
+    origin,
+    { format: 'svc-anchors/1', origin, sequence: 0, accounts: [], signatures: [] },
+  ]);
   const file = path.join(folder, 'config', 'trusted-services.json');
-  await writeFile(file, JSON.stringify({ services: { [url]: list } }), { mode: 0o600 });
+  const saved = JSON.stringify({ services: Object.fromEntries(services) });
+  await writeFile(file, saved, { mode: 0o600 });
 }
 
 const svc = (args: string[], start = runInProcess) =>
@@ -124,7 +128,7 @@ describe('what is not the service', () => {
   it.each(Object.keys(calls))('ends svc %s as unreachable, with what to do', async (command) => {
     const given = (calls[command] ?? []).map((word) => (word === 'URL' ? url : word));
     const args = [...command.split(' '), ...given];
-    if (command === 'trust refresh') await saveList();
+    await saveLists(command === 'trust refresh' ? [url] : []);
 
     for (const body of ['{}', 'null', '{"items":[{"id":7}],"next_cursor":null}', '<html>']) {
       answer = http(body);

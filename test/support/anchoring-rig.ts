@@ -77,6 +77,16 @@ export async function startAnchoringRig(
   const logger = pino({ level: 'info' }, { write: (line) => log.push(line) });
   const logEnded = recordLog('anchorer.log', () => log.join(''));
   const running: { anchorer: Anchorer; chain: OpenChain }[] = [];
+  let queued: Promise<unknown> = Promise.resolve();
+  /** Shows the anchorer all proofs of one `queue` at once, in whatever commits they are. */
+  const listQueuedProofs: Store['listQueuedProofs'] = async (...args) => {
+    for (;;) {
+      const before = queued;
+      await before;
+      const proofs = await store.listQueuedProofs(...args);
+      if (queued === before) return proofs;
+    }
+  };
 
   const rig: AnchoringRig = {
     node,
@@ -105,7 +115,7 @@ export async function startAnchoringRig(
       const keys = allKeys.filter((_key, index) => accounts.includes(index));
       const origin = 'https://svc.test';
       const deps = {
-        store,
+        store: { ...store, listQueuedProofs },
         chain: chain.anchoring,
         keys,
         clock: systemClock,
@@ -124,7 +134,9 @@ export async function startAnchoringRig(
     },
     async queue(count = 1) {
       await waitFor('a fee quote', async () => (await store.getChainStatus())?.quote);
-      return Promise.all(Array.from({ length: count }, () => queueOne(store, robotId)));
+      const all = Promise.all(Array.from({ length: count }, () => queueOne(store, robotId)));
+      queued = all.catch(() => {});
+      return all;
     },
     async task(id) {
       const task = await store.getTask(id, { robotId });

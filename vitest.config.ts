@@ -5,6 +5,8 @@ const shared = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
   retry: 0,
+  // A page draws when it can; what it never draws, this ends.
+  expect: { poll: { timeout: 30_000, interval: 20 } },
   allowOnly: false,
   setupFiles: ['test/support/before-each-file.ts'],
   tags: [{ name: 'full', description: 'Only `npm run test:full` runs it: docs/testing.md' }],

@@ -83,8 +83,8 @@ describe('the charts of a robot that reports every two minutes', () => {
   it('show a line and no gap over six hours', async () => {
     const { page } = await openRobot(everyOther, '?range=6+h');
 
-    expect(await states(page)).toEqual(['busy']);
-    expect(await drawnColumns(page)).toBeGreaterThan(0.85);
+    await expect.poll(() => states(page)).toEqual(['busy']);
+    await expect.poll(() => drawnColumns(page)).toBeGreaterThan(0.85);
   });
 
   it('show a reading that no line reaches', async () => {
@@ -130,12 +130,12 @@ describe('the times of a robot', () => {
       .getByRole('list', { name: 'States over time' })
       .getByRole('listitem')
       .first();
-    expect(await state.textContent()).toContain('GMT+9');
+    await expect.poll(() => state.textContent()).toContain('GMT+9');
 
     await page.getByRole('button', { name: 'Show UTC' }).click();
     await page.getByRole('button', { name: 'Show local times' }).waitFor();
 
-    expect(await state.textContent()).toMatch(/UTC$/);
+    await expect.poll(() => state.textContent()).toMatch(/UTC$/);
     const hour = new Date(Date.now() - 30 * MINUTE_MS).toISOString().slice(11, 13);
     const drawn = await page.evaluate<string[]>('globalThis.drawn');
     expect(drawn.some((text) => text.startsWith(`${hour}:`))).toBe(true);
@@ -167,7 +167,7 @@ describe('the period', () => {
     await expect.poll(() => spanIn().to).toBe(zoomed.to);
     await page.goBack();
     await expect.poll(() => page.url()).toContain('range=6+h');
-    expect(await page.getByRole('radio', { name: '6 h' }).isChecked()).toBe(true);
+    await expect.poll(() => page.getByRole('radio', { name: '6 h' }).isChecked()).toBe(true);
   });
 
   it('is any that one gives', async () => {
@@ -228,7 +228,7 @@ describe('a robot', () => {
     await page.getByLabel('Path: y').selectOption('pose_y');
 
     await page.getByRole('img', { name: /^Path: pose_x from -.* to .*, pose_y from -/ }).waitFor();
-    expect(await page.locator('.path-plot polyline').count()).toBeGreaterThan(10);
+    await expect.poll(() => page.locator('.path-plot polyline').count()).toBeGreaterThan(10);
     expect(page.url()).toMatch(/x=pose_x&y=pose_y/);
   });
 

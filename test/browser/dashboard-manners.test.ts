@@ -37,16 +37,16 @@ describe('by the keyboard alone', () => {
     await page.getByRole('button', { name: 'Test wallet' }).waitFor();
 
     await tabTo(page, 'Test wallet');
-    expect(await outline(page)).toBeGreaterThanOrEqual(1);
+    await expect.poll(() => outline(page)).toBeGreaterThanOrEqual(1);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await tabTo(page, 'Fleets');
-    expect(await outline(page)).toBeGreaterThanOrEqual(1);
+    await expect.poll(() => outline(page)).toBeGreaterThanOrEqual(1);
     await page.keyboard.press('Enter');
 
     await page.getByRole('heading', { name: 'Fleets' }).waitFor();
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Fleets');
-    expect(await page.title()).toBe('Fleets · svc');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Fleets');
+    await expect.poll(() => page.title()).toBe('Fleets · svc');
   });
 
   it('a dialog is opened, holds the focus, and gives it back', async () => {
@@ -61,7 +61,7 @@ describe('by the keyboard alone', () => {
     );
     for (let presses = 0; presses < 20; presses++) await page.keyboard.press('Tab');
     const isInside = 'document.activeElement.closest("[role=dialog]") !== null';
-    expect(await page.evaluate(isInside)).toBe(true);
+    await expect.poll(() => page.evaluate(isInside)).toBe(true);
     await page.keyboard.press('Escape');
 
     await waitFor('the focus back', () =>
@@ -77,14 +77,14 @@ describe('the colors', () => {
   it('are those of the system until others are chosen, which stay', async () => {
     const { page } = await dashboard.open('/verify', { context: { colorScheme: 'dark' } });
     await page.getByText('By a hash, an id or an address').waitFor();
-    expect(await scheme(page)).toBe('dark');
+    await expect.poll(() => scheme(page)).toBe('dark');
 
     await page.getByRole('button', { name: 'Use light colors' }).click();
     await page.getByRole('button', { name: 'Use dark colors' }).waitFor();
     await page.reload({ waitUntil: 'commit' });
     await page.getByText('By a hash, an id or an address').waitFor();
 
-    expect(await scheme(page)).toBe('light');
+    await expect.poll(() => scheme(page)).toBe('light');
   });
 });
 

@@ -49,7 +49,7 @@ describe('the overview', () => {
 
     await scene.robots[2]?.client.call('createTask', { body: { title: 'Move pallet 3' } });
     await waitAhead(page, tasks.getByText('2 claimed'));
-    expect(await page.getByText(/^Updated/).isVisible()).toBe(true);
+    await expect.poll(() => page.getByText(/^Updated/).isVisible()).toBe(true);
 
     await opened.context.setOffline(true);
     await waitAhead(page, page.getByText('Out of date: updated'));
@@ -127,7 +127,7 @@ describe('evidence', () => {
 
     await page.getByRole('button', { name: 'Erase evidence' }).click();
     const last = page.getByRole('button', { name: 'Erase permanently' });
-    expect(await last.isDisabled()).toBe(true);
+    await expect.poll(() => last.isDisabled()).toBe(true);
     await page.getByLabel('Type erase to confirm').fill('erase');
     await last.click();
 
@@ -188,7 +188,7 @@ describe('public verification', () => {
     await page.getByText('Verified', { exact: true }).waitFor();
     await page.getByText('Checks, made in this browser: all 11 hold').click();
     await page.getByText('The calldata holds the proof hash').waitFor();
-    expect(await page.title()).toContain('Pick order 4711 by picker-1');
+    await expect.poll(() => page.title()).toContain('Pick order 4711 by picker-1');
   });
 
   it.each<[string, () => string | Promise<string>, string]>([

@@ -65,7 +65,9 @@ describe('the first page of a visitor', () => {
 
     const { host } = new URL(dashboard.server.url);
     const link = page.getByRole('link', { name: 'MetaMask' });
-    expect(await link.getAttribute('href')).toBe(`https://link.metamask.io/dapp/${host}/sign-in`);
+    await expect
+      .poll(() => link.getAttribute('href'))
+      .toBe(`https://link.metamask.io/dapp/${host}/sign-in`);
     const other = await page.getByRole('link', { name: 'Coinbase Wallet' }).getAttribute('href');
     expect(new URL(other ?? '').searchParams.get('cb_url')).toBe(page.url());
   });
@@ -80,9 +82,9 @@ describe('the page of a proof', () => {
     await page.getByText(sentence).waitFor();
     await page.getByText('That what the evidence says is true.').waitFor();
     const check = page.getByText('The calldata holds the proof hash');
-    expect(await check.isVisible()).toBe(false);
+    await expect.poll(() => check.isVisible()).toBe(false);
     await page.getByText(/^Checks, made in this browser: all \d+ hold/).click();
-    expect(await check.isVisible()).toBe(true);
+    await expect.poll(() => check.isVisible()).toBe(true);
   });
 
   it('is stated without JavaScript', async () => {
@@ -104,7 +106,7 @@ describe('the page of a proof', () => {
     const link = dashboard.server.url + proofPath();
     await page.getByRole('button', { name: 'Copy link' }).click();
     await page.getByText('Copied').waitFor();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(link);
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(link);
 
     await page.emulateMedia({ media: 'print' });
 
@@ -127,9 +129,9 @@ describe('the page of a proof', () => {
     await page.getByText('So it reports what this service states').waitFor();
     const command = page.locator('pre', { hasText: 'svc verify' });
     const { proofHash } = scene.verified;
-    expect(await command.textContent()).toBe(
-      `svc verify ${proofHash} --url ${dashboard.server.url}`,
-    );
+    await expect
+      .poll(() => command.textContent())
+      .toBe(`svc verify ${proofHash} --url ${dashboard.server.url}`);
     await page.unrouteAll();
   });
 });

@@ -106,14 +106,14 @@ describe('the list of robots', () => {
     await page.reload();
     await page.getByRole('link', { name: 'cart-1' }).waitFor();
 
-    expect(await rowNames(page)).toEqual(['arm-2', 'arm-10', 'cart-1']);
+    await expect.poll(() => rowNames(page)).toEqual(['arm-2', 'arm-10', 'cart-1']);
     await page.getByRole('button', { name: 'Name' }).click();
-    expect(await rowNames(page)).toEqual(['cart-1', 'arm-10', 'arm-2']);
+    await expect.poll(() => rowNames(page)).toEqual(['cart-1', 'arm-10', 'arm-2']);
     await page.getByLabel('Search robots').fill('ARM');
-    expect(await rowNames(page)).toEqual(['arm-10', 'arm-2']);
+    await expect.poll(() => rowNames(page)).toEqual(['arm-10', 'arm-2']);
     await page.getByLabel('Search robots').fill('');
     await page.getByLabel('Fleet', { exact: true }).selectOption('Yard');
-    expect(await rowNames(page)).toEqual(['cart-1']);
+    await expect.poll(() => rowNames(page)).toEqual(['cart-1']);
     await page.getByLabel('Search robots').fill('nothing');
     await page.getByText('No robot matches').waitFor();
   });
@@ -131,7 +131,7 @@ describe('the list of robots', () => {
     await page.goBack();
 
     await expect.poll(() => rowNames(page)).toEqual(['arm-10', 'arm-2']);
-    expect(await page.getByLabel('Search robots').inputValue()).toBe('arm');
+    await expect.poll(() => page.getByLabel('Search robots').inputValue()).toBe('arm');
   });
 
   it('draws only the robots in view, of all that there are', async () => {
@@ -139,10 +139,10 @@ describe('the list of robots', () => {
     const { page } = await openWith('/robots', names);
 
     await page.getByRole('link', { name: 'arm-000' }).waitFor();
-    expect(await page.getByRole('table').getAttribute('aria-rowcount')).toBe('251');
-    expect(await page.evaluate<number>("document.querySelectorAll('*').length")).toBeLessThan(
-      1_500,
-    );
+    await expect.poll(() => page.getByRole('table').getAttribute('aria-rowcount')).toBe('251');
+    await expect
+      .poll(() => page.evaluate<number>("document.querySelectorAll('*').length"))
+      .toBeLessThan(1_500);
     await page.getByLabel('Search robots').fill('arm-24');
     await expect.poll(() => rowNames(page)).toHaveLength(10);
   });
@@ -244,7 +244,7 @@ describe('a robot', () => {
     await page.getByRole('button', { name: 'Delete' }).click();
     const last = page.getByRole('button', { name: 'Delete permanently' });
     await page.getByLabel('Type arm-1 to confirm').fill('arm-');
-    expect(await last.isDisabled()).toBe(true);
+    await expect.poll(() => last.isDisabled()).toBe(true);
     await page.getByLabel('Type arm-1 to confirm').fill('arm-1');
     await last.click();
 

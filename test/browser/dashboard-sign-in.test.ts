@@ -35,7 +35,7 @@ describe('signing in', () => {
 
     await page.getByText('No wallet was found in this browser').waitFor();
 
-    expect(await page.getByText('Install an Ethereum wallet').isVisible()).toBe(true);
+    await expect.poll(() => page.getByText('Install an Ethereum wallet').isVisible()).toBe(true);
   });
 
   it.each([
@@ -48,7 +48,9 @@ describe('signing in', () => {
     await page.getByRole('button', { name: 'Test wallet' }).click();
 
     await page.getByRole('alert').getByText(message).waitFor();
-    expect(await page.getByRole('button', { name: 'Test wallet' }).isEnabled()).toBe(true);
+    await expect
+      .poll(() => page.getByRole('button', { name: 'Test wallet' }).isEnabled())
+      .toBe(true);
   });
 
   it('says so when the message has expired in the wallet', async () => {
@@ -123,10 +125,10 @@ describe('a session', () => {
 
     await page.getByRole('dialog').getByRole('button', { name: 'Add fleet' }).click();
     await page.getByText('Your session has ended').waitFor();
-    expect(await page.getByLabel('Name').isVisible()).toBe(false);
+    await expect.poll(() => page.getByLabel('Name').isVisible()).toBe(false);
     await page.getByRole('button', { name: 'Test wallet' }).click();
 
-    expect(await page.getByLabel('Name').inputValue()).toBe('Hall of the night');
+    await expect.poll(() => page.getByLabel('Name').inputValue()).toBe('Hall of the night');
     await page.getByRole('dialog').getByRole('button', { name: 'Add fleet' }).click();
     await page.getByRole('listitem').getByText('Hall of the night').waitFor();
   });
@@ -202,10 +204,12 @@ describe('the anchoring network', () => {
     await page.getByRole('button', { name: /^Switch wallet to/ }).click();
 
     await page.getByText('Your wallet is on this network').waitFor();
-    expect(await page.evaluate('testWallet.added')).toMatchObject({
-      chainId: '0x7a69',
-      rpcUrls: [expect.stringContaining('http')],
-    });
+    await expect
+      .poll(() => page.evaluate('testWallet.added'))
+      .toMatchObject({
+        chainId: '0x7a69',
+        rpcUrls: [expect.stringContaining('http')],
+      });
   });
 });
 
@@ -218,7 +222,9 @@ describe('a network that the person does not want', () => {
     await page.getByRole('button', { name: /^Switch wallet to/ }).click();
 
     await page.getByText('The change of network was rejected in the wallet').waitFor();
-    expect(await page.getByRole('button', { name: /^Switch wallet to/ }).isEnabled()).toBe(true);
+    await expect
+      .poll(() => page.getByRole('button', { name: /^Switch wallet to/ }).isEnabled())
+      .toBe(true);
   });
 });
 

@@ -109,7 +109,7 @@ describe('robots', () => {
   );
 
   // The account's lock admits one creation at a time.
-  it('stop at the ceiling of an account', { timeout: 30_000 }, async () => {
+  it('stop at the ceiling of an account', async () => {
     const create = (index: number) =>
       service.store.createRobot({
         id: `00000000-0000-7000-8000-${index.toString().padStart(12, '0')}`,
@@ -119,7 +119,11 @@ describe('robots', () => {
         keyHash: index.toString(16).padStart(64, '0'),
         createdAt: index,
       });
-    await Promise.all(Array.from({ length: limits.robotsPerAccount }, (_, index) => create(index)));
+    // Few at a time: a call that waits too long for one of the database's connections fails.
+    for (let first = 0; first < limits.robotsPerAccount; first += 20) {
+      const count = Math.min(20, limits.robotsPerAccount - first);
+      await Promise.all(Array.from({ length: count }, (_, index) => create(first + index)));
+    }
 
     const reply = await service.call('POST', '/api/v1/robots', {
       session: owner.session,

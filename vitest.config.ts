@@ -5,7 +5,7 @@ const shared = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
   retry: 0,
-  // A page draws when it can; what it never draws, this ends.
+  // How long `expect.poll` reads a page again until it shows what the test expects.
   expect: { poll: { timeout: 30_000, interval: 20 } },
   allowOnly: false,
   setupFiles: ['test/support/before-each-file.ts'],

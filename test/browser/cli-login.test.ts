@@ -132,8 +132,8 @@ describe('svc login by the browser', () => {
       await page.fill('#code', codeOn(screen).toLowerCase());
       await page.click('text=Continue');
       await page.waitForSelector('#consent:not([hidden])');
-      await expect.poll(() => page.textContent('#machine')).toBe(hostname());
-      await expect.poll(() => page.textContent('#consent .account')).toBe(user.wallet);
+      expect(await page.textContent('#machine')).toBe(hostname());
+      expect(await page.textContent('#consent .account')).toBe(user.wallet);
       await page.click('text="Allow"');
       return '';
     };
@@ -230,8 +230,8 @@ describe('the page', () => {
     await page.reload();
     await page.waitForSelector('#signed-in:not([hidden])');
 
-    await expect.poll(() => page.textContent('#signed-in .account')).toBe(user.wallet);
-    await expect.poll(() => page.isHidden('#wallets')).toBe(true);
+    expect(await page.textContent('#signed-in .account')).toBe(user.wallet);
+    expect(await page.isHidden('#wallets')).toBe(true);
   });
 
   it('shows what others say as text', async () => {
@@ -239,13 +239,13 @@ describe('the page', () => {
 
     const { page } = await open(`${dev.url}/cli-login`, { name: '<b>Wallet</b>' });
     await page.waitForSelector('#wallets:not([hidden])');
-    await expect.poll(() => page.textContent('#wallet-list button')).toBe('<b>Wallet</b>');
+    expect(await page.textContent('#wallet-list button')).toBe('<b>Wallet</b>');
     await page.click('#wallet-list button');
     await page.fill('#code', code);
     await page.click('text=Continue');
     await page.waitForSelector('#consent:not([hidden])');
 
-    await expect.poll(() => page.textContent('#machine')).toBe('<img src=x onerror=alert(1)>evil');
+    expect(await page.textContent('#machine')).toBe('<img src=x onerror=alert(1)>evil');
   });
 
   it('says that a code is wrong, and takes the right one', async () => {
@@ -265,7 +265,7 @@ describe('the page', () => {
     await page.click('text=Test wallet');
 
     await page.waitForSelector('text=The request was rejected in the wallet');
-    await expect.poll(() => page.isEnabled('text=Test wallet')).toBe(true);
+    expect(await page.isEnabled('text=Test wallet')).toBe(true);
   });
 
   it('is served with a policy that lets nothing else in', async () => {

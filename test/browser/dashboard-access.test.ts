@@ -66,7 +66,7 @@ describe('the page Access', () => {
     await sent;
     await page.keyboard.press('Escape');
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await expect.poll(() => dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+    expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
     goOn();
 
     await page.getByText('Copy this token now').waitFor();
@@ -83,8 +83,8 @@ describe('the page Access', () => {
 
     const rows = page.getByRole('region', { name: 'Table of entries' }).getByRole('row');
     await page.getByText('Robot created: arm 59').waitFor();
-    await expect.poll(() => rows.nth(1).textContent()).toContain('Robot created: arm 59');
-    await expect.poll(() => rows.nth(1).textContent()).toContain('Session, 127.0.0.1');
+    expect(await rows.nth(1).textContent()).toContain('Robot created: arm 59');
+    expect(await rows.nth(1).textContent()).toContain('Session, 127.0.0.1');
     expect(await page.getByText('Sign in: wallet').count()).toBe(0);
     await page.getByText('Robot created: arm 59').hover();
     await expect

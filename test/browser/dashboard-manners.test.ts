@@ -37,11 +37,11 @@ describe('by the keyboard alone', () => {
     await page.getByRole('button', { name: 'Test wallet' }).waitFor();
 
     await tabTo(page, 'Test wallet');
-    await expect.poll(() => outline(page)).toBeGreaterThanOrEqual(1);
+    expect(await outline(page)).toBeGreaterThanOrEqual(1);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await tabTo(page, 'Fleets');
-    await expect.poll(() => outline(page)).toBeGreaterThanOrEqual(1);
+    expect(await outline(page)).toBeGreaterThanOrEqual(1);
     await page.keyboard.press('Enter');
 
     await page.getByRole('heading', { name: 'Fleets' }).waitFor();
@@ -61,7 +61,7 @@ describe('by the keyboard alone', () => {
     );
     for (let presses = 0; presses < 20; presses++) await page.keyboard.press('Tab');
     const isInside = 'document.activeElement.closest("[role=dialog]") !== null';
-    await expect.poll(() => page.evaluate(isInside)).toBe(true);
+    expect(await page.evaluate(isInside)).toBe(true);
     await page.keyboard.press('Escape');
 
     await waitFor('the focus back', () =>

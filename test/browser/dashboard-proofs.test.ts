@@ -127,7 +127,7 @@ describe('evidence', () => {
 
     await page.getByRole('button', { name: 'Erase evidence' }).click();
     const last = page.getByRole('button', { name: 'Erase permanently' });
-    await expect.poll(() => last.isDisabled()).toBe(true);
+    expect(await last.isDisabled()).toBe(true);
     await page.getByLabel('Type erase to confirm').fill('erase');
     await last.click();
 

@@ -65,9 +65,7 @@ describe('the first page of a visitor', () => {
 
     const { host } = new URL(dashboard.server.url);
     const link = page.getByRole('link', { name: 'MetaMask' });
-    await expect
-      .poll(() => link.getAttribute('href'))
-      .toBe(`https://link.metamask.io/dapp/${host}/sign-in`);
+    expect(await link.getAttribute('href')).toBe(`https://link.metamask.io/dapp/${host}/sign-in`);
     const other = await page.getByRole('link', { name: 'Coinbase Wallet' }).getAttribute('href');
     expect(new URL(other ?? '').searchParams.get('cb_url')).toBe(page.url());
   });
@@ -82,7 +80,7 @@ describe('the page of a proof', () => {
     await page.getByText(sentence).waitFor();
     await page.getByText('That what the evidence says is true.').waitFor();
     const check = page.getByText('The calldata holds the proof hash');
-    await expect.poll(() => check.isVisible()).toBe(false);
+    expect(await check.isVisible()).toBe(false);
     await page.getByText(/^Checks, made in this browser: all \d+ hold/).click();
     await expect.poll(() => check.isVisible()).toBe(true);
   });
@@ -106,7 +104,7 @@ describe('the page of a proof', () => {
     const link = dashboard.server.url + proofPath();
     await page.getByRole('button', { name: 'Copy link' }).click();
     await page.getByText('Copied').waitFor();
-    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(link);
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(link);
 
     await page.emulateMedia({ media: 'print' });
 
@@ -129,9 +127,9 @@ describe('the page of a proof', () => {
     await page.getByText('So it reports what this service states').waitFor();
     const command = page.locator('pre', { hasText: 'svc verify' });
     const { proofHash } = scene.verified;
-    await expect
-      .poll(() => command.textContent())
-      .toBe(`svc verify ${proofHash} --url ${dashboard.server.url}`);
+    expect(await command.textContent()).toBe(
+      `svc verify ${proofHash} --url ${dashboard.server.url}`,
+    );
     await page.unrouteAll();
   });
 });

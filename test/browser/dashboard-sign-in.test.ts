@@ -35,7 +35,7 @@ describe('signing in', () => {
 
     await page.getByText('No wallet was found in this browser').waitFor();
 
-    await expect.poll(() => page.getByText('Install an Ethereum wallet').isVisible()).toBe(true);
+    expect(await page.getByText('Install an Ethereum wallet').isVisible()).toBe(true);
   });
 
   it.each([
@@ -125,7 +125,7 @@ describe('a session', () => {
 
     await page.getByRole('dialog').getByRole('button', { name: 'Add fleet' }).click();
     await page.getByText('Your session has ended').waitFor();
-    await expect.poll(() => page.getByLabel('Name').isVisible()).toBe(false);
+    expect(await page.getByLabel('Name').isVisible()).toBe(false);
     await page.getByRole('button', { name: 'Test wallet' }).click();
 
     await expect.poll(() => page.getByLabel('Name').inputValue()).toBe('Hall of the night');
@@ -204,12 +204,10 @@ describe('the anchoring network', () => {
     await page.getByRole('button', { name: /^Switch wallet to/ }).click();
 
     await page.getByText('Your wallet is on this network').waitFor();
-    await expect
-      .poll(() => page.evaluate('testWallet.added'))
-      .toMatchObject({
-        chainId: '0x7a69',
-        rpcUrls: [expect.stringContaining('http')],
-      });
+    expect(await page.evaluate('testWallet.added')).toMatchObject({
+      chainId: '0x7a69',
+      rpcUrls: [expect.stringContaining('http')],
+    });
   });
 });
 

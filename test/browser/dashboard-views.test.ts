@@ -198,8 +198,8 @@ async function isFitFor(page: Page, { address, shows, open }: View): Promise<voi
     const at = `${colorScheme}, ${width} wide`;
     expect(await violationsIn(page), at).toEqual([]);
     const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
-    await expect.poll(() => page.evaluate(isTooWide), { message: at }).toBe(false);
-    await expect.poll(() => page.evaluate(dialogIsBeside), { message: at }).toBe(false);
+    expect(await page.evaluate(isTooWide), at).toBe(false);
+    expect(await page.evaluate(dialogIsBeside), at).toBe(false);
   }
   expect(await unstyledIn(page)).toEqual([]);
 }

@@ -1,39 +1,41 @@
-// Stores accounts: their use, their ledger, and grants of credits.
+// Stores accounts: their use, summaries, suspension and deletion.
 
-import type { AccountStore, Balance, CreditStore } from '../ports/account.ts';
+import type { AccountStore, Deletion, DeletionStore } from '../ports/account.ts';
 import { recordAudit } from './audit-log.ts';
-import {
-  type GrantEntry,
-  type GrantRow,
-  grantDetail,
-  grantEntry,
-  LEDGER_COLUMNS,
-  type LedgerRow,
-  requireRoom,
-  requireSameGrant,
-  toLedgerRecord,
-} from './rows/account.ts';
-import { first, lock, mutex, rows, type StepRunner, type Steps } from './steps.ts';
+import { SUMMARY, SUMMARY_MS, type SummaryRow, toSummary } from './rows/account.ts';
+import { signInSql } from './sign-in.ts';
+import { first, lock, rows, type StepRunner, some } from './steps.ts';
+
+/** So that a commit does not delay others. */
+const ROWS_PER_COMMIT = 500;
+
+const IS_DELETING = 'EXISTS (SELECT 1 FROM accounts WHERE wallet = $1 AND deleting_at = $2)';
+const someOf = (table: string) => `DELETE FROM ${table} WHERE id IN (
+  SELECT id FROM ${table} WHERE wallet = $1 AND ${IS_DELETING} LIMIT $3) RETURNING id`;
 
 export const accountSql = {
   used: `SELECT (SELECT count(*) FROM robots WHERE wallet = $1) AS robots,
     (SELECT count(*) FROM fleets WHERE wallet = $1) AS fleets`,
   cursorKey: 'SELECT key FROM cursor_key WHERE id = 1',
-  ledger: `SELECT ${LEDGER_COLUMNS} FROM ledger
-    WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
-  open: `INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
-    VALUES ($1, 0, '0', $2) ON CONFLICT DO NOTHING`,
-  balance: 'SELECT anchor_quota, gas_credit_wei FROM accounts WHERE wallet = $1',
-  setBalance: 'UPDATE accounts SET anchor_quota = $2, gas_credit_wei = $3 WHERE wallet = $1',
-  grant: `SELECT wallet, anchors, gas_wei, note FROM ledger
-    WHERE grant_id = $1 AND kind = 'grant'`,
-  appendGrant: `INSERT INTO ledger (wallet, kind, anchors, gas_wei, grant_id, note, at)
-    VALUES ($1, 'grant', $2, $3, $4, $5, $6)`,
+  summaries: `${SUMMARY} ORDER BY a.wallet`,
+  summary: `${SUMMARY} WHERE a.wallet = $2`,
+  exists: 'SELECT wallet FROM accounts WHERE wallet = $1',
+  suspend: `UPDATE accounts SET suspended_at = $2
+    WHERE wallet = $1 AND (suspended_at IS NULL) = ($3 = 1) RETURNING wallet`,
+  begin: `UPDATE accounts SET deleting_at = coalesce(deleting_at, $2)
+    WHERE wallet = $1 RETURNING wallet, deleting_at AS "startedAt"`,
+  endSessions: 'DELETE FROM sessions WHERE wallet = $1',
+  endKeys: 'UPDATE robots SET key_hash = NULL, key_hint = NULL WHERE wallet = $1',
+  deleteRules: 'DELETE FROM alert_rules WHERE wallet = $1',
+  list: `SELECT wallet, deleting_at AS "startedAt" FROM accounts
+    WHERE deleting_at IS NOT NULL ORDER BY wallet`,
+  find: 'SELECT wallet FROM accounts WHERE wallet = $1 AND deleting_at = $2',
+  someAlerts: someOf('alerts'),
+  someEntries: someOf('audit_log'),
+  end: 'UPDATE accounts SET deleting_at = NULL WHERE wallet = $1 AND deleting_at = $2 RETURNING wallet',
 } as const;
 
-export function accountStore({
-  read,
-}: StepRunner): Pick<AccountStore, 'countUsed' | 'cursorKey' | 'listLedger'> {
+export function accountStore({ read, write }: StepRunner): Omit<AccountStore, 'listLedger'> {
   return {
     async countUsed(wallet) {
       type Used = { robots: number; fleets: number };
@@ -46,66 +48,60 @@ export function accountStore({
       return row.key;
     },
 
-    async listLedger(wallet, limit, before) {
-      const place = before ?? Number.MAX_SAFE_INTEGER;
-      const page = await read(() => rows<LedgerRow>(accountSql.ledger, wallet, place, limit));
-      return page.map(toLedgerRecord);
+    async summarizeAccounts(now, wallet) {
+      const since = now - SUMMARY_MS;
+      const found = await read(() =>
+        wallet === undefined
+          ? rows<SummaryRow>(accountSql.summaries, since)
+          : rows<SummaryRow>(accountSql.summary, since, wallet),
+      );
+      return found.map(toSummary);
+    },
+
+    suspendAccount: (wallet, isSuspended, by, reason) =>
+      write(function* () {
+        if (!(yield* some(accountSql.exists, wallet))) return false;
+        const values = [isSuspended ? by.at : null, Number(isSuspended)];
+        const kind = isSuspended ? 'account_suspended' : 'account_resumed';
+        if (yield* some(accountSql.suspend, wallet, ...values)) {
+          yield* recordAudit(wallet, kind, by, { detail: reason });
+        }
+        return true;
+      }),
+  };
+}
+
+export function deletionStore({ read, write }: StepRunner): DeletionStore {
+  return {
+    beginDeletion: (wallet, now, challenge) =>
+      write(function* () {
+        yield* lock(wallet);
+        if (challenge !== undefined) {
+          const { nonce, expiresAt } = challenge;
+          if (!(yield* some(signInSql.spend, nonce, expiresAt))) return null;
+        }
+        const deletion = yield* first<Deletion>(accountSql.begin, wallet, now);
+        yield* rows(accountSql.endSessions, wallet);
+        yield* rows(accountSql.endKeys, wallet);
+        yield* rows(accountSql.deleteRules, wallet);
+        return deletion ?? null;
+      }),
+    listDeletions: () => read(() => rows<Deletion>(accountSql.list)),
+    isDeleting: ({ wallet, startedAt }) => read(() => some(accountSql.find, wallet, startedAt)),
+    async endDeletion({ wallet, startedAt }) {
+      for (const statement of [accountSql.someAlerts, accountSql.someEntries]) {
+        let deleted: number;
+        do {
+          deleted = (await write(() => rows(statement, wallet, startedAt, ROWS_PER_COMMIT))).length;
+        } while (deleted === ROWS_PER_COMMIT);
+      }
+      await write(function* () {
+        yield* lock(wallet);
+        if (!(yield* some(accountSql.end, wallet, startedAt))) return;
+        // Of calls that had begun before the deletion.
+        yield* rows(accountSql.endSessions, wallet);
+        yield* rows(accountSql.endKeys, wallet);
+      });
     },
   };
-}
-
-export function creditStore({ read, write }: StepRunner): CreditStore {
-  return {
-    grantCredits: (grant, by) =>
-      write(function* () {
-        const { id, wallet, now } = grant;
-        yield* mutex(id);
-        const stored = yield* first<GrantRow>(accountSql.grant, id);
-        if (stored !== undefined) {
-          requireSameGrant(stored, grant);
-          return { outcome: 'repeated', balance: yield* existing(wallet) };
-        }
-        yield* openAccount(wallet, now);
-        requireRoom(yield* existing(wallet), grant);
-        yield* postGrant(grantEntry(grant));
-        yield* recordAudit(wallet, 'credits_granted', by, { detail: grantDetail(grant) });
-        return { outcome: 'granted', balance: yield* existing(wallet) };
-      }),
-
-    getBalance: (wallet) => read(() => balanceOf(wallet)),
-  };
-}
-
-/** Opens the account unless it exists, and locks it. Call it inside a write. */
-export function* openAccount(wallet: string, now: number): Steps<void> {
-  yield* rows(accountSql.open, wallet, now);
-  yield* lock(wallet);
-}
-
-/** Appends the entry and updates the balance. Call it inside a write that has locked the account. */
-export function* postGrant({
-  wallet,
-  anchors,
-  gasWei,
-  grantId,
-  note,
-  at,
-}: GrantEntry): Steps<void> {
-  const { anchorQuota, gasCreditWei } = yield* existing(wallet);
-  const sum = String(gasCreditWei + gasWei);
-  yield* rows(accountSql.setBalance, wallet, anchorQuota + anchors, sum);
-  yield* rows(accountSql.appendGrant, wallet, anchors, String(gasWei), grantId, note, at);
-}
-
-function* balanceOf(wallet: string): Steps<Balance | null> {
-  type Row = { anchor_quota: number; gas_credit_wei: string };
-  const row = yield* first<Row>(accountSql.balance, wallet);
-  if (row === undefined) return null;
-  return { wallet, anchorQuota: row.anchor_quota, gasCreditWei: BigInt(row.gas_credit_wei) };
-}
-
-function* existing(wallet: string): Steps<Balance> {
-  const balance = yield* balanceOf(wallet);
-  if (balance === null) throw new Error('The account of a grant is missing');
-  return balance;
 }

@@ -20,7 +20,7 @@ import {
   VARIANT_COLUMNS,
   type VariantRow,
 } from './rows/anchoring.ts';
-import { first, listed, rows, type StepRunner, type Steps, some } from './steps.ts';
+import { among, first, rows, type StepRunner, type Steps, some } from './steps.ts';
 
 const HOUR_MS = 60 * 60_000;
 
@@ -35,7 +35,7 @@ export const attemptSql = {
         AND f.sender = attempts.sender AND f.nonce = attempts.nonce) AS "takenBy"
     FROM attempts WHERE chain_id = $1 AND sender = $2 AND ${IS_OPEN} ORDER BY nonce`,
   variants: `SELECT attempt_id, ${VARIANT_COLUMNS} FROM variants
-    WHERE attempt_id IN ${listed('uuid', 1)} ORDER BY seq`,
+    WHERE attempt_id ${among('uuid', 1)} ORDER BY seq`,
   openSenders: `SELECT chain_id AS "chainId", sender AS address FROM attempts WHERE ${IS_OPEN}
     UNION SELECT chain_id, sender FROM attempts WHERE state = 'included'`,
   nonces: `SELECT
@@ -70,7 +70,7 @@ export const attemptSql = {
       gas_used = $8, effective_gas_price = $9, data_fee_wei = $10,
       cost_wei = coalesce(cost_wei, $11)
     WHERE id = $1`,
-  lock: `SELECT id, state FROM attempts WHERE id IN ${listed('uuid', 1)} AND chain_id = $2
+  lock: `SELECT id, state FROM attempts WHERE id ${among('uuid', 1)} AND chain_id = $2
     AND sender = $3 ORDER BY id FOR NO KEY UPDATE`,
   setState: 'UPDATE attempts SET state = $2, updated_at = $3 WHERE id = $1',
   // One reservation of spend at a time, among all instances and accounts.

@@ -11,14 +11,14 @@ import {
   toIncluded,
   toMined,
 } from './rows/anchoring.ts';
-import { listed, rows, type StepRunner, some } from './steps.ts';
+import { among, rows, type StepRunner, some } from './steps.ts';
 
 export const inclusionSql = {
   ...selectIncluded,
   mined: SELECT_MINED,
   ownUse: `SELECT id FROM attempts
     WHERE chain_id = $1 AND sender = $2 AND nonce = $3 AND state <> 'dead'`,
-  setSafe: `UPDATE attempts SET safe = ($2 = 1), updated_at = $3 WHERE id IN ${listed('uuid', 1)}`,
+  setSafe: `UPDATE attempts SET safe = ($2 = 1), updated_at = $3 WHERE id ${among('uuid', 1)}`,
 } as const;
 
 export function inclusionStore({

@@ -7,7 +7,7 @@ import { nextNonce, openAttempts } from './anchor-attempts.ts';
 import { recordAudit } from './audit-log.ts';
 import { type BacklogRow, READ_BACKLOG, toBacklog } from './rows/anchoring.ts';
 import { nonceDetail } from './rows/audit-log.ts';
-import { first, rows, type StepRunner, type Steps, some } from './steps.ts';
+import { first, lockRows, rows, type StepRunner, type Steps, some } from './steps.ts';
 
 /** The reason for degraded anchoring while senders are held. */
 const REASON = 'restored';
@@ -76,7 +76,7 @@ export function operationsStore({
 
     recordForeignNonces: (sender, uses, now) =>
       write(function* () {
-        yield* rows(operationsSql.takeLeases);
+        yield* lockRows(operationsSql.takeLeases);
         const next = yield* nextNonce(sender);
         for (const [i, { nonce, txHash }] of uses.entries()) {
           if (next === null || nonce !== next + i) {
@@ -89,7 +89,7 @@ export function operationsStore({
 
     recordTakenNonces: ({ chainId, address }, uses, now, by) =>
       write(function* () {
-        yield* rows(operationsSql.takeLeases);
+        yield* lockRows(operationsSql.takeLeases);
         for (const { nonce, txHash } of uses) {
           const key = [chainId, address, nonce];
           if (!(yield* some(operationsSql.addTaken, ...key, txHash, now))) {
@@ -113,7 +113,7 @@ export function operationsStore({
  * in the senders' leases. Call it inside a write.
  */
 export function* holdQueue(now: number): Steps<void> {
-  yield* rows(operationsSql.takeLeases);
+  yield* lockRows(operationsSql.takeLeases);
   yield* rows(operationsSql.begin, now);
   yield* rows(operationsSql.forgetReconciled);
   yield* rows(operationsSql.endLeases);

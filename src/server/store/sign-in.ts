@@ -2,8 +2,8 @@
 
 import type { SignInStore, SignupGrant } from '../ports/sign-in.ts';
 import { isSignupGrantDue } from '../rules/credits.ts';
-import { accountSql, openAccount, postGrant } from './account.ts';
 import { recordAudit } from './audit-log.ts';
+import { ledgerSql, openAccount, postEntries } from './ledger.ts';
 import {
   type ChallengeRow,
   DAY_MS,
@@ -95,11 +95,11 @@ export function signInStore({
 /** Notes that the wallet qualifies, and makes its sign-up grant if that is due. Call it inside a write. */
 function* grantWhenDue(wallet: string, grant: SignupGrant, now: number): Steps<void> {
   const entry = signupEntry(wallet, grant, now);
-  if (yield* some(accountSql.grant, entry.grantId)) return;
+  if (yield* some(ledgerSql.grant, entry.grantId)) return;
   const account = yield* first<{ qualified_at: number }>(signInSql.qualify, wallet, now);
   // Of two sign-ins the second sees what the first granted.
   if (grant.anchorsPerDay !== null) yield* mutex('signup grants');
   const granted = yield* first<{ anchors: number }>(signInSql.grantedSince, now - DAY_MS);
   const state = { qualifiedAt: account?.qualified_at ?? now, grantedToday: granted?.anchors ?? 0 };
-  if (isSignupGrantDue(grant, { ...state, now })) yield* postGrant(entry);
+  if (isSignupGrantDue(grant, { ...state, now })) yield* postEntries([entry]);
 }

@@ -1,7 +1,6 @@
 // Lists the statements that both databases run: each engine runs no others.
 
 import { accountSql } from './account.ts';
-import { deletionSql } from './account-deletion.ts';
 import { alertSql } from './alerts.ts';
 import { attemptSql } from './anchor-attempts.ts';
 import { anchoringAccountSql } from './anchoring-accounts.ts';
@@ -10,9 +9,11 @@ import { chainProofSql } from './chain-proofs.ts';
 import { chainStatusSql } from './chain-status.ts';
 import { fleetSql } from './fleets.ts';
 import { inclusionSql } from './inclusion.ts';
+import { ledgerSql } from './ledger.ts';
 import { operationsSql } from './operations.ts';
 import { robotSql } from './robots.ts';
 import { sessionSql } from './sessions.ts';
+import { settlementSql } from './settlement.ts';
 import { signInSql } from './sign-in.ts';
 import { statsSql } from './stats.ts';
 import { taskSql } from './tasks.ts';
@@ -26,12 +27,13 @@ const nouns = [
   auditSql,
   chainProofSql,
   chainStatusSql,
-  deletionSql,
   fleetSql,
   inclusionSql,
+  ledgerSql,
   operationsSql,
   robotSql,
   sessionSql,
+  settlementSql,
   signInSql,
   statsSql,
   taskSql,

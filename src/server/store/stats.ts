@@ -1,7 +1,10 @@
-// Reads statistics: the stored counts, and the current state of the account's robots.
+// Counts anchors by day, and reads statistics: the stored counts and the current state of the account's robots.
 
 import type { StatsRecord, StatsStore } from '../ports/telemetry.ts';
-import { rows, type StepRunner, some } from './steps.ts';
+import { among, first, rows, type StepRunner, type Steps, some } from './steps.ts';
+
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** The robots of an account or a fleet, whose id is `$1`, with their counts of tasks. */
 const robotsOf = (column: 'wallet' | 'fleet_id') =>
@@ -15,6 +18,13 @@ export const statsSql = {
   ofFleet: robotsOf('fleet_id'),
   hours: `SELECT at, samples, info, warn, error FROM activity_hours
     WHERE scope = $1 AND at >= $2 ORDER BY at`,
+  // FOR SHARE: a robot cannot leave its fleet, and the fleet cannot be deleted, before this is counted.
+  fleetsOf: `SELECT t.id AS "taskId", r.fleet_id AS "fleetId" FROM tasks t
+    JOIN robots r ON r.id = t.robot_id WHERE t.id ${among('uuid', 1)} ORDER BY r.id FOR SHARE OF r`,
+  day: 'SELECT gas_wei FROM anchor_days WHERE scope = $1 AND at = $2',
+  countDay: `INSERT INTO anchor_days (scope, at, anchors, gas_wei) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (scope, at) DO UPDATE SET
+      anchors = anchor_days.anchors + excluded.anchors, gas_wei = excluded.gas_wei`,
   days: `SELECT at, anchors, gas_wei FROM anchor_days
     WHERE scope = $1 AND at >= $2 ORDER BY at`,
 } as const;
@@ -22,6 +32,11 @@ export const statsSql = {
 type RobotRow = StatsRecord['robots'][number] & StatsRecord['tasks'];
 type HourRow = { at: number; samples: number } & StatsRecord['hours'][number]['events'];
 type DayRow = { at: number; anchors: number; gas_wei: string };
+
+/** The start of the hour (UTC) that contains the instant, in ms. */
+export function hourOf(instant: number): number {
+  return Math.floor(instant / HOUR_MS) * HOUR_MS;
+}
 
 export function statsStore({ snapshot }: StepRunner): StatsStore {
   return {
@@ -44,4 +59,36 @@ export function statsStore({ snapshot }: StepRunner): StatsStore {
         };
       }),
   };
+}
+
+interface Settled {
+  wallet: string;
+  taskId: string;
+  chargeWei: bigint;
+}
+
+/**
+ * Counts settled anchors and their charges by day (UTC), for the account and for the robot's fleet if it is in one.
+ * Call it inside a write that has locked the accounts. Locks the robots by id.
+ */
+export function* countAnchors(settled: readonly Settled[], at: number): Steps<void> {
+  const day = Math.floor(at / DAY_MS) * DAY_MS;
+  const taskIds = JSON.stringify(settled.map(({ taskId }) => taskId));
+  type Placed = { taskId: string; fleetId: string | null };
+  const placed = yield* rows<Placed>(statsSql.fleetsOf, taskIds);
+  const fleetOf = new Map(placed.map(({ taskId, fleetId }) => [taskId, fleetId]));
+  const counts = new Map<string, { anchors: number; chargeWei: bigint }>();
+  for (const { wallet, taskId, chargeWei } of settled) {
+    const fleet = fleetOf.get(taskId) ?? null;
+    for (const scope of fleet === null ? [wallet] : [wallet, fleet]) {
+      const before = counts.get(scope) ?? { anchors: 0, chargeWei: 0n };
+      const after = { anchors: before.anchors + 1, chargeWei: before.chargeWei + chargeWei };
+      counts.set(scope, after);
+    }
+  }
+  for (const [scope, { anchors, chargeWei }] of counts) {
+    const before = yield* first<{ gas_wei: string }>(statsSql.day, scope, day);
+    const sum = String(BigInt(before?.gas_wei ?? 0) + chargeWei);
+    yield* rows(statsSql.countDay, scope, day, anchors, sum);
+  }
 }

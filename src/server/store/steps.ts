@@ -13,6 +13,7 @@ export type StepValue = string | number | Buffer | null;
 
 /** Tables that get many rows at once. A row that conflicts is left out. */
 export const insertColumns = {
+  ledger: 'wallet kind anchors gas_wei task_id cycle grant_id note at',
   webhook_deliveries: 'id webhook_id type data created_at',
   alerts: 'id wallet kind threshold robot_id opened_at',
   fleets: 'id wallet name description location shift tags sort_order created_at updated_at',
@@ -26,7 +27,7 @@ type InsertTable = keyof typeof insertColumns;
 
 export type Step =
   /** A statement of PostgreSQL, with `$1`, `$2` … for values, that SQLite understands as `sqliteTexts` translates it. */
-  | { text: string; values: readonly StepValue[] }
+  | { text: string; values: readonly StepValue[]; isLock?: true }
   | { insert: InsertTable; rows: readonly object[] }
   /** Serializes writes of the account. */
   | { lock: string }
@@ -48,11 +49,13 @@ export interface StepRunner {
   };
   /** The time of the clock that all instances share. */
   clock(): Steps<number>;
+  /** Ends the offers of queued proofs, each to one sender. SQLite makes none. */
+  endOffers(taskIds: readonly string[]): Steps<unknown>;
 }
 
-/** In a statement: the strings of the JSON array `$n`, as values of the type. */
-export function listed(type: 'uuid' | 'text', n: number): string {
-  return `(SELECT value::${type} FROM json_array_elements_text($${n}::json))`;
+/** In a statement: a condition, that the value before it is in the JSON array `$n`. PostgreSQL looks up each in an index. */
+export function among(type: 'uuid' | 'text', n: number): string {
+  return `= ANY (ARRAY(SELECT value::${type} FROM json_array_elements_text($${n}::json)))`;
 }
 
 /** The rows of a query, or those that a statement returns. */
@@ -66,6 +69,11 @@ export function* first<Row extends object>(
   ...values: StepValue[]
 ): Steps<Row | undefined> {
   return (yield* rows<Row>(text, ...values))[0];
+}
+
+/** Locks rows or a table. SQLite skips it. */
+export function* lockRows(text: string, ...values: StepValue[]): Steps<void> {
+  yield { text, values, isLock: true };
 }
 
 /** Whether a statement returns a row. */

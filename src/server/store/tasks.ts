@@ -1,4 +1,4 @@
-// Reads tasks: one by id, the list, public anchors and anchor transactions.
+// Reads tasks: one by id, the list, public anchors and anchor transactions; and names what requests wait for.
 
 import type { TaskStore } from '../ports/tasks.ts';
 import {
@@ -15,6 +15,14 @@ import {
   WITH_ATTEMPT,
 } from './rows/tasks.ts';
 import { first, NO_ID, rows, type StepRunner, some } from './steps.ts';
+
+/** The topic for "a proof may be queued". */
+export const QUEUE_TOPIC = 'queue';
+
+/** The topic for "the completion of this task may be verified or failed, or the task deleted". */
+export function completionTopic(taskId: string): string {
+  return `completion:${taskId}`;
+}
 
 type Status = 'claimed' | 'verified';
 

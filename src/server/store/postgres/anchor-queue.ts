@@ -2,14 +2,9 @@
 
 import type { Triggers } from '../../../base/triggers.ts';
 import type { AnchorStore, QueuedProof } from '../../ports/anchoring.ts';
-import { completionMove } from '../../rules/anchoring.ts';
 import { QUEUED_COLUMNS } from '../rows/anchoring.ts';
-import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
-import { queueFailed } from '../webhooks.ts';
-import { lockReserving, releaseReservations } from './account.ts';
-import type { Notifications } from './engine/notifications.ts';
+import { QUEUE_TOPIC } from '../tasks.ts';
 import { sql } from './engine/sql.ts';
-import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
 import { leasedAccess } from './leases.ts';
 
@@ -33,20 +28,10 @@ const offer = sql(`WITH
   SELECT ${QUEUED_COLUMNS} FROM offered ORDER BY round, reserve_seq`);
 const findFree = sql(`SELECT FROM completions
   WHERE state = 'queued' AND offered_until <= instant_or($1) ORDER BY round, reserve_seq LIMIT 1`);
-const refuse = completionMove('refuse');
-// Only generation 0: a proof of a later generation was signed before, and a signed proof keeps its reservation.
-const fail = sql(`WITH refused AS (
-    SELECT task_id FROM completions
-    WHERE task_id = ANY($1::uuid[]) AND state IN ${refuse.from} AND generation = 0
-    ORDER BY task_id FOR NO KEY UPDATE
-  )
-  UPDATE completions c SET state = ${refuse.to}, failure = $2, updated_at = $3
-  FROM refused WHERE c.task_id = refused.task_id RETURNING c.task_id`);
-
 export function queueStore(
   access: Access,
-  { notifications, triggers }: { notifications: Notifications; triggers: Triggers },
-): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof' | 'refuseQueuedProofs'> {
+  triggers: Triggers,
+): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof'> {
   const leased = leasedAccess(access);
   return {
     listQueuedProofs: (lease, limit) =>
@@ -73,18 +58,6 @@ export function queueStore(
           end();
         }
       }
-    },
-
-    async refuseQueuedProofs(lease, taskIds, reason, now) {
-      const refused = await leased.write(lease, async (tx) => {
-        await lockReserving(tx, taskIds);
-        const rows = await tx.rows<{ task_id: string }>(fail, [taskIds, reason, now]);
-        const failed = rows.map(({ task_id }) => task_id);
-        await releaseReservations(tx, failed, now);
-        await runSteps(tx, queueFailed(failed, reason, now));
-        return failed;
-      });
-      notifications.tell(refused.map(completionTopic));
     },
   };
 }

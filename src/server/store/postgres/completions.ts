@@ -12,7 +12,7 @@ import { refuseForCredit } from '../alerts.ts';
 import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
+import { completionTopic, QUEUE_TOPIC } from '../tasks.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { sql } from './engine/sql.ts';
 import { runSteps } from './engine/steps.ts';

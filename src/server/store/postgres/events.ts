@@ -3,10 +3,10 @@
 import type { EventFilter, EventRecord, EventStore, NewEvent } from '../../ports/events.ts';
 import { rowBytes } from '../../rules/storage.ts';
 import { EVENT_COLUMNS, eventMessage, isSameEvent } from '../rows/events.ts';
+import { hourOf } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { plannedAnew, type Sql, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
-import { hourOf } from './stats.ts';
 
 // No row if the robot or its key is gone; a row of nulls if the event exists. The hours are locked last, because other
 // robots count in them too.

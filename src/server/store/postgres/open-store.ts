@@ -6,8 +6,7 @@ import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
-import { accountStore, creditStore } from '../account.ts';
-import { deletionStore } from '../account-deletion.ts';
+import { accountStore, deletionStore } from '../account.ts';
 import { alertStore } from '../alerts.ts';
 import { attemptStore } from '../anchor-attempts.ts';
 import { publishAnchors } from '../anchor-changes.ts';
@@ -17,16 +16,17 @@ import { chainProofStore } from '../chain-proofs.ts';
 import { chainStatusStore } from '../chain-status.ts';
 import { fleetStore } from '../fleets.ts';
 import { inclusionStore } from '../inclusion.ts';
+import { creditStore } from '../ledger.ts';
 import { operationsStore } from '../operations.ts';
 import { robotStore } from '../robots.ts';
 import { sessionStore } from '../sessions.ts';
+import { settlementStore } from '../settlement.ts';
 import { signInStore } from '../sign-in.ts';
 import { statsStore } from '../stats.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
 import { taskStore } from '../tasks.ts';
 import { webhookStore } from '../webhooks.ts';
-import { summaryStore } from './account.ts';
 import { queueStore } from './anchor-queue.ts';
 import { completionStore } from './completions.ts';
 import { checkDatabase } from './engine/check.ts';
@@ -50,7 +50,6 @@ import { leasedAccess, leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
 import { retentionStore } from './retention.ts';
 import { robotAuthentication, robotDeletion } from './robots.ts';
-import { replacedNonceStore, settlementStore } from './settlement.ts';
 import { challengeStore } from './sign-in.ts';
 import { claimStore, taskOwners } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
@@ -157,7 +156,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...evidenceStore(access),
     ...sessionStore(steps),
     ...auditLogStore(steps),
-    ...summaryStore(access),
     ...accountStore(steps),
     ...telemetryStore(access, usage),
     ...eventStore(access, usage),
@@ -169,11 +167,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...leaseStore(access),
     ...anchoringAccountStore(steps),
     ...attemptStore(steps),
-    ...queueStore(access, { notifications, triggers }),
-    ...settlementStore(access, notifications),
+    ...queueStore(access, triggers),
+    ...settlementStore(steps, (topics) => notifications.tell(topics)),
     ...inclusionStore(steps),
     ...chainProofStore(steps),
-    ...replacedNonceStore(access, notifications),
     ...webhookStore(steps),
     ...alertStore(steps),
     ...deletionStore(steps),

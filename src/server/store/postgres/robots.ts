@@ -6,9 +6,10 @@ import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
 import { returnsReservation } from '../../rules/completions.ts';
 import { recordAudit } from '../audit-log.ts';
+import { releaseReservations } from '../ledger.ts';
 import { newest } from '../rows/robots.ts';
-import { completionTopic } from '../topics.ts';
-import { lockAccount, releaseReservations } from './account.ts';
+import { lock } from '../steps.ts';
+import { completionTopic } from '../tasks.ts';
 import type { Queries } from './engine/connections.ts';
 import type { Notifications } from './engine/notifications.ts';
 import { type CountedRow, counting, oldWindows, toCounted } from './engine/rate-counters.ts';
@@ -151,7 +152,7 @@ async function deleteSome(
   { id, wallet }: { id: string; wallet: string },
   now: number,
 ): Promise<string[]> {
-  await lockAccount(tx, wallet);
+  await runSteps(tx, lock(wallet));
   // Again in each commit: the robot may have got a new key. Without a key it gets no new task.
   if ((await tx.run(endKey, [id, wallet, now])) === 0) return [];
   const claimed = await tx.rows<TakenTask>(takeTasks, [id, 'claimed']);
@@ -168,11 +169,8 @@ async function deleteSome(
   const returned = queued.filter(({ task_id: taskId, state }) =>
     returnsReservation({ status: statusOf.get(taskId) ?? 'verified', state }),
   );
-  await releaseReservations(
-    tx,
-    returned.map(({ task_id }) => task_id),
-    now,
-  );
+  const released = returned.map(({ task_id }) => task_id);
+  await runSteps(tx, releaseReservations(released, now));
   await tx.run(forget, [ids, now]);
   return ids;
 }

@@ -2,6 +2,7 @@
 
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
+import { hourOf } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { batching } from './engine/batching.ts';
 import type { Queries } from './engine/connections.ts';
@@ -9,7 +10,7 @@ import { NO_UUID, plannedAnew, sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 import { showNewest } from './robots.ts';
 import { addToRollups, readRollups } from './roll-ups.ts';
-import { countSamples, hourOf, type SampleCount } from './stats.ts';
+import { countSamples, type SampleCount } from './stats.ts';
 
 /** While the database writes one group, this process prepares the next. */
 const GROUPS_AT_ONCE = 2;

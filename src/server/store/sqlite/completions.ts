@@ -7,11 +7,11 @@ import { completionMove } from '../../rules/anchoring.ts';
 import { decideCompletion, lacksCredit } from '../../rules/completions.ts';
 import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
+import { balanceOf, newestSeq, postEntries } from '../ledger.ts';
 import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
-import type { Ledger } from './account.ts';
+import { completionTopic, QUEUE_TOPIC } from '../tasks.ts';
 import type { Access } from './engine/connections.ts';
 import { runOn } from './engine/steps.ts';
 import { lastSeen } from './robots.ts';
@@ -25,7 +25,6 @@ interface StoredProof {
 
 export function completionStore(
   access: Access,
-  ledger: Ledger,
   { triggers, usage }: { triggers: Triggers; usage: StorageUsage },
 ): CompletionStore {
   const { writer, reader, write, readNow } = access;
@@ -39,8 +38,8 @@ export function completionStore(
     'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
   );
   const seen = lastSeen(writer);
-  const queue = queueInto(access, ledger);
   const run = runOn(writer);
+  const queue = queueInto(writer);
   // No row if the task was deleted.
   const isOver = reader.prepare<[string], { over: 0 | 1 }>(
     `SELECT t.status = 'verified' OR coalesce(c.state, '') = 'failed' AS over
@@ -54,7 +53,7 @@ export function completionStore(
     const decision = decideCompletion({
       hasKey: liveRobot.get(robotId, keyHash) !== undefined,
       task: record && { status: record.status, state: record.completion?.state ?? null, record },
-      balance: record && ledger.balanceOf(record.wallet),
+      balance: record && run(balanceOf(record.wallet)),
       quote: readQuote(),
     });
     if (lacksCredit(decision)) run(refuseForCredit(taskId, decision.outcome, now));
@@ -85,8 +84,7 @@ export function completionStore(
 
 /** Stores the proof in the account's next round of the queue, and reserves its credits. Returns its bytes. */
 function queueInto(
-  { writer }: Access,
-  ledger: Ledger,
+  writer: Database,
 ): (completion: NewCompletion, wallet: string, reserved: bigint) => number {
   const newestCycle = writer.prepare<[string], { cycle: number }>(
     'SELECT cycle FROM completions WHERE task_id = ?',
@@ -108,17 +106,12 @@ function queueInto(
      WHERE completions.state IN ${completionMove('try_again').from}`,
   );
   const keepProof = proofWriter(writer);
+  const run = runOn(writer);
   return ({ taskId, proof, proofHash, claimHash, leaf, now }, wallet, reserved) => {
     const cycle = (newestCycle.get(taskId)?.cycle ?? 0) + 1;
-    const reserveSeq = ledger.post({
-      kind: 'reserve',
-      wallet,
-      anchors: -1,
-      gasWei: -reserved,
-      taskId,
-      cycle,
-      at: now,
-    });
+    const reservation = { wallet, anchors: -1, gasWei: -reserved, taskId, cycle, at: now };
+    run(postEntries([{ kind: 'reserve', ...reservation }]));
+    const reserveSeq = run(newestSeq(wallet));
     const round = nextRound.get(wallet)?.last_round ?? 0;
     upsert.run({ taskId, proofHash, claimHash, leaf, cycle, reserveSeq, round, now });
     return keepProof(taskId, proof, now);

@@ -4,12 +4,13 @@ import type { Database } from 'better-sqlite3';
 import type { EventFilter, EventRecord, EventStore } from '../../ports/events.ts';
 import { rowBytes } from '../../rules/storage.ts';
 import { EVENT_COLUMNS, eventMessage, isSameEvent } from '../rows/events.ts';
+import { hourOf } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { queueMessages } from '../webhooks.ts';
 import type { Access } from './engine/connections.ts';
 import { runOn } from './engine/steps.ts';
 import { lastSeen } from './robots.ts';
-import { activityHours, type CountedIn, hourOf } from './stats.ts';
+import { activityHours, type CountedIn } from './stats.ts';
 
 export function eventStore(access: Access, usage: StorageUsage): EventStore {
   const { writer, write, read } = access;

@@ -8,8 +8,7 @@ import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
-import { accountStore, creditStore } from '../account.ts';
-import { deletionStore } from '../account-deletion.ts';
+import { accountStore, deletionStore } from '../account.ts';
 import { alertStore } from '../alerts.ts';
 import { attemptStore } from '../anchor-attempts.ts';
 import { publishAnchors } from '../anchor-changes.ts';
@@ -19,16 +18,17 @@ import { chainProofStore } from '../chain-proofs.ts';
 import { chainStatusStore } from '../chain-status.ts';
 import { fleetStore } from '../fleets.ts';
 import { inclusionStore } from '../inclusion.ts';
+import { creditStore } from '../ledger.ts';
 import { operationsStore } from '../operations.ts';
 import { robotStore } from '../robots.ts';
 import { sessionStore } from '../sessions.ts';
+import { settlementStore } from '../settlement.ts';
 import { signInStore } from '../sign-in.ts';
 import { statsStore } from '../stats.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
 import { taskStore } from '../tasks.ts';
 import { webhookStore } from '../webhooks.ts';
-import { Ledger, summaryStore } from './account.ts';
 import { queueStore } from './anchor-queue.ts';
 import { completionStore } from './completions.ts';
 import { checkDatabase } from './engine/check.ts';
@@ -65,7 +65,6 @@ import { endLeases, leasedAccess, leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
 import { retentionStore } from './retention.ts';
 import { robotAuthentication, robotDeletion } from './robots.ts';
-import { replacedNonceStore, settlementStore } from './settlement.ts';
 import { challengeStore } from './sign-in.ts';
 import { claimStore, taskOwners } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
@@ -195,7 +194,6 @@ function buildStore(
   const counters = new RateCounters(clock);
   if (exclusive) counters.load(reader);
   const usage = new StorageUsage(usageTable(access, hasRoom), options.storage ?? UNLIMITED);
-  const ledger = new Ledger(writer);
   const triggers = new Triggers();
   const feed = new ChangeFeed();
   const leased = leasedAccess(access);
@@ -220,30 +218,30 @@ function buildStore(
     ...challengeStore(access, { counters, maxChallenges }),
     ...robotStore(steps),
     ...robotAuthentication(access, counters),
-    ...robotDeletion(access, { ledger, triggers }),
+    ...robotDeletion(access, triggers),
     ...fleetStore(steps),
     ...taskStore(steps),
     ...claimStore(access, usage),
     ...evidenceStore(access),
     ...sessionStore(steps),
     ...auditLogStore(steps),
-    ...summaryStore(access),
     ...accountStore(steps),
     ...telemetryStore(access, usage),
     ...eventStore(access, usage),
     ...statsStore(steps),
     ...retentionStore(access),
-    ...completionStore(access, ledger, { triggers, usage }),
+    ...completionStore(access, { triggers, usage }),
     ...creditStore(steps),
     ...chainStatusStore(steps),
     ...leaseStore(access, leased),
     ...anchoringAccountStore(steps),
     ...attemptStore(steps),
-    ...queueStore(access, { leased, ledger, triggers }),
-    ...settlementStore(access, { leased, ledger, triggers }),
+    ...queueStore(access, { leased, triggers }),
+    ...settlementStore(steps, (topics) => {
+      for (const topic of topics) triggers.wake(topic);
+    }),
     ...inclusionStore(steps),
     ...chainProofStore(steps),
-    ...replacedNonceStore(access, { leased, ledger, triggers }),
     ...webhookStore(steps),
     ...alertStore(steps),
     ...deletionStore(steps),

@@ -8,9 +8,9 @@ import type { CompletionState, TaskRecord } from '../../ports/tasks.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
 import { returnsReservation } from '../../rules/completions.ts';
 import { recordAudit } from '../audit-log.ts';
+import { releaseReservations } from '../ledger.ts';
 import { newest } from '../rows/robots.ts';
-import { completionTopic } from '../topics.ts';
-import type { Ledger } from './account.ts';
+import { completionTopic } from '../tasks.ts';
 import type { Access } from './engine/connections.ts';
 import { repeatInCommit } from './engine/group-commit.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
@@ -50,10 +50,9 @@ interface TaskStateRow {
 
 /** Deletes a robot and its tasks. Their leaves and ledger entries stay; they refer to the tasks by id. */
 export function robotDeletion(
-  access: Access,
-  { ledger, triggers }: { ledger: Ledger; triggers: Triggers },
+  { writer, write, purgeLog }: Access,
+  triggers: Triggers,
 ): Pick<RobotStore, 'deleteRobot'> {
-  const { writer, write, purgeLog } = access;
   const run = runOn(writer);
   const endKey = writer.prepare<[number, string, string], { name: string }>(
     `UPDATE robots SET key_hash = NULL, key_hint = NULL, updated_at = ?
@@ -67,7 +66,7 @@ export function robotDeletion(
   const remove = writer.prepare<[string]>('DELETE FROM robots WHERE id = ?');
   // Receipts name the robot, and its samples go later: no other robot may get its id.
   const bury = writer.prepare<[string, number]>('INSERT INTO robot_tombstones VALUES (?, ?)');
-  const forget = forgetTask(access, ledger);
+  const forget = forgetTask(writer);
 
   // One robot per account at a time, and one commit at a time among all deletions: other writes and other accounts
   // get their commits in between, however many robots are being deleted.
@@ -149,7 +148,7 @@ export function lastSeen(writer: Database): (robotId: string, now: number) => vo
   };
 }
 
-function forgetTask({ writer }: Access, ledger: Ledger): (taskId: string, now: number) => void {
+function forgetTask(writer: Database): (taskId: string, now: number) => void {
   const stateOf = writer.prepare<[string], TaskStateRow>(
     `SELECT tasks.status, completions.state FROM tasks
      LEFT JOIN completions ON completions.task_id = tasks.id WHERE tasks.id = ?`,
@@ -161,10 +160,11 @@ function forgetTask({ writer }: Access, ledger: Ledger): (taskId: string, now: n
   const bury = writer.prepare<[string, number]>(
     'INSERT INTO tombstones (task_id, deleted_at) VALUES (?, ?)',
   );
+  const run = runOn(writer);
   return (taskId, now) => {
     const task = stateOf.get(taskId);
     if (task === undefined) throw new Error('The task to delete does not exist');
-    if (returnsReservation(task)) ledger.releaseReservation(taskId, now);
+    if (returnsReservation(task)) run(releaseReservations([taskId], now));
     for (const deletion of deletions) deletion.run(taskId);
     deleteTask.run(taskId);
     bury.run(taskId, now);

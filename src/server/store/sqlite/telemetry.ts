@@ -3,11 +3,12 @@
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
 import { readingsOf } from '../rows/aggregate.ts';
+import { hourOf } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import type { Access } from './engine/connections.ts';
 import { showNewest } from './robots.ts';
 import { type Reading, rollupReader, rollupWriter } from './roll-ups.ts';
-import { activityHours, type CountedIn, hourOf } from './stats.ts';
+import { activityHours, type CountedIn } from './stats.ts';
 
 const SAMPLE_COLUMNS = `id, recorded_at AS "recordedAt", battery_pct AS "batteryPct", state, metrics`;
 

@@ -1,13 +1,23 @@
 // Runs store code that both databases share.
 
 import { statements as texts } from '../../statements.ts';
-import { first, insertColumns, type Step, type StepRunner, type Steps } from '../../steps.ts';
+import {
+  among,
+  first,
+  insertColumns,
+  rows,
+  type Step,
+  type StepRunner,
+  type Steps,
+} from '../../steps.ts';
 import type { Queries } from './connections.ts';
 import { sql } from './sql.ts';
 import type { Access, LeasedAccess } from './transactions.ts';
 
 const INSTANT = 'SELECT instant_or($1) AS now';
-const statements = new Map([...texts, INSTANT].map((text) => [text, sql(text)]));
+const END_OFFERS = `UPDATE completions SET offered_to = NULL, offered_until = 0
+  WHERE task_id ${among('uuid', 1)}`;
+const statements = new Map([...texts, INSTANT, END_OFFERS].map((text) => [text, sql(text)]));
 const inserts = Object.fromEntries(
   Object.entries(insertColumns).map(([table, names]) => {
     const columns = names.replaceAll(' ', ', ');
@@ -34,6 +44,7 @@ export function stepRunner(access: Access, leased: LeasedAccess): StepRunner {
       if (row === undefined) throw new Error('The database has no clock');
       return row.now;
     },
+    endOffers: (taskIds) => rows(END_OFFERS, JSON.stringify(taskIds)),
   };
 }
 

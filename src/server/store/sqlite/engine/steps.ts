@@ -14,16 +14,21 @@ const inserts = Object.entries(insertColumns).map(([table, names]) => {
     ON CONFLICT DO NOTHING RETURNING ${columns[0]} AS id`;
 });
 /** There is one writer, so nothing needs locks. */
-const ROW_LOCK = / FOR (NO KEY )?(UPDATE|SHARE)( SKIP LOCKED)?/g;
+const ROW_LOCK = / FOR (NO KEY )?(UPDATE|SHARE)( OF \w+)?( SKIP LOCKED)?/g;
 const TYPE_CAST = /::\w+/g;
 const ELEMENTS = /json_array_elements(_text)?/g;
+const AMONG = /= ANY \(ARRAY\((.+?\))\)\)/g;
 /** SQLite's text of each listed statement. */
 export const sqliteTexts: ReadonlyMap<string, string> = new Map(
   [...texts, ...inserts]
-    .filter((text) => !isLock(text))
+    .filter((text) => !text.startsWith('LOCK TABLE'))
     .map((text) => [
       text,
-      text.replaceAll(ROW_LOCK, '').replaceAll(TYPE_CAST, '').replaceAll(ELEMENTS, 'json_each'),
+      text
+        .replaceAll(ROW_LOCK, '')
+        .replaceAll(TYPE_CAST, '')
+        .replaceAll(ELEMENTS, 'json_each')
+        .replaceAll(AMONG, 'IN ($1)'),
     ]),
 );
 const runners = new WeakMap<Database, RunSteps>();
@@ -45,6 +50,7 @@ export function stepRunner(
     *clock() {
       return clock.now();
     },
+    *endOffers() {},
   };
 }
 
@@ -68,8 +74,7 @@ function createRunner(db: Database): RunSteps {
     return statement;
   }
   function run(step: Step): object[] {
-    if ('lock' in step || 'mutex' in step) return [];
-    if ('text' in step && isLock(step.text)) return [];
+    if ('lock' in step || 'mutex' in step || 'isLock' in step) return [];
     const statement = prepare('text' in step ? step.text : insertInto(step.insert));
     if (!('text' in step)) return step.rows.flatMap((row) => statement.all(row));
     const named = Object.fromEntries(step.values.map((value, i) => [i + 1, value]));
@@ -86,8 +91,4 @@ function createRunner(db: Database): RunSteps {
 
 function insertInto(table: keyof typeof insertColumns): string {
   return inserts[Object.keys(insertColumns).indexOf(table)] ?? '';
-}
-
-function isLock(text: string): boolean {
-  return text.startsWith('LOCK TABLE');
 }

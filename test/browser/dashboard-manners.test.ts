@@ -260,6 +260,8 @@ describe('on a phone', () => {
     const { page } = await dashboard.openSignedIn('/account', {
       context: { viewport: { width: 390, height: 844 } },
     });
+    // The view's heading takes the focus when the view is drawn.
+    await page.locator('h1:focus').waitFor();
     await page.getByRole('button', { name: 'Open navigation' }).click();
 
     await page.getByRole('link', { name: 'Tasks' }).focus();

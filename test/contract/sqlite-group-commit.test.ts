@@ -377,9 +377,9 @@ describe('group commit', () => {
   });
 });
 
-/** What `performance.now()` answers from now on. */
+/** What `performance.now()` answers from now on: whole milliseconds, which add up without rounding. */
 function movedClock(): { now: number } {
-  const clock = { now: performance.now() };
+  const clock = { now: Math.ceil(performance.now()) };
   vi.spyOn(performance, 'now').mockImplementation(() => clock.now);
   return clock;
 }

@@ -196,7 +196,8 @@ async function isFitFor(page: Page, { address, shows, open }: View): Promise<voi
     await page.setViewportSize({ width, height: 850 });
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     const at = `${colorScheme}, ${width} wide`;
-    expect(await violationsIn(page), at).toEqual([]);
+    // Until the layout has followed the new width.
+    await expect.poll(() => violationsIn(page), { message: at }).toEqual([]);
     const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
     expect(await page.evaluate(isTooWide), at).toBe(false);
     expect(await page.evaluate(dialogIsBeside), at).toBe(false);

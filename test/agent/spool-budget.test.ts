@@ -162,7 +162,9 @@ it('never drops what is in a batch', async () => {
   expect(kept).toHaveLength(50);
 });
 
-it('lets samples go for a completion, and refuses a completion only when those before it fill it', async () => {
+it('lets samples go for a completion, and refuses a completion only when those before it fill it', {
+  tags: ['full'],
+}, async () => {
   spool = place.open();
   for (let i = 0; i < 400; i++) {
     spool.recordSamples(samples(100, 1000));

@@ -186,7 +186,7 @@ describe('svc login by the browser', () => {
     expect(await stranger.sessions()).toMatchObject({ items: [{ current: true }] });
   });
 
-  it('saves no other wallet than the one that a script names', async () => {
+  it('saves no other wallet than the one that a script names', { tags: ['full'] }, async () => {
     const stranger = await signedInStranger();
     const steal = async (screen: string) => {
       await stranger.allow(codeOn(screen));
@@ -202,7 +202,7 @@ describe('svc login by the browser', () => {
     expect((await user.json('config', 'list')).items).toEqual([]);
   });
 
-  it('ends when the page refuses', async () => {
+  it('ends when the page refuses', { tags: ['full'] }, async () => {
     const { exitCode, screen } = await user.inTerminal(['login', dev.url, '--no-browser'], {
       typed: [[CODE, decide('Refuse')]],
     });

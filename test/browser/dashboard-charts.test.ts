@@ -124,7 +124,7 @@ describe('the state bar', () => {
 });
 
 describe('the times of a robot', () => {
-  it('are all local, or all in UTC if that was chosen', async () => {
+  it('are all local, or all in UTC if that was chosen', { tags: ['full'] }, async () => {
     const { page } = await openRobot(everyOther);
     const state = page
       .getByRole('list', { name: 'States over time' })
@@ -209,7 +209,9 @@ describe('a robot', () => {
     await page.getByText(/: busy · Battery 50 % · motor_c 40 · pose_x/).waitFor();
   });
 
-  it('remembers which metrics are shown, and has them in its address', async () => {
+  it('remembers which metrics are shown, and has them in its address', {
+    tags: ['full'],
+  }, async () => {
     const { page } = await openRobot(everyOther);
     await page.getByLabel('pose_y', { exact: true }).check();
     await page.getByLabel('motor_c', { exact: true }).uncheck();

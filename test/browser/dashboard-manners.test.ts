@@ -164,7 +164,7 @@ describe('the first load', () => {
 });
 
 describe('for who wants less motion', () => {
-  it('nothing moves', async () => {
+  it('nothing moves', { tags: ['full'] }, async () => {
     const { page } = await dashboard.openSignedIn('/fleets', {
       context: { reducedMotion: 'reduce' },
     });
@@ -178,7 +178,7 @@ describe('for who wants less motion', () => {
 });
 
 describe('elsewhere on the earth', () => {
-  it('times are those of the reader, and say so', async () => {
+  it('times are those of the reader, and say so', { tags: ['full'] }, async () => {
     const opened = await dashboard.openSignedIn('/account', {
       context: { timezoneId: 'Asia/Kolkata' },
     });
@@ -201,7 +201,7 @@ describe('elsewhere on the earth', () => {
 });
 
 describe('what robots say', () => {
-  it('is text, wherever it is shown', async () => {
+  it('is text, wherever it is shown', { tags: ['full'] }, async () => {
     const evil = '<img src=x onerror="globalThis.ran = true">';
     const opened = await dashboard.openSignedIn('/account');
     const { page } = opened;

@@ -271,7 +271,9 @@ describe('times', () => {
 });
 
 describe('a long list', () => {
-  it('loads older items as it is scrolled, draws few, and keeps its place', async () => {
+  it('loads older items as it is scrolled, draws few, and keeps its place', {
+    tags: ['full'],
+  }, async () => {
     const { page, robots, show } = await openWith(['arm-1']);
     for (let i = 0; i < 320; i += 1) {
       await robots[0]?.client.call('createTask', { body: { title: `task ${i}` } });

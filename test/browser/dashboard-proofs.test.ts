@@ -198,7 +198,7 @@ describe('public verification', () => {
     ['a receipt', receiptText, 'receipt'],
     ['a bundle', bundleText, 'bundle'],
     ['evidence', () => JSON.stringify(scene.evidence), 'evidence'],
-  ])('recognizes %s, and says so', async (_, text, kind) => {
+  ])('recognizes %s, and says so', { tags: ['full'] }, async (_, text, kind) => {
     await give(await text());
 
     await visitor.page.getByText(`Recognized as ${kind}`, { exact: true }).waitFor();
@@ -359,13 +359,13 @@ describe('public verification', () => {
     expect(await visitor.page.getByText('Verified', { exact: true }).count()).toBe(0);
   });
 
-  it('says that a file is neither', async () => {
+  it('says that a file is neither', { tags: ['full'] }, async () => {
     await choose('notes.json', '{"a":1,"a":2}');
 
     await visitor.page.getByRole('alert').getByText('notes.json cannot be checked').waitFor();
   });
 
-  it('takes a dropped file', async () => {
+  it('takes a dropped file', { tags: ['full'] }, async () => {
     const { page } = visitor;
     await page.goto(`${dashboard.server.url}/verify`);
     await page.getByText('Drop a receipt, a bundle or evidence').waitFor();

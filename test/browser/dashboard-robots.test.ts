@@ -192,28 +192,32 @@ describe('a robot', () => {
   it.each([
     ['Escape', (page: Page) => page.keyboard.press('Escape')],
     ['the way back', (page: Page) => page.goBack()],
-  ])('has its key shown although %s came before the answer', async (_, leave) => {
-    const { page } = await openWith('/robots', ['arm-1']);
-    await page.getByRole('link', { name: 'arm-1' }).click();
-    let answer = () => {};
-    const held = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route('**/rotate-key', async (route) => {
-      await held;
-      await route.continue();
-    });
-    const sent = page.waitForRequest('**/rotate-key');
-    await page.getByRole('button', { name: 'Rotate key' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
-    await sent;
+  ])(
+    'has its key shown although %s came before the answer',
+    { tags: ['full'] },
+    async (_, leave) => {
+      const { page } = await openWith('/robots', ['arm-1']);
+      await page.getByRole('link', { name: 'arm-1' }).click();
+      let answer = () => {};
+      const held = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await page.route('**/rotate-key', async (route) => {
+        await held;
+        await route.continue();
+      });
+      const sent = page.waitForRequest('**/rotate-key');
+      await page.getByRole('button', { name: 'Rotate key' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
+      await sent;
 
-    await leave(page);
-    answer();
+      await leave(page);
+      answer();
 
-    await page.getByText('Copy this key now').waitFor();
-    expect(await isTaken(await keyIn(page))).toBe(true);
-  });
+      await page.getByText('Copy this key now').waitFor();
+      expect(await isTaken(await keyIn(page))).toBe(true);
+    },
+  );
 
   it('has its key shown until one has kept it, or means to lose it', async () => {
     const { page } = await openWith('/robots/:id', ['arm-1']);
@@ -227,7 +231,7 @@ describe('a robot', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
-  it('hands its key over where the browser lets no page copy', async () => {
+  it('hands its key over where the browser lets no page copy', { tags: ['full'] }, async () => {
     const { page } = await openWith('/robots/:id', ['arm-1']);
     await page.evaluate('delete Navigator.prototype.clipboard');
     await page.getByRole('button', { name: 'Rotate key' }).click();

@@ -42,7 +42,7 @@ describe('signing in', () => {
     ['the signature was rejected', { refuses: true }, 'The signature was rejected in the wallet'],
     ['another account signed', { signsWith: newAccount() }, 'The signature is not from'],
     ['the wallet switched accounts', { switchesTo: newAccount() }, 'The wallet switched from'],
-  ])('says so when %s, and lets one try again', async (_, wallet, message) => {
+  ])('says so when %s, and lets one try again', { tags: ['full'] }, async (_, wallet, message) => {
     const { page } = await dashboard.open('/sign-in', { wallet });
 
     await page.getByRole('button', { name: 'Test wallet' }).click();
@@ -53,7 +53,7 @@ describe('signing in', () => {
       .toBe(true);
   });
 
-  it('says so when the message has expired in the wallet', async () => {
+  it('says so when the message has expired in the wallet', { tags: ['full'] }, async () => {
     const { page } = await dashboard.open('/sign-in', { wallet: { holds: true } });
 
     await page.getByRole('button', { name: 'Test wallet' }).click();
@@ -64,7 +64,9 @@ describe('signing in', () => {
     await page.getByRole('alert').getByText('has expired').waitFor();
   });
 
-  it('works with the one of several wallets that is chosen, on whatever network it is', async () => {
+  it('works with the one of several wallets that is chosen, on whatever network it is', {
+    tags: ['full'],
+  }, async () => {
     const { page } = await dashboard.open('/sign-in', {
       wallet: { beside: 'Another wallet', chainId: '0x1' },
     });
@@ -114,7 +116,7 @@ describe('a session', () => {
     await opened.page.waitForURL('**/account');
   });
 
-  it('that ends under an open form loses nothing of it', async () => {
+  it('that ends under an open form loses nothing of it', { tags: ['full'] }, async () => {
     const opened = await dashboard.openSignedIn('/fleets');
     const { page } = opened;
     const owner = await dashboard.clientOf(opened);
@@ -184,7 +186,9 @@ describe('a session', () => {
     await waitAhead(other.page, other.page.getByText('Your session has ended'));
   });
 
-  it('stays with its account when the wallet switches, and offers the other', async () => {
+  it('stays with its account when the wallet switches, and offers the other', {
+    tags: ['full'],
+  }, async () => {
     const [first, second] = [newAccount(), newAccount()];
     const { page } = await dashboard.openSignedIn('/account', { account: first });
 
@@ -212,7 +216,7 @@ describe('the anchoring network', () => {
 });
 
 describe('a network that the person does not want', () => {
-  it('is left alone, and said so', async () => {
+  it('is left alone, and said so', { tags: ['full'] }, async () => {
     const { page } = await dashboard.openSignedIn('/account', {
       wallet: { chainId: '0x1', refusesChain: true },
     });
@@ -269,7 +273,7 @@ describe('a wallet that never answers', () => {
 });
 
 describe('a message that the service no longer takes', () => {
-  it('is said to be so, whatever the clock of the page says', async () => {
+  it('is said to be so, whatever the clock of the page says', { tags: ['full'] }, async () => {
     const clock = createTestClock();
     const service = await startTestService({ clock });
     const expiring = await browse({ url: service.url, stop: service.close });

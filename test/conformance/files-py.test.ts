@@ -45,7 +45,7 @@ describe('examples/verify.py', () => {
     expect(runPython(context, code, paths)).toEqual(vectors.files);
   });
 
-  it('accepts the parts of the vectors', (context) => {
+  it('accepts the parts of the vectors', { tags: ['full'] }, (context) => {
     const code = `${judge}
 print(json.dumps([judged(*each) for each in json.load(sys.stdin)]))
 `;

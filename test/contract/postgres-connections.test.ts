@@ -31,7 +31,7 @@ it('are left to others by however many ask whether the service is ready', async 
   await Promise.all(probes);
 });
 
-it('are not used again where the server became a standby', async () => {
+it('are not used again where the server became a standby', { tags: ['full'] }, async () => {
   const { session } = instances;
   const setDatabase = (change: string) =>
     session.query(

@@ -1,3 +1,4 @@
+// @module-tag full
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { liveThrough } from './lived-through.ts';

@@ -1,3 +1,4 @@
+// @module-tag full
 import pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag full
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { NewRobot } from '../../src/server/ports/robots.ts';

@@ -385,7 +385,9 @@ describe('svc-server', () => {
     expect(stdout).not.toMatch(/abab|apikey/);
   });
 
-  it('dev takes its chain and its receipts up again in the same folder', async () => {
+  it('dev takes its chain and its receipts up again in the same folder', {
+    tags: ['full'],
+  }, async () => {
     const data = file('again');
     const first = await startDev(data);
     const { owner } = await signInAt(first.url);

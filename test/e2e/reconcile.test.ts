@@ -79,12 +79,14 @@ async function passBlocks(count: number): Promise<void> {
 }
 
 describe('svc-server reconcile, where something else has sent with the key', () => {
-  it.each([
-    ['a transaction', '0x', () => ['--yes']],
-    ['an anchor', ANCHOR_OF_ANOTHER, (txHash: Hex) => ['--accept-anchor', txHash]],
-  ] as const)(
-    'goes past %s once that is accepted, and anchoring goes on',
-    async (_, payload, accept) => {
+  describe.each([
+    ['a transaction', { tags: ['full'] }, '0x', () => ['--yes']],
+    ['an anchor', {}, ANCHOR_OF_ANOTHER, (txHash: Hex) => ['--accept-anchor', txHash]],
+  ] as const)('goes past %s', (_, options, payload, accept) => {
+    it('once that is accepted, and anchoring goes on', {
+      ...options,
+      timeout: 4 * PATIENCE_MS,
+    }, async () => {
       const { server, apiKey } = await startUsed();
       const txHash = await sendElsewhere(1, payload);
       await waitFor(
@@ -107,9 +109,8 @@ describe('svc-server reconcile, where something else has sent with the key', () 
       const used = (await scanAnchors(chain.url)).find(({ txHash }) => txHash === receipt.tx_hash);
       expect(used?.nonce).toBe(2);
       expect((await command('check')).exitCode).toBe(0);
-    },
-    4 * PATIENCE_MS,
-  );
+    });
+  });
 });
 
 describe('svc-server anchors retire, after a restore', () => {

@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 import type { Reply } from '../support/wire.ts';
 
 /** The few show that every route is sound; the many also reach every outcome. */
-const [FEW, MANY] = [500, 20_000];
+const [FEW, MANY] = [200, 20_000];
 const IN_FLIGHT = 64;
 /** About a minute where nothing else runs. */
 vi.setConfig({ testTimeout: 400_000 });

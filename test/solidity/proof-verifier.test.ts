@@ -1,3 +1,4 @@
+// @module-tag full
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditAnchor } from '../../src/proof/audit-anchor.ts';

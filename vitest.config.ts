@@ -25,7 +25,7 @@ export default defineConfig({
     ...shared,
     globalSetup: ['test/support/global-setup.ts'],
     // More than the two cores that it is measured on: tests wait for chains, pages and processes.
-    maxWorkers: 5,
+    maxWorkers: 4,
     projects: [
       {
         test: {

@@ -125,7 +125,7 @@ describe('svc login by the browser', () => {
     expect((await user.json('whoami')).wallet).toBe(user.wallet);
   });
 
-  it('shows the page what asks, and who is signed in', async () => {
+  it('shows the page what asks, and who is signed in', { tags: ['full'] }, async () => {
     const { page, strangers } = await open(`${dev.url}/cli-login`);
     await signIn(page);
     const shown = async (screen: string) => {

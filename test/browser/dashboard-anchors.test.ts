@@ -120,7 +120,9 @@ describe('the page of a task', { shuffle: false }, () => {
       await answer;
     });
 
-    it('tells of a reorganisation, here and to everybody, and of the block after it', async () => {
+    it('tells of a reorganisation, here and to everybody, and of the block after it', {
+      tags: ['full'],
+    }, async () => {
       const id = await claim('Weld the second seam');
       const page = await showTask(id);
       const answer = handIn(id);
@@ -146,7 +148,9 @@ describe('the page of a task', { shuffle: false }, () => {
       await waitAhead(visitor.page, visitor.page.getByText('Verified', { exact: true }));
     });
 
-    it('tells that the chain refused it, and takes the proof again', async () => {
+    it('tells that the chain refused it, and takes the proof again', {
+      tags: ['full'],
+    }, async () => {
       const id = await claim('Weld the third seam');
       const page = await showTask(id);
       await rpc('anvil_setBalance', [anchorer, '0x1']);

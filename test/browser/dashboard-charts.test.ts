@@ -87,7 +87,7 @@ describe('the charts of a robot that reports every two minutes', () => {
     await expect.poll(() => drawnColumns(page)).toBeGreaterThan(0.85);
   });
 
-  it('show a reading that no line reaches', async () => {
+  it('show a reading that no line reaches', { tags: ['full'] }, async () => {
     const { page } = await openRobot([5, 6, 7, 8, 180, 300, 301, 302, 303], '?range=6+h');
     const withLone = await drawnColumns(page);
     const { page: without } = await openRobot([5, 6, 7, 8, 300, 301, 302, 303], '?range=6+h');
@@ -98,7 +98,7 @@ describe('the charts of a robot that reports every two minutes', () => {
 });
 
 describe('the axis of seven days', () => {
-  it('has the date where a day begins', async () => {
+  it('has the date where a day begins', { tags: ['full'] }, async () => {
     const { page } = await openRobot([1, 600, 1200, 1800, 2400], '?range=7+d');
 
     const drawn = await page.evaluate<string[]>('globalThis.drawn');
@@ -114,7 +114,7 @@ describe('the axis of seven days', () => {
 });
 
 describe('the state bar', () => {
-  it('is in line with the charts', async () => {
+  it('is in line with the charts', { tags: ['full'] }, async () => {
     const { page } = await openRobot(everyOther);
 
     const [bar, chart] = [await boxOf(page, '.timeline'), await boxOf(page, '.u-over')];
@@ -170,7 +170,7 @@ describe('the period', () => {
     await expect.poll(() => page.getByRole('radio', { name: '6 h' }).isChecked()).toBe(true);
   });
 
-  it('is any that one gives', async () => {
+  it('is any that one gives', { tags: ['full'] }, async () => {
     const { page } = await openRobot(everyOther);
     await page.getByText('Custom', { exact: true }).click();
 
@@ -224,7 +224,7 @@ describe('a robot', () => {
     expect(await page.getByRole('img', { name: /^motor_c/ }).count()).toBe(0);
   });
 
-  it('has a path of two metrics', async () => {
+  it('has a path of two metrics', { tags: ['full'] }, async () => {
     const { page } = await openRobot(everyOther);
     await page.getByLabel('Path: x').selectOption('pose_x');
     await page.getByLabel('Path: y').selectOption('pose_y');
@@ -234,7 +234,7 @@ describe('a robot', () => {
     expect(page.url()).toMatch(/x=pose_x&y=pose_y/);
   });
 
-  it('gives its samples as a table', async () => {
+  it('gives its samples as a table', { tags: ['full'] }, async () => {
     const { page } = await openRobot(everyOther);
     const saved = page.waitForEvent('download');
 

@@ -78,7 +78,7 @@ describe('fleets', () => {
     await page.getByText('one is now number 3 of 3').waitFor({ state: 'attached' });
   });
 
-  it('are put in order by touch', async () => {
+  it('are put in order by touch', { tags: ['full'] }, async () => {
     const opened = await dashboard.openSignedIn('/account', { context: { hasTouch: true } });
     const { page } = opened;
     const owner = await dashboard.clientOf(opened);
@@ -90,7 +90,7 @@ describe('fleets', () => {
     await hasOrder(owner, ['two', 'one']);
   });
 
-  it('link to their robots', async () => {
+  it('link to their robots', { tags: ['full'] }, async () => {
     const { page } = await openWith(['Hall']);
 
     await page.getByRole('link', { name: '0 robots' }).click();

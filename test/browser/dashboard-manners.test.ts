@@ -112,7 +112,7 @@ describe('while the service is down', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('a view says so, and is there by itself when the service is', async () => {
+  it('a view says so, and is there by itself when the service is', { tags: ['full'] }, async () => {
     const { url } = dev;
     const own = await browse({ url, stop: () => dev.stop() });
     onTestFinished(own.stop);
@@ -256,7 +256,7 @@ describe('on a phone', () => {
     await page.getByRole('button', { name: 'Open navigation' }).waitFor();
   });
 
-  it('Escape closes the views, and returns to their button', async () => {
+  it('Escape closes the views, and returns to their button', { tags: ['full'] }, async () => {
     const { page } = await dashboard.openSignedIn('/account', {
       context: { viewport: { width: 390, height: 844 } },
     });

@@ -87,7 +87,7 @@ describe('the overview', () => {
     await page.getByRole('heading', { name: 'silent' }).waitFor();
   });
 
-  it('links its counts to the robots that were counted', async () => {
+  it('links its counts to the robots that were counted', { tags: ['full'] }, async () => {
     const { page, robots, show } = await openWith(['arm-1', 'arm-2', 'arm-3']);
     await robots[0]?.client.call('recordSamples', { body: { state: 'busy', battery_pct: 55 } });
     await pass(page, 6 * MINUTE_MS);
@@ -144,7 +144,9 @@ describe('without credit', () => {
 });
 
 describe('an event that was delivered late', () => {
-  it('has the time at which it happened, and how much later it came', async () => {
+  it('has the time at which it happened, and how much later it came', {
+    tags: ['full'],
+  }, async () => {
     const { page, robots, show } = await openWith(['arm-1']);
     const occurred_at = new Date(clock.now() - 9 * 60 * MINUTE_MS).toISOString();
     await robots[0]?.client.call('createEvent', { body: { event_type: 'docked', occurred_at } });
@@ -247,7 +249,7 @@ describe('webhooks', () => {
 });
 
 describe('times', () => {
-  it('are in UTC everywhere once that is chosen', async () => {
+  it('are in UTC everywhere once that is chosen', { tags: ['full'] }, async () => {
     const opened = await dashboard.openSignedIn('/account', {
       context: { timezoneId: 'Asia/Kolkata' },
     });

@@ -91,7 +91,7 @@ describe('a task', () => {
     );
   });
 
-  it('is found in the list by its status', async () => {
+  it('is found in the list by its status', { tags: ['full'] }, async () => {
     const { page } = opened;
     await page.goto(`${dashboard.server.url}/tasks`);
     await page.getByRole('link', { name: 'Sweep aisle 9' }).waitFor();
@@ -218,7 +218,9 @@ describe('public verification', () => {
     await page.getByText('Verified', { exact: true }).waitFor();
   });
 
-  it('says of the transaction of several proofs that it names none of them', async () => {
+  it('says of the transaction of several proofs that it names none of them', {
+    tags: ['full'],
+  }, async () => {
     const { page } = visitor;
     const payload = encodePayload({ kind: 'batch', root: `0x${'ab'.repeat(32)}`, leaf_count: 3 });
     await page.route('**/api/v1/verify/*', (route) =>
@@ -234,7 +236,7 @@ describe('public verification', () => {
     await page.unrouteAll();
   });
 
-  it('says which number of evidence counts as 0, and verifies it', async () => {
+  it('says which number of evidence counts as 0, and verifies it', { tags: ['full'] }, async () => {
     const [robot] = scene.robots;
     const task = await robot?.client.call('createTask', { body: { title: 'Weigh' } });
     const id = task?.body.task.id ?? '';
@@ -300,7 +302,9 @@ describe('public verification', () => {
     expect(sent.join('\n')).not.toMatch(/a3f1|481\.5|evidence\.json/);
   });
 
-  it('compares dropped files with those that the evidence lists, and sends nothing of them', async () => {
+  it('compares dropped files with those that the evidence lists, and sends nothing of them', {
+    tags: ['full'],
+  }, async () => {
     const { page } = visitor;
     const [robot] = scene.robots;
     const [run, changed] = ['run.mcap', 'photo.jpg'].map((name) => path.join(folder, name));

@@ -134,7 +134,7 @@ describe('the list of robots', () => {
     await expect.poll(() => page.getByLabel('Search robots').inputValue()).toBe('arm');
   });
 
-  it('draws only the robots in view, of all that there are', async () => {
+  it('draws only the robots in view, of all that there are', { tags: ['full'] }, async () => {
     const names = Array.from({ length: 250 }, (_, i) => `arm-${String(i).padStart(3, '0')}`);
     const { page } = await openWith('/robots', names);
 
@@ -149,7 +149,7 @@ describe('the list of robots', () => {
 });
 
 describe('a robot', () => {
-  it('is renamed and moved, and keeps its key', async () => {
+  it('is renamed and moved, and keeps its key', { tags: ['full'] }, async () => {
     const { page, owner, robots } = await openWith('/robots/:id', ['arm-1']);
     await owner.call('createFleet', { body: { name: 'Hall' } });
     await page.reload();
@@ -175,7 +175,7 @@ describe('a robot', () => {
     expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
   });
 
-  it('whose key is revoked works again only with a new one', async () => {
+  it('whose key is revoked works again only with a new one', { tags: ['full'] }, async () => {
     const { page, robots } = await openWith('/robots/:id', ['arm-1']);
     await page.getByRole('button', { name: 'Revoke key' }).click();
 
@@ -256,7 +256,7 @@ describe('a robot', () => {
     expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
   });
 
-  it('shows where its telemetry has a gap', async () => {
+  it('shows where its telemetry has a gap', { tags: ['full'] }, async () => {
     const { page, robots } = await openWith('/robots/:id', ['arm-1']);
     const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
     const samples = [40, 39, 10, 9].map((minutes) => ({

@@ -93,7 +93,9 @@ describe('signing in', () => {
     },
   );
 
-  it('shows a wallet with its icon, and what it calls itself as text', async () => {
+  it('shows a wallet with its icon, and what it calls itself as text', {
+    tags: ['full'],
+  }, async () => {
     const { page } = await dashboard.open('/sign-in', { wallet: { name: '<img src=x>' } });
 
     await page.getByRole('button', { name: '<img src=x>' }).waitFor();
@@ -176,7 +178,7 @@ describe('a session', () => {
     expect(cookies.map(({ name }) => name)).not.toContain('svc_session');
   });
 
-  it('elsewhere is listed, and revoked from here', async () => {
+  it('elsewhere is listed, and revoked from here', { tags: ['full'] }, async () => {
     const account = newAccount();
     const other = await dashboard.openSignedIn('/access', { account });
     const { page } = await dashboard.openSignedIn('/access', { account });
@@ -200,7 +202,9 @@ describe('a session', () => {
 });
 
 describe('the anchoring network', () => {
-  it('is added to a wallet that does not know it, and switched to', async () => {
+  it('is added to a wallet that does not know it, and switched to', {
+    tags: ['full'],
+  }, async () => {
     const { page } = await dashboard.openSignedIn('/account', {
       wallet: { chainId: '0x1' },
     });
@@ -235,7 +239,9 @@ describe('where a token is asked for', () => {
   const FIVE_FOR_ALL = '0x60055f5260205ff3';
   const token = '0x00000000000000000000000000000000000000aa';
 
-  it('the gate is shown, and a new account that does not pass it is refused', async () => {
+  it('the gate is shown, and a new account that does not pass it is refused', {
+    tags: ['full'],
+  }, async () => {
     const clock = createTestClock(Date.now());
     const service = await startTestService({ chain: 'mining', clock });
     const gated = await browse({ url: service.url, stop: service.close });
@@ -258,7 +264,7 @@ describe('where a token is asked for', () => {
 });
 
 describe('a wallet that never answers', () => {
-  it('can be canceled, and tried again', async () => {
+  it('can be canceled, and tried again', { tags: ['full'] }, async () => {
     const { page } = await dashboard.open('/sign-in', { wallet: { holds: true } });
     await page.getByRole('button', { name: 'Test wallet' }).click();
     await page.getByText('Read the message in the wallet').waitFor();

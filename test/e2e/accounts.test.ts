@@ -24,9 +24,9 @@ afterEach(async () => {
 });
 
 describe.each([
-  ['sqlite', {}],
-  ['postgres', { tags: ['full'] }],
-] as const)('beside a server on %s, an operator', (store, options) => {
+  ['sqlite', []],
+  ['postgres', ['full']],
+] as const)('beside a server on %s, an operator', (store, tags) => {
   it(
     'finds the account that stores most, suspends it, exports it and deletes it',
     options,

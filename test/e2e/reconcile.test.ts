@@ -80,11 +80,11 @@ async function passBlocks(count: number): Promise<void> {
 
 describe('svc-server reconcile, where something else has sent with the key', () => {
   describe.each([
-    ['a transaction', { tags: ['full'] }, '0x', () => ['--yes']],
-    ['an anchor', {}, ANCHOR_OF_ANOTHER, (txHash: Hex) => ['--accept-anchor', txHash]],
-  ] as const)('goes past %s', (_, options, payload, accept) => {
+    ['a transaction', ['full'], '0x', () => ['--yes']],
+    ['an anchor', [], ANCHOR_OF_ANOTHER, (txHash: Hex) => ['--accept-anchor', txHash]],
+  ] as const)('goes past %s', (_, tags, payload, accept) => {
     it('once that is accepted, and anchoring goes on', {
-      ...options,
+      tags: [...tags],
       timeout: 4 * PATIENCE_MS,
     }, async () => {
       const { server, apiKey } = await startUsed();
@@ -121,34 +121,33 @@ describe('svc-server anchors retire, after a restore', () => {
     return runInProcess('svc-server', ['anchors', 'retire', address, '--json'], { env });
   };
 
-  it(
-    'waits for reconcile, and retires no account before an anchor that was accepted',
-    async () => {
-      const { server } = await startUsed();
-      await passBlocks(4);
-      await server.kill('SIGTERM');
-      // An anchor that the database lost, because it was restored.
-      const txHash = await sendElsewhere(1, ANCHOR_OF_ANOTHER);
-      await passBlocks(4);
-      const block = (await scanAnchors(chain.url)).find((one) => one.txHash === txHash);
-      expect((await command('hold')).exitCode).toBe(0);
+  it('waits for reconcile, and retires no account before an anchor that was accepted', {
+    tags: ['full'],
+    timeout: 4 * PATIENCE_MS,
+  }, async () => {
+    const { server } = await startUsed();
+    await passBlocks(4);
+    await server.kill('SIGTERM');
+    // An anchor that the database lost, because it was restored.
+    const txHash = await sendElsewhere(1, ANCHOR_OF_ANOTHER);
+    await passBlocks(4);
+    const block = (await scanAnchors(chain.url)).find((one) => one.txHash === txHash);
+    expect((await command('hold')).exitCode).toBe(0);
 
-      const held = await retire();
-      const list = path.join(dataDir, 'accepted');
-      await writeFile(list, `${txHash}\n\n`);
-      const accepted = await command('reconcile', '--accept-anchors-in', list);
-      const retired = await retire();
+    const held = await retire();
+    const list = path.join(dataDir, 'accepted');
+    await writeFile(list, `${txHash}\n\n`);
+    const accepted = await command('reconcile', '--accept-anchors-in', list);
+    const retired = await retire();
 
-      expect([held.exitCode, JSON.parse(held.stderr)]).toEqual([
-        1,
-        expect.objectContaining({ error: 'restored', hint: expect.stringContaining('reconcile') }),
-      ]);
-      expect(accepted.exitCode).toBe(0);
-      const [{ last_block }] = JSON.parse(retired.stdout).items;
-      expect(Number(last_block)).toBeGreaterThanOrEqual(Number(block?.blockNumber));
-    },
-    4 * PATIENCE_MS,
-  );
+    expect([held.exitCode, JSON.parse(held.stderr)]).toEqual([
+      1,
+      expect.objectContaining({ error: 'restored', hint: expect.stringContaining('reconcile') }),
+    ]);
+    expect(accepted.exitCode).toBe(0);
+    const [{ last_block }] = JSON.parse(retired.stdout).items;
+    expect(Number(last_block)).toBeGreaterThanOrEqual(Number(block?.blockNumber));
+  });
 });
 
 describe('a server killed while it takes up an anchor that its database does not have', () => {

@@ -45,7 +45,9 @@ describe('a server on a restored database', () => {
     );
   }
 
-  it('anchors again once the chain is found to hold nothing that it does not know', async () => {
+  it('anchors again once the chain is found to hold nothing that it does not know', {
+    tags: ['full'],
+  }, async () => {
     // It looks again after a third of its lease whether the queue is still held.
     const environment = { SVC_ANCHOR_TIMEOUT_MS: '500', LEASE_TTL_MS: '3000' };
     const first = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });

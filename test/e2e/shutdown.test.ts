@@ -104,21 +104,25 @@ describe('svc-server start, told to stop', () => {
     socket.destroy();
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends at once when told twice, by %s', async (signal) => {
-    const url = await start('http://127.0.0.1:9');
-    const socket = await sendSlowly(url);
-    child?.kill('SIGTERM');
-    await waitFor('it to stop listening', () =>
-      fetch(`${url}/healthz`).then(
-        () => false,
-        () => true,
-      ),
-    );
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'ends at once when told twice, by %s',
+    { tags: ['full'] },
+    async (signal) => {
+      const url = await start('http://127.0.0.1:9');
+      const socket = await sendSlowly(url);
+      child?.kill('SIGTERM');
+      await waitFor('it to stop listening', () =>
+        fetch(`${url}/healthz`).then(
+          () => false,
+          () => true,
+        ),
+      );
 
-    expect(await stop(signal)).toBe(130);
+      expect(await stop(signal)).toBe(130);
 
-    socket.destroy();
-  });
+      socket.destroy();
+    },
+  );
 });
 
 /** Takes connections and says nothing. */

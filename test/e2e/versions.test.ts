@@ -173,7 +173,9 @@ Use the version of svc-server that wrote the database, or a newer one.
 });
 
 describe('on an empty database', () => {
-  it('one of two instances that start together migrates, and both serve', async () => {
+  it('one of two instances that start together migrates, and both serve', {
+    tags: ['full'],
+  }, async () => {
     const started = await Promise.all([start(), start()]);
 
     for (const { url } of started) {

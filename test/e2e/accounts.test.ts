@@ -27,64 +27,58 @@ describe.each([
   ['sqlite', []],
   ['postgres', ['full']],
 ] as const)('beside a server on %s, an operator', (store, tags) => {
-  it(
-    'finds the account that stores most, suspends it, exports it and deletes it',
-    options,
-    async () => {
-      const environment: Record<string, string> =
-        store === 'postgres' ? { SVC_DATABASE_URL: database.url } : {};
-      const server = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
-      const env = { ...environment, SVC_DATA_DIR: dataDir, SVC_CHAIN_RPC_URL: anvil.url };
-      const accounts = async (...args: string[]) => {
-        const { exitCode, stdout, stderr } = await runInProcess(
-          'svc-server',
-          ['accounts', ...args],
-          {
-            env,
-          },
-        );
-        expect([args, exitCode, exitCode === 0 ? '' : stderr]).toEqual([args, 0, '']);
-        return stdout
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line));
-      };
-      await signInAt(server.url);
-      const { owner } = await signInAt(server.url);
-      const { wallet } = (await owner.call('getAccount')).body;
-      const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
-      const robot = robotClient(server.url, String(body.api_key));
-      const { task } = (await robot.call('createTask', { body: { title: 'Fill the disk' } })).body;
-      const [params, proof] = [{ id: task.id }, { full: true }];
-      await robot.call('completeTask', { params, body: { proof } });
-      await robot.call('recordSamples', { body: { battery_pct: 50 } });
-
-      // The server saves what it counted in memory every 5 s, and `list` shows it afterwards.
-      expect((await accounts('list', '--json')).map((one) => one.wallet)).toContain(wallet);
-      expect(await accounts('top', '--by', 'anchors', '--json')).toMatchObject([{ wallet }]);
-      await accounts('suspend', wallet, '--reason', 'full disk', '--json');
-      await expect(owner.call('createFleet', { body: { name: 'More' } })).rejects.toMatchObject({
-        code: 'account_suspended',
+  it('finds the account that stores most, suspends it, exports it and deletes it', {
+    tags: [...tags],
+  }, async () => {
+    const environment: Record<string, string> =
+      store === 'postgres' ? { SVC_DATABASE_URL: database.url } : {};
+    const server = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
+    const env = { ...environment, SVC_DATA_DIR: dataDir, SVC_CHAIN_RPC_URL: anvil.url };
+    const accounts = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await runInProcess('svc-server', ['accounts', ...args], {
+        env,
       });
-      const lines = await accounts('export', wallet);
-      expect(lines.map(({ kind }) => kind)).toEqual(
-        expect.arrayContaining(['account', 'robot', 'sample', 'task', 'bundle', 'audit_entry']),
-      );
-      const bundle = lines.find(({ kind }) => kind === 'bundle');
-      expect(bundle.record).toMatchObject({ task: { id: task.id }, proof });
+      expect([args, exitCode, exitCode === 0 ? '' : stderr]).toEqual([args, 0, '']);
+      return stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    };
+    await signInAt(server.url);
+    const { owner } = await signInAt(server.url);
+    const { wallet } = (await owner.call('getAccount')).body;
+    const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
+    const robot = robotClient(server.url, String(body.api_key));
+    const { task } = (await robot.call('createTask', { body: { title: 'Fill the disk' } })).body;
+    const [params, proof] = [{ id: task.id }, { full: true }];
+    await robot.call('completeTask', { params, body: { proof } });
+    await robot.call('recordSamples', { body: { battery_pct: 50 } });
 
-      expect(await accounts('delete', wallet, '--yes', '--json')).toEqual([
-        { wallet, deleted: true },
-      ]);
-      expect(await accounts('show', wallet, '--json')).toMatchObject([
-        { wallet, robots: 0, suspended_at: expect.any(String) },
-      ]);
-      expect((await accounts('export', wallet)).map(({ kind }) => kind)).toEqual([
-        'account',
-        ...Array.from({ length: 3 }, () => 'ledger_entry'),
-      ]);
-      const check = await runInProcess('svc-server', ['check'], { env });
-      expect(check.stdout).toBe('Every invariant holds.\n');
-    },
-  );
+    // The server saves what it counted in memory every 5 s, and `list` shows it afterwards.
+    expect((await accounts('list', '--json')).map((one) => one.wallet)).toContain(wallet);
+    expect(await accounts('top', '--by', 'anchors', '--json')).toMatchObject([{ wallet }]);
+    await accounts('suspend', wallet, '--reason', 'full disk', '--json');
+    await expect(owner.call('createFleet', { body: { name: 'More' } })).rejects.toMatchObject({
+      code: 'account_suspended',
+    });
+    const lines = await accounts('export', wallet);
+    expect(lines.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['account', 'robot', 'sample', 'task', 'bundle', 'audit_entry']),
+    );
+    const bundle = lines.find(({ kind }) => kind === 'bundle');
+    expect(bundle.record).toMatchObject({ task: { id: task.id }, proof });
+
+    expect(await accounts('delete', wallet, '--yes', '--json')).toEqual([
+      { wallet, deleted: true },
+    ]);
+    expect(await accounts('show', wallet, '--json')).toMatchObject([
+      { wallet, robots: 0, suspended_at: expect.any(String) },
+    ]);
+    expect((await accounts('export', wallet)).map(({ kind }) => kind)).toEqual([
+      'account',
+      ...Array.from({ length: 3 }, () => 'ledger_entry'),
+    ]);
+    const check = await runInProcess('svc-server', ['check'], { env });
+    expect(check.stdout).toBe('Every invariant holds.\n');
+  });
 });

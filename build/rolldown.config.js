@@ -132,15 +132,17 @@ const cli = {
 };
 
 /**
- * Copies the scripts that the server starts as threads.
+ * Copies the files that the server reads at run time: the scripts of its threads, and the schemas.
  * @type {import('rolldown').Plugin}
  */
-const threads = {
-  name: 'threads',
+const filesBeside = {
+  name: 'files-beside',
   buildStart() {
     for (const file of [
       'src/server/store/sqlite/engine/checkpoint-thread.js',
       'src/chain/recover-thread.js',
+      'src/server/store/sqlite/sqlite-001.sql',
+      'src/server/store/postgres/postgres-001.sql',
     ]) {
       this.emitFile({ type: 'asset', fileName: basename(file), source: readFileSync(file) });
     }
@@ -164,7 +166,7 @@ const server = {
       'program.d.ts': 'declare function main(argv: string[]): Promise<number>',
     }),
     siweWithoutEthers,
-    threads,
+    filesBeside,
     thirdPartyLicenses,
   ],
   output: {

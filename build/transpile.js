@@ -1,5 +1,14 @@
-// Transpiles src/ into dist/, file by file. Types are removed, not checked: `npm run typecheck` checks them.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// Transpiles src/ into dist/, file by file, and copies SQL. Types are removed, not checked: `npm run typecheck` checks
+// them.
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { transformSync } from 'rolldown/utils';
 
@@ -14,7 +23,7 @@ for (const folder of folders) {
   // What was renamed in src must not stay in dist. Last, for programs may run from there.
   for (const file of filesIn(path.join('dist', folder))) {
     const target = path.join('dist', folder, file);
-    if (file.endsWith('.js') && !written.has(target)) rmSync(target);
+    if (/\.(js|sql)$/.test(file) && !written.has(target)) rmSync(target);
   }
 }
 
@@ -22,20 +31,24 @@ for (const folder of folders) {
 function filesIn(folder) {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return names.filter((name) => /\.[jt]s$/.test(name));
+  return names.filter((name) => /\.([jt]s|sql)$/.test(name));
 }
 
 /** @param {string} file below src */
 function transpile(file) {
   const source = path.join('src', file);
+  const target = path.join('dist', file).replace(/\.ts$/, '.js');
+  mkdirSync(path.dirname(target), { recursive: true });
+  if (file.endsWith('.sql')) {
+    copyFileSync(source, target);
+    return target;
+  }
   const { code, errors } = transformSync(source, readFileSync(source, 'utf8'), {
     target: 'es2023',
     typescript: { onlyRemoveTypeImports: true, rewriteImportExtensions: 'rewrite' },
   });
   if (errors.length > 0)
     throw new Error(`${source}: ${errors.map(({ message }) => message).join('\n')}`);
-  const target = path.join('dist', file).replace(/\.ts$/, '.js');
-  mkdirSync(path.dirname(target), { recursive: true });
   // What imports dist is checked; dist itself was, as src.
   writeFileSync(target, `// @ts-nocheck\n${code}`);
   return target;

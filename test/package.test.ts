@@ -19,7 +19,7 @@ const shapes = [
   /^dist\/(agent|base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
   /^dist\/(client\/(client|files|index)|base\/(svc-error|unreadable-file)|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
   /^dist\/cli\/([\w-]+\.cjs|help\.json|third-party-licenses\.txt)$/,
-  /^dist\/svc-server\/([\w-]+\.js|third-party-licenses\.txt)$/,
+  /^dist\/svc-server\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/(index\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.(br|gz))?$/,
   /^dist\/dashboard\/cli-login\/(index\.html|page\.(css|js))$/,

@@ -478,6 +478,20 @@ describe('when the chain misbehaves', () => {
     await staysQueued(ids[0]);
   });
 
+  it('offers no tip above the cap of the tip', async () => {
+    rig.start({ maxPriorityFeePerGas: 7n });
+    await rig.queue();
+    await pending(1);
+
+    await rig.node.mine();
+
+    const [anchor] = await rig.minedAnchors();
+    const mined = await rig.node.rpc<{ maxPriorityFeePerGas: Hex }>('eth_getTransactionByHash', [
+      anchor?.hash,
+    ]);
+    expect(BigInt(mined.maxPriorityFeePerGas)).toBe(7n);
+  });
+
   it('nothing more is signed above the cap of an hour, and replacements are exempt', async () => {
     // A single costs at most about 25 000 gas at 3 gwei here.
     rig.start({ batchMax: 1, bumpAfterMs: 300, maxSpendWeiPerHour: 10n ** 14n });

@@ -14,7 +14,8 @@ let from: string;
 const proof = newEvidence();
 
 /** No service, no node: an address where nothing listens. */
-const nowhere = { env: { SVC_URL: 'http://127.0.0.1:9' } };
+const DEAD = 'http://127.0.0.1:9';
+const nowhere = { env: { SVC_URL: DEAD } };
 
 beforeAll(async () => {
   service = await startTestService({ chain: 'mining' });
@@ -59,11 +60,7 @@ describe('svc bundle --upgrade', () => {
 
   it.each([
     ['neither a task nor a file', [], 'Name either a task or a bundle'],
-    [
-      '--rpc-url without a file',
-      ['01a1fa88', '--rpc-url', 'http://127.0.0.1:9'],
-      'needs --upgrade',
-    ],
+    ['--rpc-url without a file', ['01a1fa88', '--rpc-url', DEAD], 'needs --upgrade'],
     ['a file that has one already', ['--upgrade', 'proven.json'], 'has a chain proof already'],
   ])('refuses %s', async (_, args, message) => {
     const named = args.map((arg) => (arg.endsWith('.json') ? user.file(arg) : arg));
@@ -122,6 +119,19 @@ describe('svc verify --block-hash', () => {
   });
 
   it.each([
+    ['3 before 9: changed evidence of an account that nothing names', ['forged.json'], 3],
+    ['7 before 9: a node that does not answer, and no account', ['proven.json', DEAD], 7],
+    ['7 before 3: a node that does not answer, and changed evidence', ['forged.json', DEAD], 7],
+  ])('ends with the first of two codes: %s', async (_, [name = '', node], code) => {
+    await write('forged.json', { ...proven, proof: {} });
+    const source = node === undefined ? atBlock() : ['--rpc-url', node];
+
+    const { exitCode } = await user.svc(['verify', user.file(name), ...source], nowhere);
+
+    expect(exitCode).toBe(code);
+  });
+
+  it.each([
     ['another block', () => proven, `0x${'ab'.repeat(32)}`, ['header', 'block_hash']],
     ['other evidence', () => ({ ...proven, proof: {} }), null, ['evidence']],
     [
@@ -150,7 +160,7 @@ describe('svc verify --block-hash', () => {
   it.each([
     ['a bundle without a chain proof', 'plain.json', [], 'needs a bundle with a chain proof'],
     ['--watch', 'proven.json', ['--watch'], '--watch needs'],
-    ['--rpc-url', 'proven.json', ['--rpc-url', 'http://127.0.0.1:9'], 'Use either'],
+    ['--rpc-url', 'proven.json', ['--rpc-url', DEAD], 'Use either'],
     ['a hash that is cut short', 'proven.json', ['--block-hash', '0x12'], 'must be a hash'],
   ])('refuses %s', async (_, name, args, message) => {
     const { exitCode, stderr } = await verify(name, ...atBlock(), ...args);

@@ -334,6 +334,21 @@ describe('svc verify FILE with a node', () => {
     expect(stdout.toLowerCase()).toContain(`\nsent by ${bundle.anchor.from.toLowerCase()}\n`);
   });
 
+  it('reports a finality in a receipt that is not that of the chain', async () => {
+    const { stdout } = await verify(user.file('receipt.json'), '--json', ...onChain());
+    const { finality } = JSON.parse(stdout);
+    const another = finality === 'finalized' ? 'safe' : 'finalized';
+    await writeFile(user.file('same.json'), JSON.stringify({ ...receipt, finality }));
+    await writeFile(user.file('other.json'), JSON.stringify({ ...receipt, finality: another }));
+
+    const same = await verify(user.file('same.json'), ...onChain());
+    const other = await verify(user.file('other.json'), ...onChain());
+
+    expect([same.exitCode, other.exitCode]).toEqual([0, 0]);
+    expect(same.stdout).not.toContain('the finality in the receipt');
+    expect(other.stdout).toContain(`Stated, not proven: the finality in the receipt, ${another}\n`);
+  });
+
   it('takes the accounts of the service, where the caller names none', async () => {
     const { exitCode, stdout } = await verify(user.file('bundle.json'), ...onChain());
 

@@ -9,8 +9,10 @@ export const alertKinds = {
   error_event: 'a robot reported an event of severity error in the last N minutes',
   anchor_failed: 'the chain refused an anchor of a robot in the last N minutes',
   anchor_stuck: 'an anchor of a robot has waited for its block for N minutes',
-  credit_low: 'the credits cover fewer than N anchors',
-  webhook_disabled: 'a webhook was disabled after failures; N has no meaning',
+  credit_low:
+    'the credits cover fewer than N anchors; without a rule, it opens when a completion is refused for lack of credit',
+  webhook_disabled:
+    'a webhook was disabled after failures; opens without a rule, and N has no meaning',
 } as const;
 
 export const AlertKind = Type.Unsafe<keyof typeof alertKinds>({

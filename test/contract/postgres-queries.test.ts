@@ -35,6 +35,7 @@ const shortWalks: readonly string[] = [
   'attempts_open',
   'completions_queue',
   'completions_waiting',
+  'webhooks_failed',
   'webhook_deliveries_new',
   'accounts_deleting',
   // One row for each anchor signed in the last hour.

@@ -29,6 +29,10 @@ const shortWalks = [
   'SCAN attempts USING INDEX attempts_open',
   // The index holds those alone that are not final yet.
   'SCAN attempts USING COVERING INDEX attempts_included',
+  // The index holds the webhooks that failed alone.
+  'SCAN webhooks USING INDEX webhooks_failed',
+  // The rules and open alerts of one kind.
+  'SCAN watched',
   // In the order of a LIMIT.
   'SCAN chain_proofs USING INDEX chain_proofs_missing',
   'SCAN missing',

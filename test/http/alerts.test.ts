@@ -4,6 +4,7 @@ import { evaluateRules } from '../../src/server/core/alerts.ts';
 import type { Changes } from '../../src/server/ports/stream.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import {
+  grant,
   type Owner,
   startTestService,
   type TestRobot,
@@ -156,8 +157,7 @@ describe('alerts', () => {
     expect(await alerts('?open=true')).toEqual([]);
   });
 
-  it('report a webhook that was disabled for its failures, not by its owner', async () => {
-    await rule('webhook_disabled', 1);
+  it('report without a rule a webhook that was disabled for its failures, not by its owner', async () => {
     const body = { url: 'https://ops.example.org', events: ['alert.opened'] };
     const { id } = (await call('POST', 'webhooks', body)).body.webhook;
     await call('PATCH', `webhooks/${id}`, { enabled: false });
@@ -264,7 +264,7 @@ describe('alerts', () => {
 
 describe('the alerts of anchors', () => {
   it.each(['no_anchor_quota', 'no_gas_credit'])(
-    'mark a task once that is refused for %s, and raise the credit alert',
+    'mark a task once that is refused for %s, and raise the credit alert without a rule',
     async (reason) => {
       const anchors = reason === 'no_anchor_quota' ? 0 : 1;
       const service = await startTestService({
@@ -278,20 +278,24 @@ describe('the alerts of anchors', () => {
       const { session } = owner;
       const body = { url: 'https://ops.example.org', events: ['task.refused', 'alert.opened'] };
       const { webhook } = (await service.call('POST', '/api/v1/webhooks', { session, body })).body;
-      const rule = { kind: 'credit_low', threshold: 10 };
-      await service.call('POST', '/api/v1/alert-rules', { session, body: rule });
       const taskId = await service.claim(robot);
       for (let i = 0; i < 3; i += 1) {
         expect((await service.complete(robot, taskId)).body.error).toBe(reason);
       }
       await service.store.numberDeliveries(Date.now());
       const found = await service.store.listWaiting(webhook.id, 10);
-      const alerts = await service.call('GET', '/api/v1/alerts', { session });
+      const evaluated = async () => {
+        await evaluateRules({ store: service.store, clock: { now: Date.now } });
+        return (await service.call('GET', '/api/v1/alerts', { session })).body.items;
+      };
+      const alerts = await evaluated();
       await service.claim(robot);
       const { task } = (await service.call('GET', `/api/v1/tasks/${taskId}`, { session })).body;
       const path = '/api/v1/tasks?state=refused';
       const waiting = (await service.call('GET', path, { session })).body.items;
       const { credits } = (await service.call('GET', '/api/v1/me', { session })).body;
+      await grant(service.store, owner.wallet, 5, 10n ** 18n);
+      const afterGrant = await evaluated();
       await service.close();
 
       expect(task.credit_refused_at).not.toBeNull();
@@ -301,7 +305,8 @@ describe('the alerts of anchors', () => {
       const refused = found.find(({ type }) => type === 'task.refused');
       const data = { task_id: taskId, robot_id: robot.id, reason };
       expect(JSON.parse(refused?.data ?? '')).toEqual(data);
-      expect(alerts.body.items).toMatchObject([{ kind: 'credit_low', closed_at: null }]);
+      expect(alerts).toMatchObject([{ kind: 'credit_low', threshold: 1, closed_at: null }]);
+      expect(afterGrant).toMatchObject([{ id: alerts[0].id, closed_at: expect.any(String) }]);
     },
   );
 

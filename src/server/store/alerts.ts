@@ -46,9 +46,10 @@ const firing = {
     `c.state IN ('queued', 'submitted') AND c.queued_at <= CAST($1 AS bigint) - 60000
      AND c.queued_at <= $1 - r.threshold * 60000`,
   ),
-  webhook_disabled: `SELECT r.wallet, r.kind, r.threshold, NULL AS robot_id FROM alert_rules r
-    WHERE r.kind = 'webhook_disabled' AND EXISTS (SELECT 1 FROM webhooks w
-      WHERE w.wallet = r.wallet AND w.disabled_for IN ('failures', 'backlog'))`,
+  // Needs no rule, and its threshold has no meaning.
+  webhook_disabled: `SELECT DISTINCT wallet, 'webhook_disabled' AS kind, 1 AS threshold,
+      NULL AS robot_id
+    FROM webhooks WHERE disabled_for IN ('failures', 'backlog')`,
 } as const;
 
 export const alertSql = {
@@ -71,9 +72,14 @@ export const alertSql = {
       CASE WHEN excluded.evaluated_at - alert_watch.evaluated_at > $2 THEN excluded.since
         ELSE alert_watch.since END
     RETURNING since`,
-  credit: `SELECT r.wallet, r.kind, r.threshold, NULL AS robot_id, a.anchor_quota,
+  // Rules, and alerts that a refusal opened without a rule.
+  credit: `SELECT watched.wallet, 'credit_low' AS kind, watched.threshold, NULL AS robot_id, a.anchor_quota,
       CAST(a.gas_credit_wei AS text) AS gas_wei
-    FROM alert_rules r JOIN accounts a ON a.wallet = r.wallet WHERE r.kind = 'credit_low'`,
+    FROM (SELECT wallet, threshold FROM alert_rules WHERE kind = 'credit_low'
+      UNION SELECT o.wallet, o.threshold FROM alerts o
+      WHERE o.kind = 'credit_low' AND o.closed_at IS NULL AND o.threshold = 1 AND NOT EXISTS
+        (SELECT 1 FROM alert_rules r WHERE r.wallet = o.wallet AND r.kind = 'credit_low')) AS watched
+    JOIN accounts a ON a.wallet = watched.wallet`,
   open: `SELECT id, wallet, kind, threshold, robot_id FROM alerts
     WHERE kind = $1 AND closed_at IS NULL`,
   close: 'UPDATE alerts SET closed_at = $2 WHERE id = $1 AND closed_at IS NULL RETURNING id',
@@ -155,16 +161,22 @@ function* report(
   yield* queueMessages(messages, now);
 }
 
-/** Marks a task whose completion lacks credit. The first time, it is reported and opens the credit alert. */
+/**
+ * Marks a task whose completion lacks credit. The first time, it is reported and opens the credit alert: that of the
+ * account's rule, or without a rule one of threshold 1.
+ */
 export function* refuseForCredit(taskId: string, reason: string, now: number): Steps<void> {
   const [task] = yield* rows<{ wallet: string }>(alertSql.refuse, taskId, now);
   if (task === undefined) return;
   const { wallet, ...data } = task;
   yield* queueMessages([{ wallet, type: 'task.refused', data: { ...data, reason } }], now);
-  const found = yield* rows<AlertRule>(alertSql.rules, wallet);
-  const rules = found.filter(({ kind }) => kind === 'credit_low');
-  yield* openAlerts(
-    rules.map((rule) => ({ ...rule, wallet, robot_id: null })),
-    now,
-  );
+  const rules = yield* rows<AlertRule>(alertSql.rules, wallet);
+  const rule = rules.find(({ kind }) => kind === 'credit_low');
+  const alert = {
+    kind: 'credit_low',
+    threshold: rule?.threshold ?? 1,
+    wallet,
+    robot_id: null,
+  } as const;
+  yield* openAlerts([alert], now);
 }

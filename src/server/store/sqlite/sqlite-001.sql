@@ -593,6 +593,7 @@ CREATE TABLE webhooks (
   disabled_for TEXT CHECK (disabled_for IN ('owner', 'failures', 'backlog')),
   CHECK ((disabled_at IS NULL) = (disabled_for IS NULL))
 ) STRICT;
+CREATE INDEX webhooks_failed ON webhooks (wallet) WHERE disabled_for IN ('failures', 'backlog');
 CREATE INDEX webhooks_wallet ON webhooks (wallet, id);
 CREATE INDEX webhooks_next ON webhooks (next_at);
 

@@ -127,7 +127,11 @@ it.each([
     'INDEX events_robot_severity (robot_id=? AND severity=? AND rowid<?)',
   ],
   ['events of a type', /INDEXED BY events_robot_type\s/, 'robot_id=? AND event_type=? AND rowid<?'],
-  ['hours', /FROM activity_hours/, 'SEARCH activity_hours USING PRIMARY KEY (scope=? AND at>?)'],
+  [
+    'hours',
+    /error FROM activity_hours/,
+    'SEARCH activity_hours USING PRIMARY KEY (scope=? AND at>?)',
+  ],
   ['refused tasks', /AS tasks, min\(at\)/, 'COVERING INDEX tasks_refused (wallet=?'],
   ['tasks by status', /task_counts c ON/, 'SEARCH c USING PRIMARY KEY (robot_id=?)'],
 ])('reads %s by the index meant for it', (_what, query, index) => {

@@ -76,6 +76,12 @@ describe('an account that its owner deletes', () => {
     );
     const account = await service.call('GET', '/api/v1/me', { session: again.session });
     expect(account.body.credits).toEqual(credits.body.credits);
+    const stats = await service.call('GET', '/api/v1/stats', { session: again.session });
+    const { samples_by_hour, events_by_hour } = stats.body;
+    const counts = [...samples_by_hour, ...events_by_hour].flatMap(({ at: _, ...hour }) =>
+      Object.values(hour),
+    );
+    expect(new Set(counts)).toEqual(new Set([0]));
     expect(await service.store.checkInvariants()).toEqual([]);
   });
 

@@ -12,6 +12,9 @@ const ROWS_PER_COMMIT = 500;
 const IS_DELETING = 'EXISTS (SELECT 1 FROM accounts WHERE wallet = $1 AND deleting_at = $2)';
 const someOf = (table: string) => `DELETE FROM ${table} WHERE id IN (
   SELECT id FROM ${table} WHERE wallet = $1 AND ${IS_DELETING} LIMIT $3) RETURNING id`;
+/** The days of anchors stay: they repeat the ledger, which stays too. */
+const someHours = `DELETE FROM activity_hours WHERE scope = $1 AND at IN (
+  SELECT at FROM activity_hours WHERE scope = $1 AND ${IS_DELETING} LIMIT $3) RETURNING at`;
 
 export const accountSql = {
   used: `SELECT (SELECT count(*) FROM robots WHERE wallet = $1) AS robots,
@@ -32,6 +35,7 @@ export const accountSql = {
   find: 'SELECT wallet FROM accounts WHERE wallet = $1 AND deleting_at = $2',
   someAlerts: someOf('alerts'),
   someEntries: someOf('audit_log'),
+  someHours,
   end: 'UPDATE accounts SET deleting_at = NULL WHERE wallet = $1 AND deleting_at = $2 RETURNING wallet',
 } as const;
 
@@ -89,7 +93,8 @@ export function deletionStore({ read, write }: StepRunner): DeletionStore {
     listDeletions: () => read(() => rows<Deletion>(accountSql.list)),
     isDeleting: ({ wallet, startedAt }) => read(() => some(accountSql.find, wallet, startedAt)),
     async endDeletion({ wallet, startedAt }) {
-      for (const statement of [accountSql.someAlerts, accountSql.someEntries]) {
+      const { someAlerts, someEntries } = accountSql;
+      for (const statement of [someAlerts, someEntries, someHours]) {
         let deleted: number;
         do {
           deleted = (await write(() => rows(statement, wallet, startedAt, ROWS_PER_COMMIT))).length;

@@ -116,6 +116,17 @@ describe('signing the command line in', () => {
     expect((await redeem(code)).body.error).toBe('invalid_code');
   });
 
+  it('opens no session while the account is suspended', async () => {
+    const code = await allowed();
+    const by = { actor: 'operator', actor_name: 'test', source: null, at: clock.now() } as const;
+    await service.store.suspendAccount(owner.wallet, true, by, null);
+    const refused = await redeem(code);
+    await service.store.suspendAccount(owner.wallet, false, by, null);
+
+    expect([refused.status, refused.body.error]).toEqual([403, 'account_suspended']);
+    expect((await redeem(code)).status).toBe(200);
+  });
+
   it('lets nobody guess: after 10 wrong codes the wallet must sign in again', async () => {
     const codes = await start();
     const tries = [];

@@ -87,6 +87,6 @@ export const cliSignInRoutes = {
         expires_at: Timestamp,
       }),
     },
-    errors: ['invalid_code', 'authorization_pending'],
+    errors: ['invalid_code', 'authorization_pending', 'account_suspended'],
   },
 } as const satisfies Record<string, Route>;

@@ -204,7 +204,10 @@ export async function decideCliSignIn(
   };
 }
 
-/** Opens a session for the CLI, once the code was allowed. Throws `authorization_pending`, `invalid_code`. */
+/**
+ * Opens a session for the CLI, once the code was allowed. Throws `authorization_pending`, `invalid_code` and
+ * `account_suspended`.
+ */
 export async function redeemCliCode(
   { store, clock }: Deps,
   deviceCode: string,
@@ -219,6 +222,7 @@ export async function redeemCliCode(
   if (found === 'pending') {
     throw wireError('authorization_pending', 'The code was not allowed in a browser yet.');
   }
+  if (found === 'account_suspended') throw accountSuspended();
   if (found === 'unknown') {
     throw wireError('invalid_code', 'The code is unknown, used, refused or expired.');
   }

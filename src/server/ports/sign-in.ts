@@ -160,13 +160,13 @@ export interface SessionStore {
   ): Promise<CliCode | 'unknown' | 'session_ended' | 'not_by_wallet' | 'too_many_wrong'>;
   /**
    * In one commit: spends an allowed code, and opens a session of the account that allowed it. `unknown` also if the
-   * code or the session that allowed it has ended. An unknown or pending code writes nothing. Ends the account's
-   * oldest session beyond the limit.
+   * code or the session that allowed it has ended. An unknown or pending code, and one of a suspended account, write
+   * nothing. Ends the account's oldest session beyond the limit.
    */
   redeemCliCode(attempt: {
     deviceHash: string;
     session: NewSession;
     now: number;
     by?: Actor;
-  }): Promise<{ wallet: string } | 'unknown' | 'pending'>;
+  }): Promise<{ wallet: string } | 'unknown' | 'pending' | 'account_suspended'>;
 }

@@ -56,6 +56,8 @@ export const sessionSql = {
   // The wallet is null if the code is pending, or if the session that allowed it has ended.
   code: `SELECT c.session_id, s.wallet FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
     WHERE c.device_hash = $1 AND c.expires_at > $2`,
+  suspended: `SELECT wallet FROM accounts
+    WHERE wallet = $1 AND coalesce(suspended_at, deleting_at) IS NOT NULL`,
 } as const;
 
 export function sessionStore(runner: StepRunner): SessionStore {
@@ -139,6 +141,7 @@ function cliCodes({
       if (wallet === null) return 'unknown';
       return write(function* () {
         yield* lock(wallet);
+        if (yield* some(sessionSql.suspended, wallet)) return 'account_suspended';
         if (!(yield* some(sessionSql.removeCode, deviceHash))) return 'unknown';
         if (!(yield* some(sessionSql.live, issuer, now))) return 'unknown';
         yield* openSession(session, wallet, 'cli_code', by);

@@ -118,6 +118,17 @@ describe('a robot that was not seen for five minutes', () => {
     await page.getByLabel('State', { exact: true }).selectOption('offline');
     await row(page, 'arm-1').waitFor();
   });
+
+  it('is offline on its page, also if it never reported a state', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    await robots[0]?.client.call('recordSamples', { body: { battery_pct: 50 } });
+
+    await show(`/robots/${robots[0]?.id}`);
+    await page.getByRole('heading', { name: 'arm-1' }).waitFor();
+    await pass(page, 6 * MINUTE_MS);
+
+    await page.locator('.badge', { hasText: 'offline' }).waitFor();
+  });
 });
 
 describe('without credit', () => {

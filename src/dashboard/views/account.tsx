@@ -44,7 +44,10 @@ function AccountCards({ account }: { account: AccountData }) {
       </Card>
       <Card title="Credits">
         <Group gap="xl">
-          <Figure label="anchors left" value={credits.anchor_quota.toLocaleString('en')} />
+          <Figure
+            label="anchors left"
+            value={(credits.anchors_affordable ?? credits.anchor_quota).toLocaleString('en')}
+          />
           <Figure label={`${symbol} of gas credit`} value={ether(credits.gas_credit_wei)} />
         </Group>
         <CreditState credits={credits} />

@@ -7,11 +7,11 @@ import { ask } from '../api.ts';
 import { EventList } from '../lists/event-list.tsx';
 import { TaskList } from '../lists/task-list.tsx';
 import { fleetsQuery } from '../queries.ts';
-import { RobotBadge } from '../ui/badge.tsx';
+import { StateBadge, stateOf } from '../ui/badge.tsx';
 import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { Failure, Loading } from '../ui/states.tsx';
-import { Ago, Freshness } from '../ui/time.tsx';
+import { Ago, Freshness, useTenSeconds } from '../ui/time.tsx';
 import { DeleteRobot, EditRobot } from './robot/edit-robot.tsx';
 import { RevokeKey, RotateKey } from './robot/key.tsx';
 import { Telemetry } from './robot/telemetry.tsx';
@@ -21,6 +21,7 @@ type Dialog = 'edit' | 'rotate' | 'revoke' | 'delete';
 export default function Robot() {
   const { id = '' } = useParams();
   const [dialog, setDialog] = useState<Dialog | null>(null);
+  const now = useTenSeconds();
   const fleets = useQuery(fleetsQuery);
   const query = useQuery({
     queryKey: ['robots', id],
@@ -31,13 +32,14 @@ export default function Robot() {
     return <Loading what="robot" />;
   }
   const { robot } = query.data;
+  const state = stateOf(robot, now);
   const fleet = fleets.data?.find((one) => one.id === robot.fleet_id);
   const close = () => setDialog(null);
   return (
     <Page
       title={robot.name}
       parent={{ href: '/robots', label: 'Robots' }}
-      badge={robot.state !== null && <RobotBadge robot={robot} />}
+      badge={state !== null && <StateBadge state={state} />}
       lead={
         <>
           {fleet?.name ?? 'no fleet'} ·{' '}

@@ -16,7 +16,7 @@ export interface Problem {
   /** Where to look. */
   href: string;
   /** The open alert, if a rule found it. */
-  alert?: Alert;
+  alert?: Alert | undefined;
 }
 
 interface Sources {
@@ -34,13 +34,17 @@ const STUCK_MS = 10 * 60_000;
 /** The problems, gravest and newest first. A problem that an alert reports is not repeated. */
 export function problemsOf({ robots, alerts, tasks, credits, now }: Sources): Problem[] {
   const found = [
-    ...alerts.map(ofAlert),
+    // More exact than the title of its alert.
     ...(credits ? ofCredits(credits) : []),
+    ...alerts.map(ofAlert),
     ...robots.flatMap((robot) => ofRobot(robot, now)),
     ...tasks.flatMap((task) => ofTask(task, now)),
   ];
   const byKey = new Map<string, Problem>();
-  for (const problem of found) if (!byKey.has(problem.key)) byKey.set(problem.key, problem);
+  for (const problem of found) {
+    const same = byKey.get(problem.key);
+    byKey.set(problem.key, same === undefined ? problem : { alert: problem.alert, ...same });
+  }
   const rank = ({ tone }: Problem) => (tone === 'bad' ? 0 : 1);
   return [...byKey.values()].sort(
     (a, b) => rank(a) - rank(b) || (b.since ?? '').localeCompare(a.since ?? ''),
@@ -63,9 +67,10 @@ function ofAlert(alert: Alert): Problem {
 function ofRobot(robot: Robot, now: number): Problem[] {
   const { id, battery_pct: percent, last_seen_at: since } = robot;
   const state = stateOf(robot, now);
-  const shared = { robotId: id, since, href: `/robots/${id}` };
+  // The newest sample does not say since when it has been so.
+  const shared = { robotId: id, since: null, href: `/robots/${id}` };
   if (state === 'offline') {
-    return [{ ...shared, key: `robot_offline ${id}`, tone: 'warn', title: 'Robot offline' }];
+    return [{ ...shared, since, key: `robot_offline ${id}`, tone: 'warn', title: 'Robot offline' }];
   }
   const found: Problem[] = [];
   if (state === 'error') {

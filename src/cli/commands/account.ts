@@ -2,7 +2,7 @@
 import type { Answer } from '../../protocol/routes.ts';
 import { amountFormat } from '../output/amounts.ts';
 import type { Column } from '../output/output.ts';
-import { noteRest, readPages } from '../output/pages.ts';
+import { type PageQuery, printPages, type Range } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
@@ -16,13 +16,14 @@ export const whoamiCommand: CommandSpec = {
   run: whoami,
 };
 
-async function whoami({ session, output }: Context): Promise<void> {
+async function whoami(context: Context): Promise<void> {
+  const { output, session } = context;
   const { client, url, profile } = await session();
   const { body } = await client.call('getAccount');
   const { wallet, gate, credits, limits } = body;
   const expires = profile?.expires_at ?? null;
   const name = profile?.name ?? null;
-  const amount = await amountFormat(client, output);
+  const amount = await amountFormat(context);
   const answer = { ...body, service: url, profile: name, expires_at: expires };
   await output.record(answer, [
     ['wallet', wallet],
@@ -47,7 +48,15 @@ export const accountCommands: readonly CommandSpec[] = [
       'Each line has a kind and a record of the HTTP API. A verified task is followed by its bundle, which proves it\n' +
       'without the service. The export has no keys, tokens or secrets. With --json it is one object.',
     examples: ['svc account export > account.jsonl'],
-    run: exportLines,
+    async run({ call, output }) {
+      const { exportAccount } = await import('../../client/export-account.ts');
+      const lines = [];
+      for await (const line of exportAccount(call)) {
+        if (output.asksJson) lines.push(line);
+        else output.line(JSON.stringify(line));
+      }
+      if (output.asksJson) output.json({ lines });
+    },
   },
   {
     path: 'account delete',
@@ -60,17 +69,6 @@ export const accountCommands: readonly CommandSpec[] = [
     run: deleteAccount,
   },
 ];
-
-async function exportLines({ session, output }: Context): Promise<void> {
-  const { client } = await session();
-  const { exportAccount } = await import('../../client/export-account.ts');
-  const lines = [];
-  for await (const line of exportAccount(client.call)) {
-    if (output.asksJson) lines.push(line);
-    else output.line(JSON.stringify(line));
-  }
-  if (output.asksJson) output.json({ lines });
-}
 
 interface DeleteInput {
   keyFile?: string;
@@ -96,8 +94,10 @@ async function deleteAccount(
       : await keyFileSigner(context, { keyFile, ...(passwordFile && { passwordFile }) });
   const signature = await signer.sign(message);
   const { body } = await client.call('deleteAccount', { body: { message, signature } });
-  if (output.asksJson) return output.json(body);
-  output.note('The deletion has begun. Sessions, tokens and keys of the account no longer work.');
+  output.done(
+    body,
+    'The deletion has begun. Sessions, tokens and keys of the account no longer work.',
+  );
 }
 
 export const creditsCommand: CommandSpec = {
@@ -109,39 +109,27 @@ export const creditsCommand: CommandSpec = {
     cursorOption,
   ],
   examples: ['svc credits', 'svc credits --ledger --limit 200 > ledger.tsv'],
-  run: credits,
+  async run(context, { ledger, ...range }: Range & { ledger?: true }) {
+    const { call, output } = context;
+    const amount = await amountFormat(context);
+    if (ledger) {
+      const read = (query: PageQuery) => call('listLedger', { query });
+      return printPages(output, read, columnsOf(amount), range);
+    }
+    const left = (await call('getAccount')).body.credits;
+    await output.record({ credits: left }, [
+      ['anchor_quota', left.anchor_quota],
+      ['gas_credit_wei', amount(left.gas_credit_wei)],
+      ['anchors_affordable', left.anchors_affordable],
+      ['low', left.low ? 'yes' : 'no'],
+    ]);
+  },
 };
-
-interface CreditsInput {
-  ledger?: true;
-  limit: number;
-  cursor?: string;
-}
-
-async function credits(
-  { session, output }: Context,
-  { ledger, ...range }: CreditsInput,
-): Promise<void> {
-  const { client } = await session();
-  const amount = await amountFormat(client, output);
-  if (ledger) {
-    const page = await readPages((query) => client.call('listLedger', { query }), range);
-    await output.table(page, page.items, columnsOf(amount));
-    return noteRest(output, page);
-  }
-  const left = (await client.call('getAccount')).body.credits;
-  await output.record({ credits: left }, [
-    ['anchor_quota', left.anchor_quota],
-    ['gas_credit_wei', amount(left.gas_credit_wei)],
-    ['anchors_affordable', left.anchors_affordable],
-    ['low', left.low ? 'yes' : 'no'],
-  ]);
-}
 
 type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
 
 const columnsOf = (amount: (wei: string) => string): Column<LedgerEntry>[] => [
-  { title: 'time', value: (e) => e.created_at, shown: (e) => showTime(e.created_at) },
+  { title: 'time', value: (e) => e.created_at, isTime: true },
   { title: 'kind', value: (e) => e.kind },
   { title: 'anchors', value: (e) => e.anchors },
   { title: 'gas_wei', value: (e) => e.gas_wei, shown: (e) => amount(e.gas_wei) },

@@ -70,11 +70,10 @@ async function bundle(context: Context, input: BundleInput): Promise<void> {
 }
 
 async function writeBundle(context: Context, input: BundleInput & { task: string }): Promise<void> {
-  const { output, wait } = context;
-  const { client } = await context.session();
-  const params = { id: await findTask(client, context, input.task) };
+  const { call, output, wait } = context;
+  const params = { id: await findTask(context, input.task) };
   const [{ body }, { body: task }] = await wait('Reading the bundle', () =>
-    Promise.all([client.call('getBundle', { params }), client.call('getTask', { params })]),
+    Promise.all([call('getBundle', { params }), call('getTask', { params })]),
   );
   const whole = soundBundle(body, params.id);
   const { proof: _, ...bare } = whole;
@@ -98,13 +97,9 @@ async function write(
   file: string | undefined,
   facts: Record<string, unknown> = {},
 ): Promise<void> {
-  if (file === undefined) {
-    output.json(bundle);
-    return;
-  }
+  if (file === undefined) return output.json(bundle);
   await save(file, `${formatJson(bundle, true)}\n`);
-  if (output.asksJson) output.json({ file, tx_hash: bundle.anchor.tx_hash, ...facts });
-  else output.note(`Wrote ${file}.`);
+  output.done({ file, tx_hash: bundle.anchor.tx_hash, ...facts }, `Wrote ${file}.`);
 }
 
 /** Checks everything that needs no chain. Throws `unexpected_answer`, `unsound_bundle`. */

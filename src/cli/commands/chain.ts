@@ -1,6 +1,5 @@
 // `svc chain`: the service's anchoring network.
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 
 export const chainCommand: CommandSpec = {
   path: 'chain',
@@ -16,25 +15,20 @@ export const chainCommand: CommandSpec = {
     'svc chain --add-to-wallet-json',
     'svc chain --url https://svc.example.org',
   ],
-  run: chain,
+  /** Needs no session. */
+  async run({ target, client, output }, { addToWalletJson }: { addToWalletJson?: true }) {
+    const { url } = await target();
+    const { body } = await client(url).call('getChain');
+    if (addToWalletJson) return output.json(body.params);
+    const { nativeCurrency, rpcUrls } = body.params;
+    await output.record(body, [
+      ['chain_id', body.chain_id],
+      ['name', body.name],
+      ['testnet', body.testnet ? 'yes' : 'no'],
+      ['currency', `${nativeCurrency.name} (${nativeCurrency.symbol})`],
+      ['explorer_url', body.explorer_url],
+      ['rpc_urls', rpcUrls.join(' ')],
+      ['anchor_addresses', body.anchor_addresses.join(' ')],
+    ]);
+  },
 };
-
-/** Needs no session. */
-async function chain(
-  { target, client, output }: Context,
-  { addToWalletJson }: { addToWalletJson?: true },
-): Promise<void> {
-  const { url } = await target();
-  const { body } = await client(url).call('getChain');
-  if (addToWalletJson) return output.json(body.params);
-  const { nativeCurrency, rpcUrls } = body.params;
-  await output.record(body, [
-    ['chain_id', body.chain_id],
-    ['name', body.name],
-    ['testnet', body.testnet ? 'yes' : 'no'],
-    ['currency', `${nativeCurrency.name} (${nativeCurrency.symbol})`],
-    ['explorer_url', body.explorer_url],
-    ['rpc_urls', rpcUrls.join(' ')],
-    ['anchor_addresses', body.anchor_addresses.join(' ')],
-  ]);
-}

@@ -2,7 +2,6 @@
 import { completionScript, shells } from '../../base/completion.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 
 export const completionCommand: CommandSpec = {
   path: 'completion',
@@ -14,14 +13,12 @@ export const completionCommand: CommandSpec = {
     'svc completion zsh > ~/.zfunc/_svc',
     'svc completion fish > ~/.config/fish/completions/svc.fish',
   ],
-  run: completion,
+  async run({ output }, { shell }: { shell: string }) {
+    const script = completionScript(shell, 'svc');
+    if (script === null) {
+      throw new SvcError('usage', `The shell must be one of ${shells.join(', ')}.`);
+    }
+    if (output.asksJson) return output.json({ shell, script });
+    output.line(script.trimEnd());
+  },
 };
-
-async function completion({ output }: Context, { shell }: { shell: string }): Promise<void> {
-  const script = completionScript(shell, 'svc');
-  if (script === null) {
-    throw new SvcError('usage', `The shell must be one of ${shells.join(', ')}.`);
-  }
-  if (output.asksJson) return output.json({ shell, script });
-  output.line(script.trimEnd());
-}

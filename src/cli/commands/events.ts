@@ -5,7 +5,7 @@ import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
 import { findRobot, robotNames } from '../input/find.ts';
 import { followChanges } from '../input/follow.ts';
 import type { Column } from '../output/output.ts';
-import { noteRest, readPages } from '../output/pages.ts';
+import { noteRest, type PageQuery, type Range, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
@@ -38,13 +38,11 @@ export const eventsCommand: CommandSpec = {
 const POLL_MS = 2_000;
 const POLL_SIZE = 200;
 
-interface EventsInput {
+interface EventsInput extends Range {
   severity?: Severity;
   robot?: string;
   type?: string;
   follow?: true;
-  limit: number;
-  cursor?: string;
 }
 
 interface EventPage {
@@ -52,7 +50,7 @@ interface EventPage {
   next_cursor: string | null;
 }
 
-type ReadEvents = (query: { limit: string; cursor?: string }) => Promise<{ body: EventPage }>;
+type ReadEvents = (query: PageQuery) => Promise<{ body: EventPage }>;
 
 async function events(
   context: Context,
@@ -66,10 +64,10 @@ async function events(
   const filter = {
     ...(severity !== undefined && { severity }),
     ...(type !== undefined && { event_type: type }),
-    ...(robot !== undefined && { robot_id: (await findRobot(client, robot)).id }),
+    ...(robot !== undefined && { robot_id: (await findRobot(context, robot)).id }),
   };
   const read: ReadEvents = (query) => client.call('listEvents', { query: { ...query, ...filter } });
-  const [page, nameOf] = await Promise.all([readPages(read, range), robotNames(client, output)]);
+  const [page, nameOf] = await Promise.all([readPages(read, range), robotNames(context)]);
   const columns = columnsOf(context, nameOf);
   if (follow) return tail(context, { client, read }, page, columns);
   await output.table(page, page.items, columns);

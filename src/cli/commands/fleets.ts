@@ -5,7 +5,6 @@ import { allFleets, findFleet, fleetArgument, pickEach } from '../input/find.ts'
 import type { Column, Field } from '../output/output.ts';
 import { shortIds } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { type OptionSpec, yesOption } from '../program/options.ts';
 
 const texts: readonly OptionSpec[] = [
@@ -15,19 +14,33 @@ const texts: readonly OptionSpec[] = [
   { flags: '--tag <tag...>', summary: 'at most 20 tags of at most 32 characters' },
 ];
 
+interface Texts {
+  description?: string;
+  location?: string;
+  shift?: string;
+}
+
 export const fleetCommands: readonly CommandSpec[] = [
   {
     path: 'fleets list',
     summary: 'List the fleets in display order',
     examples: ['svc fleets list', 'svc fleets list | cut -f2'],
-    run: listFleets,
+    async run(context) {
+      const { output } = context;
+      const fleets = await allFleets(context);
+      await output.table({ items: fleets, next_cursor: null }, fleets, columnsOf(fleets));
+      if (fleets.length === 0) output.note('No fleets. Create one with svc fleets create NAME.');
+    },
   },
   {
     path: 'fleets show',
     summary: 'Show a fleet',
     arguments: [fleetArgument],
     examples: ['svc fleets show "Hall 3"'],
-    run: showFleet,
+    async run(context, { fleet: text }: { fleet: string }) {
+      const fleet = await findFleet(context, text);
+      await context.output.record({ fleet }, fieldsOf(fleet));
+    },
   },
   {
     path: 'fleets create',
@@ -36,7 +49,12 @@ export const fleetCommands: readonly CommandSpec[] = [
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
     options: texts,
     examples: ['svc fleets create "Hall 3" --location Graz --tag night heavy'],
-    run: createFleet,
+    async run({ call, output }, { name, tag, ...texts }: Texts & { name: string; tag?: string[] }) {
+      const { body } = await call('createFleet', {
+        body: { name, ...texts, ...(tag && { tags: tag }) },
+      });
+      output.done(body, `Created ${output.quote(name)}.`, body.fleet.id);
+    },
   },
   {
     path: 'fleets update',
@@ -51,14 +69,46 @@ export const fleetCommands: readonly CommandSpec[] = [
       'svc fleets update "Hall 3" --shift night --tag heavy',
       'svc fleets update "Hall 3" --location ""',
     ],
-    run: updateFleet,
+    async run(
+      context,
+      {
+        fleet: text,
+        name,
+        tag,
+        ...texts
+      }: Texts & {
+        fleet: string;
+        name?: string;
+        tag?: string[] | false;
+      },
+    ) {
+      const cleared = Object.entries(texts).map(([field, value]) => [field, value || null]);
+      const changes = {
+        ...(name !== undefined && { name }),
+        ...Object.fromEntries(cleared),
+        ...(tag !== undefined && { tags: tag || [] }),
+      };
+      if (Object.keys(changes).length === 0) {
+        throw new SvcError(
+          'usage',
+          'Nothing to change. Give --name, --description, --location, --shift, --tag or --no-tag.',
+        );
+      }
+      const { id } = await findFleet(context, text);
+      const { body } = await context.call('patchFleet', { params: { id }, body: changes });
+      await context.output.record(body, fieldsOf(body.fleet));
+    },
   },
   {
     path: 'fleets reorder',
     summary: 'Move the named fleets to the front, in this order',
     arguments: [{ ...fleetArgument, syntax: '<fleet...>' }],
     examples: ['svc fleets reorder "Hall 3" "Hall 1"'],
-    run: reorderFleets,
+    async run(context, { fleet: texts }: { fleet: string[] }) {
+      const order = pickEach('fleet', texts, await allFleets(context)).map(({ id }) => id);
+      const { body } = await context.call('reorderFleets', { body: { order } });
+      await context.output.table(body, body.fleets, columnsOf(body.fleets));
+    },
   },
   {
     path: 'fleets delete',
@@ -66,90 +116,16 @@ export const fleetCommands: readonly CommandSpec[] = [
     arguments: [fleetArgument],
     options: [yesOption],
     examples: ['svc fleets delete "Hall 3"', 'svc fleets delete 01a1fa88 --yes'],
-    run: deleteFleet,
+    async run(context, { fleet: text, yes = false }: { fleet: string; yes?: boolean }) {
+      const { call, output, prompt } = context;
+      const { id, name, robot_count: robots } = await findFleet(context, text);
+      const consequence = `Deletes the fleet ${output.quote(name)}; its ${robots} robots stay, without a fleet.`;
+      if (!yes) await (await prompt()).confirm(name, consequence);
+      const { body } = await call('deleteFleet', { params: { id } });
+      output.done(body, `Deleted the fleet ${output.quote(name)}; its robots have no fleet now.`);
+    },
   },
 ];
-
-interface Texts {
-  description?: string;
-  location?: string;
-  shift?: string;
-}
-
-async function listFleets({ session, output }: Context): Promise<void> {
-  const { client } = await session();
-  const fleets = await allFleets(client);
-  await output.table({ items: fleets, next_cursor: null }, fleets, columnsOf(fleets));
-  if (fleets.length === 0) output.note('No fleets. Create one with svc fleets create NAME.');
-}
-
-async function showFleet(
-  { session, output }: Context,
-  { fleet: text }: { fleet: string },
-): Promise<void> {
-  const { client } = await session();
-  const fleet = await findFleet(client, text);
-  await output.record({ fleet }, fieldsOf(fleet));
-}
-
-async function createFleet(
-  { session, output }: Context,
-  { name, tag, ...texts }: Texts & { name: string; tag?: string[] },
-): Promise<void> {
-  const { client } = await session();
-  const { body } = await client.call('createFleet', {
-    body: { name, ...texts, ...(tag && { tags: tag }) },
-  });
-  if (output.asksJson) return output.json(body);
-  output.text(body.fleet.id);
-  output.note(`Created ${output.quote(name)}.`);
-}
-
-async function updateFleet(
-  { session, output }: Context,
-  input: Texts & { fleet: string; name?: string; tag?: string[] | false },
-): Promise<void> {
-  const { fleet: text, name, tag, ...texts } = input;
-  const changes = {
-    ...(name !== undefined && { name }),
-    ...Object.fromEntries(Object.entries(texts).map(([field, value]) => [field, value || null])),
-    ...(tag !== undefined && { tags: tag || [] }),
-  };
-  if (Object.keys(changes).length === 0) {
-    throw new SvcError(
-      'usage',
-      'Nothing to change. Give --name, --description, --location, --shift, --tag or --no-tag.',
-    );
-  }
-  const { client } = await session();
-  const { id } = await findFleet(client, text);
-  const { body } = await client.call('patchFleet', { params: { id }, body: changes });
-  await output.record(body, fieldsOf(body.fleet));
-}
-
-async function reorderFleets(
-  { session, output }: Context,
-  { fleet: texts }: { fleet: string[] },
-): Promise<void> {
-  const { client } = await session();
-  const order = pickEach('fleet', texts, await allFleets(client)).map(({ id }) => id);
-  const { body } = await client.call('reorderFleets', { body: { order } });
-  await output.table(body, body.fleets, columnsOf(body.fleets));
-}
-
-async function deleteFleet(
-  context: Context,
-  { fleet: text, yes = false }: { fleet: string; yes?: boolean },
-): Promise<void> {
-  const { session, output, prompt } = context;
-  const { client } = await session();
-  const { id, name, robot_count: robots } = await findFleet(client, text);
-  const consequence = `Deletes the fleet ${output.quote(name)}; its ${robots} robots stay, without a fleet.`;
-  if (!yes) await (await prompt()).confirm(name, consequence);
-  const { body } = await client.call('deleteFleet', { params: { id } });
-  if (output.asksJson) return output.json(body);
-  output.note(`Deleted the fleet ${output.quote(name)}; its robots have no fleet now.`);
-}
 
 function columnsOf(fleets: readonly Fleet[]): Column<Fleet>[] {
   const short = shortIds(fleets.map(({ id }) => id));

@@ -1,7 +1,6 @@
 // `svc hash`: the proof hash of evidence.
 import { readEvidence } from '../input/files.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { repeated } from '../program/options.ts';
 
 export const hashCommand: CommandSpec = {
@@ -21,20 +20,13 @@ export const hashCommand: CommandSpec = {
     'jq .proof task.json | svc hash -',
     'svc hash evidence.json --attach run.mcap --attach photo.jpg',
   ],
-  run: hash,
+  async run({ output }, { file: files, attach }: { file: string[]; attach?: string[] }) {
+    const hashes: { file: string; proof_hash: string }[] = [];
+    for (const file of files) {
+      const { hash } = await readEvidence(output, file, { attach });
+      if (output.asksJson) hashes.push({ file, proof_hash: hash });
+      else output.text(files.length === 1 ? hash : `${hash}  ${file}`);
+    }
+    if (output.asksJson) output.json({ hashes });
+  },
 };
-
-interface HashInput {
-  file: string[];
-  attach?: string[];
-}
-
-async function hash({ output }: Context, { file: files, attach }: HashInput): Promise<void> {
-  const hashes: { file: string; proof_hash: string }[] = [];
-  for (const file of files) {
-    const { hash: proofHash } = await readEvidence(output, file, { attach });
-    if (output.asksJson) hashes.push({ file, proof_hash: proofHash });
-    else output.text(files.length === 1 ? proofHash : `${proofHash}  ${file}`);
-  }
-  if (output.asksJson) output.json({ hashes });
-}

@@ -15,7 +15,11 @@ export const robotKeyCommands: readonly CommandSpec[] = [
       'svc robots rotate-key hall-robot-1',
       'svc robots rotate-key hall-robot-1 --yes | ssh hall-robot-1 sudo svc-agent key set',
     ],
-    run: rotateKey,
+    async run(context, choice: Choice) {
+      const { id, name } = await confirmEndOfKey(context, choice, '');
+      const { body } = await context.call('rotateKey', { params: { id } });
+      context.output.done(body, keyNote(context, name), body.api_key);
+    },
   },
   {
     path: 'robots revoke-key',
@@ -23,7 +27,15 @@ export const robotKeyCommands: readonly CommandSpec[] = [
     arguments: [robotArgument],
     options: [yesOption],
     examples: ['svc robots revoke-key hall-robot-1'],
-    run: revokeKey,
+    async run(context, choice: Choice) {
+      const { call, output } = context;
+      const { id, name } = await confirmEndOfKey(context, choice, ', and no new key is issued');
+      const { body } = await call('deleteKey', { params: { id } });
+      output.done(
+        body,
+        `${output.quote(name)} has no key now. Issue one with svc robots rotate-key.`,
+      );
+    },
   },
 ];
 
@@ -32,41 +44,20 @@ interface Choice {
   yes?: boolean;
 }
 
-async function rotateKey(context: Context, choice: Choice): Promise<void> {
-  const { output } = context;
-  const { client, id, name } = await confirmEndOfKey(context, choice, '');
-  const { body } = await client.call('rotateKey', { params: { id } });
-  if (output.asksJson) return output.json(body);
-  output.text(body.api_key);
-  noteKey(context, name);
-}
-
-async function revokeKey(context: Context, choice: Choice): Promise<void> {
-  const { output } = context;
-  const { client, id, name } = await confirmEndOfKey(context, choice, ', and no new key is issued');
-  const { body } = await client.call('deleteKey', { params: { id } });
-  if (output.asksJson) return output.json(body);
-  output.note(`${output.quote(name)} has no key now. Issue one with svc robots rotate-key.`);
-}
-
 /** `afterwards` completes the sentence of the question. */
 async function confirmEndOfKey(
   context: Context,
   { robot: text, yes = false }: Choice,
   afterwards: string,
 ) {
-  const { session, output, prompt } = context;
-  const { client } = await session();
-  const { id, name } = await findRobot(client, text);
+  const { output, prompt } = context;
+  const { id, name } = await findRobot(context, text);
   const consequence = `The current key of ${output.quote(name)} stops working at once${afterwards}.`;
   if (!yes) await (await prompt()).confirm(name, consequence);
-  return { client, id, name };
+  return { id, name };
 }
 
-/** Prints what to do with a key that was just shown. */
-export function noteKey({ output }: Context, name: string): void {
-  output.note(
-    `The key of ${output.quote(name)} is shown only once.\n` +
-      'Pipe it to svc-agent key set on the robot.',
-  );
+/** What to do with a key that is shown. */
+export function keyNote({ output }: Context, name: string): string {
+  return `The key of ${output.quote(name)} is shown only once.\nPipe it to svc-agent key set on the robot.`;
 }

@@ -11,12 +11,12 @@ import {
   pickOne,
   robotArgument,
 } from '../input/find.ts';
-import type { Column, Field } from '../output/output.ts';
-import { shortIds, showTime } from '../output/table.ts';
+import type { Field } from '../output/output.ts';
+import { shortIds } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { yesOption } from '../program/options.ts';
-import { noteKey, robotKeyCommands } from './robot-keys.ts';
+import { keyNote, robotKeyCommands } from './robot-keys.ts';
 
 export const robotCommands: readonly CommandSpec[] = [
   {
@@ -27,14 +27,44 @@ export const robotCommands: readonly CommandSpec[] = [
       { flags: '--no-fleet', summary: 'only robots without a fleet' },
     ],
     examples: ['svc robots list', 'svc robots list --fleet "Hall 3"', 'svc robots list --json'],
-    run: listRobots,
+    async run(context, { fleet }: { fleet?: string | false }) {
+      const { output, wait } = context;
+      const [all, fleets] = await wait('Reading robots', () =>
+        Promise.all([allRobots(context), allFleets(context)]),
+      );
+      const wanted = fleet ? pickOne('fleet', fleet, fleets).id : null;
+      const robots = fleet === undefined ? all : all.filter((robot) => robot.fleet_id === wanted);
+      const names = new Map(fleets.map(({ id, name }) => [id, name]));
+      const short = shortIds(robots.map(({ id }) => id));
+      await output.table({ items: robots, next_cursor: null }, robots, [
+        { title: 'id', value: ({ id }) => id, shown: ({ id }) => short(id) },
+        { title: 'name', value: ({ name }) => name, shrinks: true },
+        {
+          title: 'fleet',
+          value: (robot) => names.get(robot.fleet_id ?? '') ?? null,
+          shrinks: true,
+        },
+        { title: 'state', value: ({ state }) => state, shrinks: true },
+        { title: 'battery', value: ({ battery_pct: pct }) => pct, shown: percent },
+        { title: 'last seen', value: (robot) => robot.last_seen_at, isTime: true },
+      ]);
+      if (robots.length === 0) output.note('No robots. Register one with svc robots create NAME.');
+    },
   },
   {
     path: 'robots show',
     summary: 'Show a robot',
     arguments: [robotArgument],
     examples: ['svc robots show hall-robot-1', 'svc robots show 01a1fa88 --json'],
-    run: showRobot,
+    async run(context, { robot: text }: { robot: string }) {
+      const { output } = context;
+      const robot = await findRobot(context, text);
+      const fleet =
+        output.isTerminal && robot.fleet_id !== null
+          ? (await findFleet(context, robot.fleet_id)).name
+          : robot.fleet_id;
+      await output.record({ robot }, fieldsOf(robot, fleet));
+    },
   },
   {
     path: 'robots create',
@@ -49,7 +79,22 @@ export const robotCommands: readonly CommandSpec[] = [
       'svc robots create hall-robot-1',
       'svc robots create hall-robot-1 --fleet "Hall 3" --description "sorts parcels"',
     ],
-    run: createRobot,
+    async run(
+      context,
+      { name, description, fleet: text }: { name: string; description?: string; fleet?: string },
+    ) {
+      const { call, output } = context;
+      const fleet = text === undefined ? null : await findFleet(context, text);
+      const { body } = await call('createRobot', {
+        body: { name, ...(description !== undefined && { description }) },
+      });
+      // Print the key before anything else can fail: it is never shown again.
+      if (!output.asksJson) output.text(body.api_key ?? '');
+      if (fleet !== null) await moveNew(context, body, fleet);
+      else if (output.asksJson) output.json(body);
+      output.note(`Registered ${output.quote(name)}, ${body.robot.id}.`);
+      output.note(keyNote(context, name));
+    },
   },
   {
     path: 'robots update',
@@ -60,7 +105,23 @@ export const robotCommands: readonly CommandSpec[] = [
       { flags: '--description <text>', summary: 'at most 2000 characters; "" clears it' },
     ],
     examples: ['svc robots update hall-robot-1 --name hall-robot-2'],
-    run: updateRobot,
+    async run(
+      context,
+      { robot: text, name, description }: { robot: string; name?: string; description?: string },
+    ) {
+      if (name === undefined && description === undefined) {
+        throw new SvcError('usage', 'Nothing to change. Give --name or --description.');
+      }
+      const { id } = await findRobot(context, text);
+      const { body } = await context.call('patchRobot', {
+        params: { id },
+        body: {
+          ...(name !== undefined && { name }),
+          ...(description !== undefined && { description: description || null }),
+        },
+      });
+      await context.output.record(body, fieldsOf(body.robot, body.robot.fleet_id));
+    },
   },
   {
     path: 'robots move',
@@ -74,7 +135,24 @@ export const robotCommands: readonly CommandSpec[] = [
       'svc robots move hall-robot-1 hall-robot-2 --fleet "Hall 3"',
       'svc robots move hall-robot-1 --no-fleet',
     ],
-    run: moveRobots,
+    async run(context, { robot: texts, fleet: to }: { robot: string[]; fleet?: string | false }) {
+      if (to === undefined) {
+        throw new SvcError('usage', 'No fleet is named. Give --fleet FLEET or --no-fleet.');
+      }
+      const [robots, fleet] = await Promise.all([
+        allRobots(context),
+        to === false ? null : findFleet(context, to),
+      ]);
+      const ids = pickEach('robot', texts, robots).map(({ id }) => id);
+      const { body } = await context.call('assignRobots', {
+        body: { robot_ids: ids, fleet_id: fleet?.id ?? null },
+      });
+      await context.output.table(body, body.robots, [
+        { title: 'id', value: ({ id }) => id },
+        { title: 'name', value: ({ name }) => name, shrinks: true },
+        { title: 'fleet', value: () => fleet?.name ?? null, shrinks: true },
+      ]);
+    },
   },
   ...robotKeyCommands,
   {
@@ -86,50 +164,19 @@ export const robotCommands: readonly CommandSpec[] = [
     arguments: [robotArgument],
     options: [yesOption],
     examples: ['svc robots delete hall-robot-1', 'svc robots delete 01a1fa88 --yes'],
-    run: deleteRobot,
+    async run(context, { robot: text, yes = false }: { robot: string; yes?: boolean }) {
+      const { call, output, prompt, wait } = context;
+      const { id, name } = await findRobot(context, text);
+      const consequence =
+        `Deletes ${output.quote(name)} with its tasks, permanently. Anchors that are not signed yet are\n` +
+        'canceled. Signed ones are still sent and charged. The service no longer verifies the tasks. Bundles stay valid.';
+      if (!yes) await (await prompt()).confirm(name, consequence);
+      const { body } = await wait('Deleting', () => call('deleteRobot', { params: { id } }));
+      const note = `Deleted ${output.quote(name)}. Its key no longer works; stop its agent.`;
+      output.done(body, note);
+    },
   },
 ];
-
-async function listRobots(
-  { session, output, wait }: Context,
-  { fleet }: { fleet?: string | false },
-): Promise<void> {
-  const { client } = await session();
-  const [all, fleets] = await wait('Reading robots', () =>
-    Promise.all([allRobots(client), allFleets(client)]),
-  );
-  const wanted = fleet ? pickOne('fleet', fleet, fleets).id : null;
-  const robots = fleet === undefined ? all : all.filter(({ fleet_id }) => fleet_id === wanted);
-  const names = new Map(fleets.map(({ id, name }) => [id, name]));
-  const short = shortIds(robots.map(({ id }) => id));
-  const columns: Column<Robot>[] = [
-    { title: 'id', value: ({ id }) => id, shown: ({ id }) => short(id) },
-    { title: 'name', value: ({ name }) => name, shrinks: true },
-    { title: 'fleet', value: (robot) => names.get(robot.fleet_id ?? '') ?? null, shrinks: true },
-    { title: 'state', value: ({ state }) => state, shrinks: true },
-    { title: 'battery', value: ({ battery_pct: pct }) => pct, shown: percent },
-    {
-      title: 'last seen',
-      value: (robot) => robot.last_seen_at,
-      shown: (robot) => showTime(robot.last_seen_at),
-    },
-  ];
-  await output.table({ items: robots, next_cursor: null }, robots, columns);
-  if (robots.length === 0) output.note('No robots. Register one with svc robots create NAME.');
-}
-
-async function showRobot(
-  { session, output }: Context,
-  { robot: text }: { robot: string },
-): Promise<void> {
-  const { client } = await session();
-  const robot = await findRobot(client, text);
-  const fleet =
-    output.isTerminal && robot.fleet_id !== null
-      ? (await findFleet(client, robot.fleet_id)).name
-      : robot.fleet_id;
-  await output.record({ robot }, fieldsOf(robot, fleet));
-}
 
 /** Used by every command that prints one robot. */
 function fieldsOf(robot: Robot, fleet: string | null): Field[] {
@@ -151,105 +198,18 @@ function percent({ battery_pct: pct }: Robot): string | null {
   return pct === null ? null : `${Math.round(pct)} %`;
 }
 
-async function createRobot(
-  context: Context,
-  input: { name: string; description?: string; fleet?: string },
-): Promise<void> {
-  const { session, output } = context;
-  const { client } = await session();
-  const { name, description } = input;
-  const fleet = input.fleet === undefined ? null : await findFleet(client, input.fleet);
-  const { body } = await client.call('createRobot', {
-    body: { name, ...(description !== undefined && { description }) },
-  });
-  const { id } = body.robot;
-  // Print the key before anything else can fail: it is never shown again.
-  if (!output.asksJson) {
-    output.text(body.api_key ?? '');
-  }
-  if (fleet === null) {
-    if (output.asksJson) output.json(body);
-  } else {
-    await moveNew(context, body, { id: fleet.id, name: fleet.name });
-  }
-  output.note(`Registered ${output.quote(name)}, ${id}.`);
-  noteKey(context, name);
-}
-
 async function moveNew(
-  { session, output }: Context,
+  { call, output }: Context,
   made: Answer<'createRobot'>['body'],
   fleet: { id: string; name: string },
 ): Promise<void> {
-  const { client } = await session();
   const { id } = made.robot;
   try {
-    const moved = await client.call('patchRobot', {
-      params: { id },
-      body: { fleet_id: fleet.id },
-    });
+    const moved = await call('patchRobot', { params: { id }, body: { fleet_id: fleet.id } });
     if (output.asksJson) output.json({ ...made, robot: moved.body.robot });
   } catch (error) {
     if (output.asksJson) output.json(made);
     output.warn(`The robot ${id} was registered, but is not in ${output.quote(fleet.name)}.`);
     throw error;
   }
-}
-
-async function updateRobot(
-  { session, output }: Context,
-  { robot: text, name, description }: { robot: string; name?: string; description?: string },
-): Promise<void> {
-  if (name === undefined && description === undefined) {
-    throw new SvcError('usage', 'Nothing to change. Give --name or --description.');
-  }
-  const { client } = await session();
-  const { id } = await findRobot(client, text);
-  const { body } = await client.call('patchRobot', {
-    params: { id },
-    body: {
-      ...(name !== undefined && { name }),
-      ...(description !== undefined && { description: description || null }),
-    },
-  });
-  await output.record(body, fieldsOf(body.robot, body.robot.fleet_id));
-}
-
-async function moveRobots(
-  { session, output }: Context,
-  { robot: texts, fleet: to }: { robot: string[]; fleet?: string | false },
-): Promise<void> {
-  if (to === undefined)
-    throw new SvcError('usage', 'No fleet is named. Give --fleet FLEET or --no-fleet.');
-  const { client } = await session();
-  const [robots, fleet] = await Promise.all([
-    allRobots(client),
-    to === false ? null : findFleet(client, to),
-  ]);
-  const ids = pickEach('robot', texts, robots).map(({ id }) => id);
-  const { body } = await client.call('assignRobots', {
-    body: { robot_ids: ids, fleet_id: fleet?.id ?? null },
-  });
-  const columns = [
-    { title: 'id', value: ({ id }: { id: string }) => id },
-    { title: 'name', value: ({ name }: { name: string }) => name, shrinks: true as const },
-    { title: 'fleet', value: () => fleet?.name ?? null, shrinks: true as const },
-  ];
-  await output.table(body, body.robots, columns);
-}
-
-async function deleteRobot(
-  context: Context,
-  { robot: text, yes = false }: { robot: string; yes?: boolean },
-): Promise<void> {
-  const { session, output, prompt, wait } = context;
-  const { client } = await session();
-  const { id, name } = await findRobot(client, text);
-  const consequence =
-    `Deletes ${output.quote(name)} with its tasks, permanently. Anchors that are not signed yet are\n` +
-    'canceled. Signed ones are still sent and charged. The service no longer verifies the tasks. Bundles stay valid.';
-  if (!yes) await (await prompt()).confirm(name, consequence);
-  const { body } = await wait('Deleting', () => client.call('deleteRobot', { params: { id } }));
-  if (output.asksJson) return output.json(body);
-  output.note(`Deleted ${output.quote(name)}. Its key no longer works; stop its agent.`);
 }

@@ -4,25 +4,22 @@ import { findFleet } from '../input/find.ts';
 import { amountFormat } from '../output/amounts.ts';
 import type { Field } from '../output/output.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 
 export const statsCommand: CommandSpec = {
   path: 'stats',
   summary: 'Show statistics of the account or of one fleet',
   options: [{ flags: '--fleet <fleet>', summary: 'only this fleet', completes: 'fleet' }],
   examples: ['svc stats', 'svc stats --fleet "Hall 3" --json'],
-  run: stats,
+  async run(context, { fleet }: { fleet?: string }) {
+    const { call, output } = context;
+    const query = fleet === undefined ? {} : { fleet_id: (await findFleet(context, fleet)).id };
+    const { body } = await call('getStats', { query });
+    const fields = fieldsOf(body, await amountFormat(context));
+    await output.record(body, [...fields, ...(output.isTerminal ? chartsOf(body) : [])]);
+  },
 };
 
 type Stats = Answer<'getStats'>['body'];
-
-async function stats({ session, output }: Context, { fleet }: { fleet?: string }): Promise<void> {
-  const { client } = await session();
-  const query = fleet === undefined ? {} : { fleet_id: (await findFleet(client, fleet)).id };
-  const { body } = await client.call('getStats', { query });
-  const fields = fieldsOf(body, await amountFormat(client, output));
-  await output.record(body, [...fields, ...(output.isTerminal ? chartsOf(body) : [])]);
-}
 
 function fieldsOf(
   { robots, battery, tasks, ...history }: Stats,

@@ -5,8 +5,7 @@ import type { Answer } from '../../protocol/routes.ts';
 import { findRobot, findTask, robotNames, taskArgument } from '../input/find.ts';
 import { followChanges } from '../input/follow.ts';
 import type { Column, Field } from '../output/output.ts';
-import { noteRest, readPages } from '../output/pages.ts';
-import { showTime } from '../output/table.ts';
+import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { exitCodes } from '../program/exit-codes.ts';
@@ -37,7 +36,11 @@ export const taskCommands: readonly CommandSpec[] = [
       'svc tasks show 01a1fa88-6262',
       'svc tasks show 01a1fa88-6262-702f-af77-0aaec0d1b17b --json | jq .verification > receipt.json',
     ],
-    run: showTask,
+    async run(context, { task }: { task: string }) {
+      const params = { id: await findTask(context, task) };
+      const { body } = await context.call('getTask', { params });
+      await context.output.record(body, fieldsOf(body));
+    },
   },
   {
     path: 'tasks watch',
@@ -65,26 +68,21 @@ export const taskCommands: readonly CommandSpec[] = [
 type ListedTask = Answer<'listTasks'>['body']['items'][number];
 type TaskAnswer = Answer<'getTask'>['body'];
 
-interface ListInput {
+interface ListInput extends Range {
   status?: 'claimed' | 'verified';
   robot?: string;
-  limit: number;
-  cursor?: string;
 }
 
-async function listTasks(
-  { session, output, wait }: Context,
-  { status, robot, ...range }: ListInput,
-): Promise<void> {
-  const { client } = await session();
+async function listTasks(context: Context, { status, robot, ...range }: ListInput): Promise<void> {
+  const { call, output, wait } = context;
   const filter = {
     ...(status !== undefined && { status }),
-    ...(robot !== undefined && { robot_id: (await findRobot(client, robot)).id }),
+    ...(robot !== undefined && { robot_id: (await findRobot(context, robot)).id }),
   };
   const [page, nameOf] = await wait('Reading tasks', () =>
     Promise.all([
-      readPages((query) => client.call('listTasks', { query: { ...query, ...filter } }), range),
-      robotNames(client, output),
+      readPages((query) => call('listTasks', { query: { ...query, ...filter } }), range),
+      robotNames(context),
     ]),
   );
   const columns: Column<ListedTask>[] = [
@@ -98,21 +96,10 @@ async function listTasks(
       shrinks: true,
     },
     { title: 'title', value: ({ title }) => title, shrinks: true },
-    {
-      title: 'created',
-      value: (task) => task.created_at,
-      shown: (task) => showTime(task.created_at),
-    },
+    { title: 'created', value: (task) => task.created_at, isTime: true },
   ];
   await output.table(page, page.items, columns);
   noteRest(output, page);
-}
-
-async function showTask(context: Context, { task }: { task: string }): Promise<void> {
-  const { client } = await context.session();
-  const params = { id: await findTask(client, context, task) };
-  const { body } = await client.call('getTask', { params });
-  await context.output.record(body, fieldsOf(body));
 }
 
 /** Used by every command that prints one task. */
@@ -172,7 +159,7 @@ async function watch(
 ): Promise<{ body: TaskAnswer; state: 'reached' | 'failed' | 'pending' }> {
   const { output } = context;
   const { client } = await context.session();
-  const id = await findTask(client, context, task);
+  const id = await findTask(context, task);
   const deadline = performance.now() + timeout * 1000;
   const changes = followChanges(client, ['task', 'anchor'], POLL_MS);
   try {

@@ -3,8 +3,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { Resolution, Sample, SeriesPoint } from '../../protocol/telemetry.ts';
 import { findRobot, robotArgument } from '../input/find.ts';
 import type { Column } from '../output/output.ts';
-import { noteRest, readPages } from '../output/pages.ts';
-import { showTime } from '../output/table.ts';
+import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { cursorOption, limitOption } from '../program/options.ts';
@@ -31,35 +30,33 @@ export const telemetryCommand: CommandSpec = {
   run: telemetry,
 };
 
-interface TelemetryInput {
+interface TelemetryInput extends Range {
   robot: string;
   from?: string;
   to?: string;
   resolution?: Resolution;
-  limit: number;
-  cursor?: string;
 }
 
 async function telemetry(
-  { session, output, wait }: Context,
+  context: Context,
   { robot, from, to, resolution, ...range }: TelemetryInput,
 ): Promise<void> {
   if (resolution !== undefined && range.cursor !== undefined) {
     throw new SvcError('usage', '--cursor and --resolution exclude each other.');
   }
-  const { client } = await session();
-  const params = { id: (await findRobot(client, robot)).id };
+  const { call, output, wait } = context;
+  const params = { id: (await findRobot(context, robot)).id };
   const span = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   if (resolution !== undefined) {
     const { body } = await wait('Reading telemetry', () =>
-      client.call('readTelemetry', { params, query: { ...span, resolution } }),
+      call('readTelemetry', { params, query: { ...span, resolution } }),
     );
     if (!('points' in body)) throw unexpected();
     return output.table(body, body.points, pointColumns);
   }
   const page = await wait('Reading telemetry', () =>
     readPages(async (query) => {
-      const { body } = await client.call('readTelemetry', { params, query: { ...query, ...span } });
+      const { body } = await call('readTelemetry', { params, query: { ...query, ...span } });
       if (!('items' in body)) throw unexpected();
       return { body };
     }, range),
@@ -73,14 +70,14 @@ function unexpected(): SvcError {
 }
 
 const sampleColumns: readonly Column<Sample>[] = [
-  { title: 'recorded', value: (s) => s.recorded_at, shown: (s) => showTime(s.recorded_at) },
+  { title: 'recorded', value: (s) => s.recorded_at, isTime: true },
   { title: 'battery', value: (s) => s.battery_pct },
   { title: 'state', value: (s) => s.state, shrinks: true },
   { title: 'metrics', value: (s) => JSON.stringify(s.metrics), shrinks: true },
 ];
 
 const pointColumns: readonly Column<SeriesPoint>[] = [
-  { title: 'from', value: (p) => p.at, shown: (p) => showTime(p.at) },
+  { title: 'from', value: (p) => p.at, isTime: true },
   { title: 'samples', value: (p) => p.samples },
   { title: 'battery min', value: (p) => p.battery_pct?.min ?? null },
   { title: 'avg', value: (p) => round(p.battery_pct?.avg) },

@@ -1,12 +1,10 @@
 // `svc tokens` and `svc audit`: account tokens, and who did what to the account.
 import { formatJson } from '../../base/escape.ts';
-import type { Client } from '../../client/client.ts';
 import type { AuditEntry } from '../../protocol/audit-log.ts';
 import type { TokenScope } from '../../protocol/tokens.ts';
 import { pickOne } from '../input/find.ts';
 import type { Column } from '../output/output.ts';
-import { noteRest, readPages } from '../output/pages.ts';
-import { showTime } from '../output/table.ts';
+import { type PageQuery, printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { cursorOption, limitOption, positive } from '../program/options.ts';
@@ -31,63 +29,48 @@ export const tokenCommands: readonly CommandSpec[] = [
       'svc tokens create nightly-report',
       'svc tokens create fleet-sync --scope write --days 30 > fleet-sync.token',
     ],
-    run: createToken,
+    async run(
+      { call, output },
+      { name, scope, days }: { name: string; scope: TokenScope; days?: number },
+    ) {
+      const lifetime = { ...(days !== undefined && { expires_in_days: days }) };
+      const { body } = await call('createToken', { body: { name, scope, ...lifetime } });
+      const end = body.token.expires_at.slice(0, 10);
+      const note = `The token ${output.quote(name)} is shown only once. It ends on ${end}.`;
+      output.done(body, note, body.secret);
+    },
   },
   {
     path: 'tokens list',
     summary: 'List the tokens of the account and their last use, newest first',
     examples: ['svc tokens list'],
-    run: listTokens,
+    async run(context) {
+      const page = await allTokens(context);
+      await context.output.table(page, page.items, [
+        { title: 'id', value: (t) => t.id },
+        { title: 'name', value: (t) => t.name, shrinks: true },
+        { title: 'scope', value: (t) => t.scope },
+        { title: 'until', value: (t) => t.expires_at, isTime: true },
+        { title: 'last used', value: (t) => t.last_used_at, isTime: true },
+      ]);
+    },
   },
   {
     path: 'tokens revoke',
     summary: 'Revoke a token at once',
     arguments: [{ syntax: '<token>', summary: 'id, start of an id, or exact name' }],
     examples: ['svc tokens revoke nightly-report'],
-    run: revokeToken,
+    async run(context, { token: text }: { token: string }) {
+      const { call, output } = context;
+      const { id, name } = pickOne('token', text, (await allTokens(context)).items);
+      const { body } = await call('revokeToken', { params: { id } });
+      output.done(body, `Revoked the token ${output.quote(name)}.`);
+    },
   },
 ];
 
-async function createToken(
-  { session, output }: Context,
-  { name, scope, days }: { name: string; scope: TokenScope; days?: number },
-): Promise<void> {
-  const { client } = await session();
-  const { body } = await client.call('createToken', {
-    body: { name, scope, ...(days !== undefined && { expires_in_days: days }) },
-  });
-  if (output.asksJson) return output.json(body);
-  output.text(body.secret);
-  output.note(
-    `The token ${output.quote(name)} is shown only once. It ends on ${body.token.expires_at.slice(0, 10)}.`,
-  );
-}
-
-async function listTokens({ session, output }: Context): Promise<void> {
-  const { client } = await session();
-  const page = await allTokens(client);
-  await output.table(page, page.items, [
-    { title: 'id', value: (t) => t.id },
-    { title: 'name', value: (t) => t.name, shrinks: true },
-    { title: 'scope', value: (t) => t.scope },
-    { title: 'until', value: (t) => t.expires_at, shown: (t) => showTime(t.expires_at) },
-    { title: 'last used', value: (t) => t.last_used_at, shown: (t) => showTime(t.last_used_at) },
-  ]);
-}
-
-async function revokeToken(
-  { session, output }: Context,
-  { token: text }: { token: string },
-): Promise<void> {
-  const { client } = await session();
-  const { id, name } = pickOne('token', text, (await allTokens(client)).items);
-  const { body } = await client.call('revokeToken', { params: { id } });
-  if (output.asksJson) return output.json(body);
-  output.note(`Revoked the token ${output.quote(name)}.`);
-}
-
-function allTokens(client: Client) {
-  return readPages((query) => client.call('listTokens', { query }));
+function allTokens({ call }: Context) {
+  return readPages((query) => call('listTokens', { query }));
 }
 
 export const auditCommand: CommandSpec = {
@@ -99,28 +82,15 @@ export const auditCommand: CommandSpec = {
     cursorOption,
   ],
   examples: ['svc audit', 'svc audit --jsonl > audit.jsonl'],
-  run: audit,
+  async run({ call, output }, { jsonl, ...range }: Range & { jsonl?: true }) {
+    const read = (query: PageQuery) => call('listAuditLog', { query });
+    if (!jsonl) return printPages(output, read, auditColumns, range);
+    for (const entry of (await readPages(read)).items) output.line(formatJson(entry, false));
+  },
 };
 
-async function audit(
-  { session, output }: Context,
-  { jsonl, ...range }: { jsonl?: true; limit: number; cursor?: string },
-): Promise<void> {
-  const { client } = await session();
-  const page = await readPages(
-    (query) => client.call('listAuditLog', { query }),
-    jsonl ? {} : range,
-  );
-  if (jsonl) {
-    for (const entry of page.items) output.line(formatJson(entry, false));
-    return;
-  }
-  await output.table(page, page.items, auditColumns);
-  noteRest(output, page);
-}
-
 const auditColumns: readonly Column<AuditEntry>[] = [
-  { title: 'time', value: (e) => e.created_at, shown: (e) => showTime(e.created_at) },
+  { title: 'time', value: (e) => e.created_at, isTime: true },
   { title: 'kind', value: (e) => e.kind },
   { title: 'count', value: (e) => e.count },
   { title: 'actor', value: (e) => e.actor },

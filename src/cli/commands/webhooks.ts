@@ -1,10 +1,8 @@
 // `svc webhooks`: HTTPS endpoints that get messages about the account.
-import type { Client } from '../../client/client.ts';
 import { type Webhook, webhookEvents } from '../../protocol/webhooks.ts';
 import { pickOne } from '../input/find.ts';
-import type { Field } from '../output/output.ts';
-import { noteRest, readPages } from '../output/pages.ts';
-import { showTime } from '../output/table.ts';
+import type { Field, Output } from '../output/output.ts';
+import { printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ArgumentSpec, cursorOption, limitOption } from '../program/options.ts';
@@ -22,6 +20,17 @@ const eventOption = {
   completes: types,
 };
 
+interface Named {
+  webhook: string;
+}
+
+interface UpdateInput extends Named {
+  to?: string;
+  event?: WebhookTypes;
+  enable?: true;
+  disable?: true;
+}
+
 export const webhookCommands: readonly CommandSpec[] = [
   {
     path: 'webhooks create',
@@ -30,13 +39,26 @@ export const webhookCommands: readonly CommandSpec[] = [
     arguments: [{ syntax: '<url>', summary: 'an https URL' }],
     options: [eventOption],
     examples: ['svc webhooks create https://ops.example.org/svc --event alert.opened alert.closed'],
-    run: createWebhook,
+    async run(
+      { call, output },
+      { url, event = types as WebhookTypes }: { url: string; event?: WebhookTypes },
+    ) {
+      showSecret(output, (await call('createWebhook', { body: { url, events: event } })).body);
+    },
   },
   {
     path: 'webhooks list',
     summary: 'List the webhooks, newest first',
     examples: ['svc webhooks list'],
-    run: listWebhooks,
+    async run(context) {
+      const page = await allWebhooks(context);
+      await context.output.table(page, page.items, [
+        { title: 'id', value: (w) => w.id },
+        { title: 'url', value: (w) => w.url, shrinks: true },
+        { title: 'events', value: (w) => w.events.join(', '), shrinks: true },
+        { title: 'state', value: stateOf },
+      ]);
+    },
   },
   {
     path: 'webhooks update',
@@ -49,7 +71,18 @@ export const webhookCommands: readonly CommandSpec[] = [
       { flags: '--disable', summary: 'send nothing, and abandon what waits' },
     ],
     examples: ['svc webhooks update https://ops.example.org/svc --enable'],
-    run: updateWebhook,
+    async run(context, { webhook, to, event, enable, disable }: UpdateInput) {
+      const { id } = await findWebhook(context, webhook);
+      const { body } = await context.call('patchWebhook', {
+        params: { id },
+        body: {
+          ...(to !== undefined && { url: to }),
+          ...(event && { events: event }),
+          ...((enable || disable) && { enabled: enable === true }),
+        },
+      });
+      await context.output.record(body, fieldsOf(body.webhook));
+    },
   },
   {
     path: 'webhooks rotate-secret',
@@ -57,23 +90,33 @@ export const webhookCommands: readonly CommandSpec[] = [
     details: 'When piped, prints only the secret.',
     arguments: [webhookArgument],
     examples: ['svc webhooks rotate-secret 01a1fa88'],
-    run: rotateSecret,
+    async run(context, { webhook }: Named) {
+      const { id } = await findWebhook(context, webhook);
+      const { body } = await context.call('rotateWebhookSecret', { params: { id } });
+      showSecret(context.output, body);
+    },
   },
   {
     path: 'webhooks delete',
     summary: 'Delete a webhook and the messages that wait',
     arguments: [webhookArgument],
     examples: ['svc webhooks delete 01a1fa88'],
-    run: ({ session, output }: Context, { webhook }: Named) =>
-      act({ session, output }, webhook, 'deleteWebhook', 'Deleted the webhook'),
+    async run(context, { webhook }: Named) {
+      const { id, url } = await findWebhook(context, webhook);
+      const { body } = await context.call('deleteWebhook', { params: { id } });
+      context.output.done(body, `Deleted the webhook ${context.output.quote(url)}.`);
+    },
   },
   {
     path: 'webhooks test',
     summary: 'Send a test message to a webhook',
     arguments: [webhookArgument],
     examples: ['svc webhooks test 01a1fa88'],
-    run: ({ session, output }: Context, { webhook }: Named) =>
-      act({ session, output }, webhook, 'testWebhook', 'Queued a test message for'),
+    async run(context, { webhook }: Named) {
+      const { id, url } = await findWebhook(context, webhook);
+      const { body } = await context.call('testWebhook', { params: { id } });
+      context.output.done(body, `Queued a test message for ${context.output.quote(url)}.`);
+    },
   },
   {
     path: 'webhooks deliveries',
@@ -81,128 +124,48 @@ export const webhookCommands: readonly CommandSpec[] = [
     arguments: [webhookArgument],
     options: [limitOption, cursorOption],
     examples: ['svc webhooks deliveries 01a1fa88'],
-    run: listDeliveries,
+    async run(context, { webhook, ...range }: Named & Range) {
+      const { id } = await findWebhook(context, webhook);
+      await printPages(
+        context.output,
+        (query) => context.call('listWebhookDeliveries', { params: { id }, query }),
+        [
+          { title: 'id', value: (d) => d.id },
+          { title: 'time', value: (d) => d.created_at, isTime: true },
+          { title: 'type', value: (d) => d.type },
+          { title: 'state', value: (d) => d.state },
+          { title: 'attempts', value: (d) => d.attempts },
+          { title: 'last', value: (d) => d.last_error ?? d.last_status, shrinks: true },
+        ],
+        range,
+      );
+    },
   },
   {
     path: 'webhooks replay',
     summary: 'Send a message again, with the same id',
     arguments: [{ syntax: '<delivery>', summary: 'id of the message' }],
     examples: ['svc webhooks replay 5b2c6c1e-3d8f-4a5e-9c57-6f1f1f0c2a10'],
-    run: replay,
+    async run({ call, output }, { delivery: id }: { delivery: string }) {
+      const { body } = await call('replayWebhookDelivery', { params: { id } });
+      output.done(body, `Queued the message ${output.quote(id)} again.`);
+    },
   },
 ];
 
-interface Named {
-  webhook: string;
+function showSecret(output: Output, body: { webhook: Webhook; secret: string }): void {
+  const note = `The secret of ${output.quote(body.webhook.url)} is shown only once.`;
+  output.done(body, note, body.secret);
 }
 
-async function createWebhook(
-  context: Context,
-  { url, event = types as WebhookTypes }: { url: string; event?: WebhookTypes },
-): Promise<void> {
-  const { client } = await context.session();
-  const { body } = await client.call('createWebhook', { body: { url, events: event } });
-  showSecret(context, body);
+function allWebhooks({ call }: Context) {
+  return readPages((query) => call('listWebhooks', { query }));
 }
 
-async function listWebhooks({ session, output }: Context): Promise<void> {
-  const { client } = await session();
-  const page = await allWebhooks(client);
-  await output.table(page, page.items, [
-    { title: 'id', value: (w) => w.id },
-    { title: 'url', value: (w) => w.url, shrinks: true },
-    { title: 'events', value: (w) => w.events.join(', '), shrinks: true },
-    { title: 'state', value: stateOf },
-  ]);
-}
-
-async function updateWebhook(
-  { session, output }: Context,
-  input: Named & { to?: string; event?: WebhookTypes; enable?: true; disable?: true },
-): Promise<void> {
-  const { client } = await session();
-  const { id } = await findWebhook(client, input.webhook);
-  const { body } = await client.call('patchWebhook', {
-    params: { id },
-    body: {
-      ...(input.to !== undefined && { url: input.to }),
-      ...(input.event && { events: input.event }),
-      ...((input.enable || input.disable) && { enabled: input.enable === true }),
-    },
-  });
-  await output.record(body, fieldsOf(body.webhook));
-}
-
-async function rotateSecret(context: Context, { webhook }: Named): Promise<void> {
-  const { client } = await context.session();
-  const { id } = await findWebhook(client, webhook);
-  showSecret(context, (await client.call('rotateWebhookSecret', { params: { id } })).body);
-}
-
-async function act(
-  { session, output }: Pick<Context, 'session' | 'output'>,
-  text: string,
-  route: 'deleteWebhook' | 'testWebhook',
-  done: string,
-): Promise<void> {
-  const { client } = await session();
-  const { id, url } = await findWebhook(client, text);
-  const { body } = await client.call(route, { params: { id } });
-  if (output.asksJson) return output.json(body);
-  output.note(`${done} ${output.quote(url)}.`);
-}
-
-async function listDeliveries(
-  { session, output }: Context,
-  { webhook, ...range }: Named & { limit: number; cursor?: string },
-): Promise<void> {
-  const { client } = await session();
-  const { id } = await findWebhook(client, webhook);
-  const page = await readPages(
-    (query) => client.call('listWebhookDeliveries', { params: { id }, query }),
-    range,
-  );
-  await output.table(page, page.items, [
-    { title: 'id', value: (d) => d.id },
-    { title: 'time', value: (d) => d.created_at, shown: (d) => showTime(d.created_at) },
-    { title: 'type', value: (d) => d.type },
-    { title: 'state', value: (d) => d.state },
-    { title: 'attempts', value: (d) => d.attempts },
-    { title: 'last', value: (d) => d.last_error ?? d.last_status, shrinks: true },
-  ]);
-  noteRest(output, page);
-}
-
-async function replay(
-  { session, output }: Context,
-  { delivery: id }: { delivery: string },
-): Promise<void> {
-  const { client } = await session();
-  const { body } = await client.call('replayWebhookDelivery', { params: { id } });
-  if (output.asksJson) return output.json(body);
-  output.note(`Queued the message ${output.quote(id)} again.`);
-}
-
-function showSecret({ output }: Context, body: { webhook: Webhook; secret: string }): void {
-  if (output.asksJson) {
-    output.json(body);
-    return;
-  }
-  output.text(body.secret);
-  output.note(`The secret of ${output.quote(body.webhook.url)} is shown only once.`);
-}
-
-function allWebhooks(client: Client) {
-  return readPages((query) => client.call('listWebhooks', { query }));
-}
-
-async function findWebhook(client: Client, text: string): Promise<Webhook> {
-  const { items } = await allWebhooks(client);
-  return pickOne(
-    'webhook',
-    text,
-    items.map((webhook) => ({ ...webhook, name: webhook.url })),
-  );
+async function findWebhook(context: Context, text: string): Promise<Webhook> {
+  const { items } = await allWebhooks(context);
+  const named = items.map((webhook) => ({ ...webhook, name: webhook.url }));
+  return pickOne('webhook', text, named);
 }
 
 function stateOf({ disabled_for, failing_since }: Webhook): string {

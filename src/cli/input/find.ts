@@ -1,10 +1,8 @@
 // Finds robots and fleets by id, start of an id, or exact name, and tasks by id or the start of one.
 import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import type { Client } from '../../client/client.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
 import type { Robot } from '../../protocol/resources.ts';
-import type { Output } from '../output/output.ts';
 import { readPages } from '../output/pages.ts';
 import type { Context } from '../program/context.ts';
 import type { ArgumentSpec } from '../program/options.ts';
@@ -26,43 +24,42 @@ export const taskArgument: ArgumentSpec = {
   summary: 'id, or start of an id',
 };
 
+/** The part of a context that finds something of the account. */
+type Calls = Pick<Context, 'call'>;
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export async function allRobots(client: Client): Promise<Robot[]> {
-  return (await readPages((query) => client.call('listRobots', { query }))).items;
+export async function allRobots({ call }: Calls): Promise<Robot[]> {
+  return (await readPages((query) => call('listRobots', { query }))).items;
 }
 
-export async function allFleets(client: Client): Promise<Fleet[]> {
-  return (await readPages((query) => client.call('listFleets', { query }))).items;
+export async function allFleets({ call }: Calls): Promise<Fleet[]> {
+  return (await readPages((query) => call('listFleets', { query }))).items;
 }
 
 /** Finds a robot by id, start of an id, or exact name. Throws like `pickOne`. */
-export async function findRobot(client: Client, text: string): Promise<Robot> {
+export async function findRobot(context: Calls, text: string): Promise<Robot> {
   const id = text.toLowerCase();
-  if (UUID.test(id)) return (await client.call('getRobot', { params: { id } })).body.robot;
-  return pickOne('robot', text, await allRobots(client));
+  if (UUID.test(id)) return (await context.call('getRobot', { params: { id } })).body.robot;
+  return pickOne('robot', text, await allRobots(context));
 }
 
 /** Finds a fleet by id, start of an id, or exact name. Throws like `pickOne`. */
-export async function findFleet(client: Client, text: string): Promise<Fleet> {
+export async function findFleet(context: Calls, text: string): Promise<Fleet> {
   const id = text.toLowerCase();
-  if (UUID.test(id)) return (await client.call('getFleet', { params: { id } })).body.fleet;
-  return pickOne('fleet', text, await allFleets(client));
+  if (UUID.test(id)) return (await context.call('getFleet', { params: { id } })).body.fleet;
+  return pickOne('fleet', text, await allFleets(context));
 }
 
 /**
  * The id of the task named by its id or the start of it. A start is compared with every task of the
  * account. Throws like `pickOne`.
  */
-export async function findTask(
-  client: Client,
-  { wait }: Pick<Context, 'wait'>,
-  text: string,
-): Promise<string> {
+export async function findTask({ call, wait }: Context, text: string): Promise<string> {
   const start = text.toLowerCase();
   if (UUID.test(start)) return start;
   const read = async (query: { limit: string; cursor?: string }) => {
-    const { items, next_cursor } = (await client.call('listTasks', { query })).body;
+    const { items, next_cursor } = (await call('listTasks', { query })).body;
     const found = items.filter(({ id }) => start !== '' && id.startsWith(start));
     return { body: { items: found.map(({ id, title }) => ({ id, name: title })), next_cursor } };
   };
@@ -115,8 +112,8 @@ export function pickOne<Item extends Named>(
 }
 
 /** Maps robot ids to names on a terminal. Piped output and JSON keep the ids, and no request is made. */
-export async function robotNames(client: Client, output: Output): Promise<(id: string) => string> {
-  if (!output.isTerminal || output.asksJson) return (id) => id;
-  const names = new Map((await allRobots(client)).map(({ id, name }) => [id, name]));
+export async function robotNames(context: Context): Promise<(id: string) => string> {
+  if (!context.output.isTerminal || context.output.asksJson) return (id) => id;
+  const names = new Map((await allRobots(context)).map(({ id, name }) => [id, name]));
   return (id) => names.get(id) ?? id;
 }

@@ -1,14 +1,13 @@
 // Shows amounts of wei in the chain's currency and in gwei too.
-import type { Client } from '../../client/client.ts';
-import type { Output } from './output.ts';
+import type { Context } from '../program/context.ts';
 
 /** Formats a decimal number of wei, such as `21000000000 (0.000000021 ETH, 21 gwei)`. */
 type FormatAmount = (wei: string) => string;
 
 /** Piped output and JSON keep the plain number, and no request is made. */
-export async function amountFormat(client: Client, output: Output): Promise<FormatAmount> {
+export async function amountFormat({ call, output }: Context): Promise<FormatAmount> {
   if (!output.isTerminal || output.asksJson) return (wei) => wei;
-  const { symbol } = (await client.call('getChain')).body.params.nativeCurrency;
+  const { symbol } = (await call('getChain')).body.params.nativeCurrency;
   return (wei) => `${wei} (${scaled(wei, 18)} ${symbol}, ${scaled(wei, 9)} gwei)`;
 }
 

@@ -30,6 +30,10 @@ export function createOutput({ json, quiet, env, stdout, stderr }: OutputOptions
     stdout.write(`${text}\n`);
   };
   const printJson = (value: unknown) => line(formatJson(value, isTerminal));
+  const printText = (text: string) => line(escapeText(text));
+  const note = (text: string): void => {
+    if (!silent) stderr.write(`${escapeLines(text)}\n`);
+  };
   return {
     /** Whether `--json` was given: then nothing but JSON may be written. */
     asksJson: json,
@@ -44,15 +48,19 @@ export function createOutput({ json, quiet, env, stdout, stderr }: OutputOptions
     /** Prints one line of data unescaped: it may contain our own colors. */
     line,
     /** Prints one line of foreign text, escaped. */
-    text: (text: string) => line(escapeText(text)),
+    text: printText,
     json: printJson,
     /** A message for a person; not printed with --json or --quiet. */
-    note(text: string) {
-      if (!silent) stderr.write(`${escapeLines(text)}\n`);
-    },
+    note,
     /** A warning; printed with --json and --quiet too. */
     warn(text: string) {
       stderr.write(`${onStderr.yellow('!')} ${escapeLines(text)}\n`);
+    },
+    /** Prints `answer` with --json; else a message for a person, and before it one line of `data` if there is any. */
+    done(answer: unknown, message: string, data?: string) {
+      if (json) return printJson(answer);
+      if (data !== undefined) printText(data);
+      note(message);
     },
     /** Prints `answer` with --json; else its rows: a table on a terminal, TSV without a header elsewhere. */
     async table<Row>(answer: unknown, rows: readonly Row[], columns: readonly Column<Row>[]) {

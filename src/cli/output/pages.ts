@@ -1,12 +1,16 @@
 // Reads the service's lists, which come in pages.
-import type { Output } from './output.ts';
+import type { Column, Output } from './output.ts';
 
 interface Page<Item> {
   items: Item[];
   next_cursor: string | null;
 }
 
-type PageQuery = { limit: string; cursor?: string };
+/** The query of one page. */
+export type PageQuery = { limit: string; cursor?: string };
+
+/** The part of a list that a command line names: `limitOption`, `cursorOption`. */
+export type Range = { limit: number; cursor?: string };
 
 /** Largest page of the service. */
 const MAX_PAGE = 200;
@@ -14,7 +18,7 @@ const MAX_PAGE = 200;
 /** Reads up to `limit` items of a list from `cursor` on, in as few requests as possible. */
 export async function readPages<Item>(
   read: (query: PageQuery) => Promise<{ body: Page<Item> }>,
-  { limit: count = Number.POSITIVE_INFINITY, cursor }: { limit?: number; cursor?: string } = {},
+  { limit: count = Number.POSITIVE_INFINITY, cursor }: Partial<Range> = {},
 ): Promise<Page<Item>> {
   const items: Item[] = [];
   let next = cursor ?? null;
@@ -25,6 +29,18 @@ export async function readPages<Item>(
     next = body.next_cursor;
   } while (next !== null && items.length < count);
   return { items, next_cursor: next };
+}
+
+/** Prints a list, read as `readPages` does, and how to continue it. */
+export async function printPages<Item>(
+  output: Output,
+  read: (query: PageQuery) => Promise<{ body: Page<Item> }>,
+  columns: readonly Column<Item>[],
+  range: Range,
+): Promise<void> {
+  const page = await readPages(read, range);
+  await output.table(page, page.items, columns);
+  noteRest(output, page);
 }
 
 /** Tells a person how to continue a list that was cut. */

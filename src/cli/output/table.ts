@@ -10,6 +10,8 @@ export interface Column<Row> {
   value: (row: Row) => Cell;
   /** The value for people; `value` if absent. */
   shown?: (row: Row) => Cell;
+  /** The value is a timestamp, which people see as `showTime` has it. */
+  isTime?: true;
   /** The column is cut if the terminal is too narrow. */
   shrinks?: true;
   /** Colors the finished cell on a terminal. */
@@ -46,9 +48,7 @@ export async function formatTable<Row>(
     return rows.map((row) => columns.map(({ value }) => text(value(row), '')).join('\t'));
   }
   if (rows.length === 0) return [];
-  const cells = rows.map((row) =>
-    columns.map(({ value, shown }) => text((shown ?? value)(row), '–')),
-  );
+  const cells = rows.map((row) => columns.map((column) => shownText(column, row)));
   const head = columns.map(({ title }) => title.toUpperCase());
   const measure = await widthOf(cells.flat());
   const widths = fitWidths(
@@ -78,10 +78,10 @@ export function formatRow<Row>(
   columns: readonly Column<Row>[],
   isTerminal: boolean,
 ): string {
-  const cells = columns.map(({ value, shown, paint }) => {
-    if (!isTerminal) return text(value(row), '');
-    const cell = text((shown ?? value)(row), '–');
-    return paint?.(row, cell) ?? cell;
+  const cells = columns.map((column) => {
+    if (!isTerminal) return text(column.value(row), '');
+    const cell = shownText(column, row);
+    return column.paint?.(row, cell) ?? cell;
   });
   return cells.join(isTerminal ? '  ' : '\t');
 }
@@ -112,6 +112,11 @@ export function shortIds(ids: readonly string[]): (id: string) => string {
   while (length < 36 && new Set(ids.map((id) => id.slice(0, length))).size < ids.length)
     length += 1;
   return (id) => id.slice(0, length).replace(/-$/, '');
+}
+
+function shownText<Row>({ value, shown, isTime }: Column<Row>, row: Row): string {
+  const cell = (shown ?? value)(row);
+  return text(isTime && cell !== null ? showTime(String(cell)) : cell, '–');
 }
 
 function text(cell: Cell, absent: string): string {

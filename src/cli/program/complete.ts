@@ -1,7 +1,6 @@
 // Shell completion: candidates for the word before the cursor, for the scripts of `svc completion`.
 
 import { escapeText } from '../../base/escape.ts';
-import type { Client } from '../../client/client.ts';
 import type { CommandSpec } from './command.ts';
 import { groupsFor } from './groups.ts';
 import {
@@ -116,16 +115,8 @@ async function valuesOf(
     const { profiles } = (await context.config()).read();
     return Object.entries(profiles).map(([name, { url }]) => [name, url]);
   }
-  const { client } = await context.session();
-  return namesAndIds(await itemsOf(completes, client));
-}
-
-async function itemsOf(
-  kind: 'robot' | 'fleet',
-  client: Client,
-): Promise<{ id: string; name: string }[]> {
   const { allFleets, allRobots } = await import('../input/find.ts');
-  return kind === 'robot' ? allRobots(client) : allFleets(client);
+  return namesAndIds(await (completes === 'robot' ? allRobots(context) : allFleets(context)));
 }
 
 /** Names; the id instead if several items have the name or if it cannot be typed. */

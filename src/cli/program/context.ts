@@ -31,6 +31,8 @@ export interface Context {
    * `sign_in_needed` and `usage`.
    */
   session(): Promise<{ client: Client; url: string; profile: NamedProfile | null }>;
+  /** Calls the service with that client. Rejects as `Client.call` and `session`. */
+  call: Client['call'];
   prompt(): Promise<Prompt>;
   /** Runs `work` with a spinner if stderr is a terminal. */
   wait<Result>(what: string, work: () => Promise<Result>): Promise<Result>;
@@ -54,6 +56,19 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
     chosen ??= chooseTarget(await config(), options, env);
     return chosen;
   }
+  async function session() {
+    const accountToken = givenToken(env);
+    const { url, profile } = await target();
+    if (accountToken !== null) {
+      return { client: client(url, { accountToken }), url, profile: null };
+    }
+    const session = liveSession(profile);
+    if (profile === null || session === null) {
+      const reason = profile?.session ? 'has expired' : 'is missing';
+      throw new SvcError('sign_in_needed', `The session for ${url} ${reason}.`);
+    }
+    return { client: client(url, { session }), url, profile };
+  }
   return {
     options,
     env,
@@ -61,18 +76,8 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
     config,
     target,
     client: (url, session) => client(url, session === undefined ? undefined : { session }),
-    async session() {
-      const accountToken = givenToken(env);
-      const { url, profile } = await target();
-      if (accountToken !== null)
-        return { client: client(url, { accountToken }), url, profile: null };
-      const session = liveSession(profile);
-      if (profile === null || session === null) {
-        const reason = profile?.session ? 'has expired' : 'is missing';
-        throw new SvcError('sign_in_needed', `The session for ${url} ${reason}.`);
-      }
-      return { client: client(url, { session }), url, profile };
-    },
+    session,
+    call: async (name, ...input) => (await session()).client.call(name, ...input),
     async prompt() {
       const { createPrompt } = await import('../input/prompt.ts');
       return createPrompt(options.input);

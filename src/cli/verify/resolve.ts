@@ -18,8 +18,7 @@ export async function resolveSubject(
   const recognized = await readSubject(argument);
   if ('proofHash' in recognized) return recognized;
   if (offline) throw new SvcError('usage', '--block-hash needs a bundle with a chain proof.');
-  const { client } = await context.session();
-  const { body } = await client.call('getTask', { params: { id: recognized.taskId } });
+  const { body } = await context.call('getTask', { params: { id: recognized.taskId } });
   if (body.verification === null) {
     throw new SvcError('still_pending', `Task ${recognized.taskId} has no receipt yet.`, {
       hint: `Wait for it with svc tasks watch ${recognized.taskId}`,

@@ -47,8 +47,7 @@ async function readOldBundle(file: string): Promise<Bundle> {
 }
 
 async function proofOfService(context: Context, { task }: Bundle): Promise<ChainProof | null> {
-  const { client } = await context.session();
-  const { body } = await client.call('getBundle', { params: { id: task.id } });
+  const { body } = await context.call('getBundle', { params: { id: task.id } });
   try {
     return readBundle(body as JsonValue).chain_proof ?? null;
   } catch (error) {

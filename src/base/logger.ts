@@ -50,33 +50,31 @@ const MOST_BYTES = 1024 * 1024;
 
 /** Writes each line as text: local time, level, message, fields, and below them the stack of an error. */
 export function asText(stream: FlushableStream): FlushableStream {
-  return {
-    write(line: string) {
-      const { time, level, msg, pid, hostname, err, ...fields } = JSON.parse(line);
-      const { stack, ...error } = err ?? {};
-      const pairs = Object.entries({ ...fields, ...(err && { err: error.message }) });
-      const texts = pairs.map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
-      const clock = new Date(time).toLocaleTimeString('sv');
-      const below = stack === undefined ? '' : `${stack}\n`;
-      const text = `${clock} ${level.toUpperCase().padEnd(5)} ${msg}${texts.join('')}\n${below}`;
-      // A field may contain the escape sequences of a terminal.
-      stream.write(text.replace(/(?!\n)\p{Cc}/gu, ''));
-    },
-    flushSync() {
-      stream.flushSync?.();
-    },
-  };
+  return rewriting(stream, (line) => {
+    const { time, level, msg, pid, hostname, err, ...fields } = JSON.parse(line);
+    const { stack, ...error } = err ?? {};
+    const pairs = Object.entries({ ...fields, ...(err && { err: error.message }) });
+    const texts = pairs.map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+    const clock = new Date(time).toLocaleTimeString('sv');
+    const below = stack === undefined ? '' : `${stack}\n`;
+    const text = `${clock} ${level.toUpperCase().padEnd(5)} ${msg}${texts.join('')}\n${below}`;
+    // A field may contain the escape sequences of a terminal.
+    return text.replace(/(?!\n)\p{Cc}/gu, '');
+  });
 }
 
 /** Prefixes each line with its severity as in syslog(3). */
 export function withSeverity(stream: FlushableStream): FlushableStream {
+  return rewriting(stream, (line) => {
+    const level = /"level":"(\w+)"/.exec(line)?.[1] ?? '';
+    return `<${severities[level] ?? 7}>${line}`;
+  });
+}
+
+function rewriting(stream: FlushableStream, edit: (line: string) => string): FlushableStream {
   return {
-    write(line: string) {
-      stream.write(`<${severities[/"level":"(\w+)"/.exec(line)?.[1] ?? ''] ?? 7}>${line}`);
-    },
-    flushSync() {
-      stream.flushSync?.();
-    },
+    write: (line) => stream.write(edit(line)),
+    flushSync: () => stream.flushSync?.(),
   };
 }
 

@@ -2,7 +2,7 @@
 
 export interface SvcErrorOptions {
   /** What the reader can do about it, in one sentence. */
-  hint?: string;
+  hint?: string | undefined;
   /** Members of the response in addition to `error` and `message`. */
   details?: Record<string, unknown>;
   /** Whether the same request, repeated unchanged, can succeed later. */

@@ -20,7 +20,7 @@ export async function check(name: string, look: () => string | Promise<string>):
 }
 
 export function wrong(message: string, hint?: string): SvcError {
-  return new SvcError('check_failed', message, hint === undefined ? {} : { hint });
+  return new SvcError('check_failed', message, { hint });
 }
 
 /** The value, or throws the error, of a call that was made before. */

@@ -28,8 +28,12 @@ export interface InstallOptions {
 
 interface Plan {
   files: { path: string; text: string; mode: number; keep?: true }[];
-  commands: [program: string, ...args: string[]][];
+  commands: ToolCall[];
 }
+
+type ToolCall = readonly [program: string, ...args: string[]];
+
+const reloadUnits: ToolCall = ['systemctl', 'daemon-reload'];
 
 /**
  * Installs the program as a systemd service that starts with the machine. A running service is restarted in the new
@@ -68,7 +72,7 @@ export async function uninstallService(
   await runTool(['systemctl', ...rootOption(root), 'disable', ...now(root), `${name}.service`]);
   await rm(unit);
   await rm(path.join(root, accountPath(name)), { force: true });
-  if (isBooted(root)) await runTool(['systemctl', 'daemon-reload']);
+  if (isBooted(root)) await runTool(reloadUnits);
   process.stdout.write(
     `${name} is uninstalled. /var/lib/${name}, ${configFolder({ name })} and its account are kept.\n`,
   );
@@ -85,7 +89,7 @@ function planOf(
     program,
     user,
     root,
-  }: { node: string; program: string; user: string | undefined; root: string },
+  }: Record<'node' | 'program' | 'root', string> & { user: string | undefined },
 ): Plan {
   const { name, subcommand, environment } = installation;
   const unit = unitText({
@@ -95,9 +99,12 @@ function planOf(
     inHome: [node, program].some((file) => /^\/(home|root|run\/user)\//.test(file)),
   });
   const account = { path: accountPath(name), text: `u ${name} - "${name}"\n`, mode: 0o644 };
-  const makeAccount: Plan['commands'] = [
-    ['systemd-sysusers', ...rootOption(root), path.basename(account.path)],
+  const makeAccount: ToolCall = [
+    'systemd-sysusers',
+    ...rootOption(root),
+    path.basename(account.path),
   ];
+  const restart: ToolCall = ['systemctl', 'try-restart', `${name}.service`];
   return {
     files: [
       ...(user === undefined ? [account] : []),
@@ -110,12 +117,10 @@ function planOf(
       { path: unitPath(name), text: unit, mode: 0o644 },
     ],
     commands: [
-      ...(user === undefined ? makeAccount : []),
-      ...(isBooted(root) ? [['systemctl', 'daemon-reload'] as [string, string]] : []),
+      ...(user === undefined ? [makeAccount] : []),
+      ...(isBooted(root) ? [reloadUnits] : []),
       ['systemctl', ...rootOption(root), 'enable', `${name}.service`],
-      ...(isBooted(root)
-        ? [['systemctl', 'try-restart', `${name}.service`] as [string, string, string]]
-        : []),
+      ...(isBooted(root) ? [restart] : []),
     ],
   };
 }
@@ -160,7 +165,7 @@ async function place(target: string, { text, mode, keep }: Plan['files'][number]
   }
 }
 
-async function runTool([program, ...args]: Plan['commands'][number]): Promise<void> {
+async function runTool([program, ...args]: ToolCall): Promise<void> {
   try {
     await execute(program, args);
   } catch (error) {
@@ -203,8 +208,5 @@ function hiddenFrom(files: readonly string[]): SvcError | null {
 }
 
 function cannotInstall(message: string, hint?: string, cause?: unknown): SvcError {
-  return new SvcError('cannot_install', message, {
-    ...(hint === undefined ? {} : { hint }),
-    ...(cause === undefined ? {} : { cause }),
-  });
+  return new SvcError('cannot_install', message, { hint, cause });
 }

@@ -2,11 +2,13 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { v7 as newId } from 'uuid';
+import { sqliteErrorKind } from '../../base/sqlite-errors.ts';
 import { Triggers } from '../../base/triggers.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';
 import type { Task } from '../../protocol/resources.ts';
 import type { AgentClock } from '../clock.ts';
+import { agentError } from '../errors.ts';
 import { lockSpool, unusable } from './database.ts';
 import { SpoolFile, type SpoolFileOptions, type Tables } from './file.ts';
 import type { SpoolRecord, StoredRecord } from './records.ts';
@@ -14,11 +16,14 @@ import type { DamagedFile } from './recover.ts';
 import type { Batch } from './samples.ts';
 import type { Receipt, Refusal, RefusedRecord, Settlement } from './settled.ts';
 import type { Claim, Completion } from './tasks.ts';
-import { SpoolWrites } from './writes.ts';
+import { GroupWriter } from './writes.ts';
 
 export interface SpoolOptions extends SpoolFileOptions {
   folder: string;
 }
+
+/** The tables of the records, without those of the file itself. */
+type RecordTables = Omit<Tables, 'db' | 'budget'>;
 
 /** @throws SvcError `spool_locked`, `spool_unusable` */
 export function openSpool(options: SpoolOptions): Spool {
@@ -40,7 +45,8 @@ export class Spool {
   readonly #file: SpoolFile;
   readonly #clock: AgentClock;
   readonly #lock: { release(): void };
-  readonly #writes: SpoolWrites;
+  readonly #groups: GroupWriter;
+  readonly #uncommitted = { sample: 0, event: 0 };
   /** By id of a task whose completion left the spool. */
   readonly #settled = new Triggers();
   #onChange: () => void = () => {};
@@ -49,7 +55,7 @@ export class Spool {
     this.#clock = options.clock;
     this.#lock = lock;
     this.#file = new SpoolFile(path.join(options.folder, 'spool.db'), options);
-    this.#writes = new SpoolWrites(this.#file, () => this.#onChange());
+    this.#groups = new GroupWriter((work) => this.#file.commit(work));
   }
 
   /** Called after each commit that added something to deliver. */
@@ -58,14 +64,8 @@ export class Spool {
   }
 
   /** Durable when it resolves. `full`: the budget has no room. `completed`: the task has its receipt. */
-  async claim(
-    record: SpoolRecord,
-  ): Promise<
-    | { outcome: 'stored' | 'conflict' | 'full' }
-    | { outcome: 'repeated'; claim: Claim }
-    | { outcome: 'completed'; receipt: Receipt }
-  > {
-    const result = await this.#writes.write(({ tasks, settled }) => {
+  async claim(record: SpoolRecord) {
+    const result = await this.update(({ tasks, settled }) => {
       const receipt = settled.receipt(record.id);
       if (receipt !== null) return { outcome: 'completed', receipt } as const;
       const claim = tasks.claim(record.id);
@@ -74,7 +74,7 @@ export class Spool {
           ? ({ outcome: 'repeated', claim } as const)
           : ({ outcome: 'conflict' } as const);
       }
-      if (!this.#writes.makeRoomForTask(record)) return { outcome: 'full' } as const;
+      if (!this.#makeRoomForTask(record)) return { outcome: 'full' } as const;
       tasks.insertClaim(record);
       return { outcome: 'stored' } as const;
     }, record.body.length);
@@ -83,16 +83,8 @@ export class Spool {
   }
 
   /** Durable when it resolves. Only the first completion of a task is accepted. */
-  async complete(
-    record: SpoolRecord,
-    proofHash: Hex,
-  ): Promise<
-    | { outcome: 'stored' | 'full' }
-    | { outcome: 'in_progress'; completion: Completion }
-    | { outcome: 'completed'; receipt: Receipt }
-    | { outcome: 'claim_refused'; refusal: Refusal }
-  > {
-    const result = await this.#writes.write(({ tasks, settled }) => {
+  async complete(record: SpoolRecord, proofHash: Hex) {
+    const result = await this.update(({ tasks, settled }) => {
       const receipt = settled.receipt(record.id);
       if (receipt !== null) return { outcome: 'completed', receipt } as const;
       const completion = tasks.completion(record.id);
@@ -100,7 +92,7 @@ export class Spool {
       const refusal =
         tasks.claim(record.id) === null ? settled.refusalOf('claim', record.id) : null;
       if (refusal !== null) return { outcome: 'claim_refused', refusal } as const;
-      if (!this.#writes.makeRoomForTask(record)) return { outcome: 'full' } as const;
+      if (!this.#makeRoomForTask(record)) return { outcome: 'full' } as const;
       tasks.insertCompletion(record, proofHash);
       return { outcome: 'stored' } as const;
     }, record.body.length);
@@ -110,12 +102,12 @@ export class Spool {
 
   /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now */
   recordSamples(records: readonly SpoolRecord[]): void {
-    this.#writes.insertSoon('sample', records, ({ samples }, record) => samples.insert(record));
+    this.#insertSoon('sample', records, ({ samples }, record) => samples.insert(record));
   }
 
   /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now */
   createEvent(record: SpoolRecord): void {
-    this.#writes.insertSoon('event', [record], ({ events }) => events.insert(record));
+    this.#insertSoon('event', [record], ({ events }) => events.insert(record));
   }
 
   findClaim(id: string): Claim | null {
@@ -149,23 +141,30 @@ export class Spool {
   }
 
   /** Reads committed records. */
-  read<T>(work: (tables: Omit<Tables, 'db' | 'budget'>) => T): T {
+  read<T>(work: (tables: RecordTables) => T): T {
     return this.#file.withRecovery(work);
   }
 
-  /** Durable when it resolves. `work` may run twice and MUST change nothing but the tables. */
-  update<T>(work: (tables: Omit<Tables, 'db' | 'budget'>) => T): Promise<T> {
-    return this.#writes.write(work);
+  /**
+   * Durable when it resolves. Rejects with `spool_full` when the file cannot be written. `work` may run more than once
+   * and MUST change nothing but the tables. `bytes`: the size of what it inserts.
+   */
+  async update<T>(work: (tables: RecordTables) => T, bytes = 0): Promise<T> {
+    try {
+      return await this.#groups.write(() => work(this.#file.tables), bytes);
+    } catch (error) {
+      throw writeError(error);
+    }
   }
 
   /** Like `update`, but with the next group. A crash before its commit undoes it. */
-  async updateSoon(work: (tables: Omit<Tables, 'db' | 'budget'>) => void): Promise<void> {
-    await this.#writes.writeSoon(work);
+  async updateSoon(work: (tables: RecordTables) => void): Promise<void> {
+    await this.#groups.writeSoon(() => work(this.#file.tables));
   }
 
   /** The service has accepted the claim. */
   async deliverClaim(id: string, answer: Task): Promise<void> {
-    await this.#writes.write(({ tasks }) => tasks.deliver(id, answer));
+    await this.update(({ tasks }) => tasks.deliver(id, answer));
   }
 
   /** The completion leaves, its receipt is kept, and waiting callers continue. */
@@ -184,7 +183,7 @@ export class Spool {
 
   /** Sets aside a refused event. */
   async refuseEvent(record: StoredRecord, refusal: Refusal): Promise<void> {
-    await this.#writes.write(({ settled, events }) => {
+    await this.update(({ settled, events }) => {
       settled.refuse(record, refusal);
       events.remove(record);
     });
@@ -193,7 +192,7 @@ export class Spool {
   /** Sets aside the samples of a batch. It holds one sample if the service refused just that. */
   async refuseSamples(batch: Batch, refusal: Refusal): Promise<void> {
     const { generation } = this;
-    await this.#writes.write(({ settled, samples }) => {
+    await this.update(({ settled, samples }) => {
       if (generation !== this.generation) return;
       for (const record of samples.read(batch)) settled.refuse(record, refusal);
       samples.remove(batch);
@@ -206,7 +205,7 @@ export class Spool {
     newTaskId: string,
   ): Promise<{ proofHash: Hex } | 'absent' | 'in_use'> {
     const now = this.#clock.now();
-    const outcome = await this.#writes.write(({ tasks, settled }) => {
+    const outcome = await this.update(({ tasks, settled }) => {
       const isUsed = tasks.completion(newTaskId) !== null || settled.receipt(newTaskId) !== null;
       if (isUsed) return 'in_use' as const;
       const aside = settled.takeCompletion(taskId);
@@ -222,7 +221,7 @@ export class Spool {
 
   /** Deletes the newest completion of a task that was set aside, and returns it; null if there is none. */
   dropCompletion(taskId: string): Promise<RefusedRecord | null> {
-    return this.#writes.write(({ settled }) => settled.takeCompletion(taskId));
+    return this.update(({ settled }) => settled.takeCompletion(taskId));
   }
 
   /** Turns noted drops into an event for the service. */
@@ -230,7 +229,7 @@ export class Spool {
     if (this.read(({ state }) => state.dropped()) === null) return;
     const now = this.#clock.now();
     const id = newId();
-    await this.#writes.write(({ state, events }) => {
+    await this.update(({ state, events }) => {
       const dropped = state.dropped();
       if (dropped === null) return;
       const from = new Date(dropped.fromMs).toISOString();
@@ -271,38 +270,100 @@ export class Spool {
 
   /** Why nothing can be written now; null otherwise. */
   get failure(): unknown {
-    return this.#writes.failure;
+    return this.#groups.failure;
   }
 
   /** The `performance.now()` at which the queue was last written or tried. */
   get progressAt(): number {
-    return this.#writes.progressAt;
+    return this.#groups.progressAt;
   }
 
   /** Returns the space of deleted records to the disk. Needs that much space again. @throws SvcError `spool_full` */
   compact(): void {
-    this.#writes.compact();
+    this.#groups.flush();
+    try {
+      this.#file.withRecovery(({ db }) => {
+        db.exec('VACUUM');
+        db.pragma('wal_checkpoint(TRUNCATE)');
+      });
+    } catch (error) {
+      throw writeError(error);
+    }
   }
 
   /** Commits what is queued and releases the folder. */
   close(): void {
-    this.#writes.close();
+    this.#groups.flush();
+    this.#groups.stop();
     this.#file.close();
     this.#lock.release();
   }
 
   /** Samples and events that are accepted and not committed yet. */
   get uncommitted(): Readonly<Record<'sample' | 'event', number>> {
-    return this.#writes.uncommitted;
+    return this.#uncommitted;
   }
 
-  async #leave(taskId: string, work: (tables: Tables) => void): Promise<void> {
-    await this.#writes.write(work);
+  async #leave(taskId: string, work: (tables: RecordTables) => void): Promise<void> {
+    await this.update(work);
     this.#settled.wake(taskId);
+  }
+
+  #insertSoon(
+    kind: 'sample' | 'event',
+    records: readonly SpoolRecord[],
+    insert: (tables: RecordTables, record: SpoolRecord) => void,
+  ): void {
+    if (this.failure !== null) throw writeError(this.failure);
+    const bytes = records.reduce((sum, { body }) => sum + body.length, 0);
+    const cost = bytes + records.length * 100;
+    const fits = () => this.#file.withRecovery(({ budget }) => budget.hasRoomInside(cost));
+    if (!this.#file.reserve.hold() && !fits()) throw diskFull();
+    const work = () => {
+      this.#makeRoom(cost);
+      for (const record of records) insert(this.#file.tables, record);
+    };
+    this.#uncommitted[kind] += records.length;
+    void this.#groups.writeSoon(work, bytes).then(() => {
+      this.#uncommitted[kind] -= records.length;
+      this.#onChange();
+    });
+  }
+
+  /** Inside a write: makes room for a claim or completion; false when claims and completions fill their share. */
+  #makeRoomForTask({ body }: SpoolRecord): boolean {
+    const bytes = Buffer.byteLength(body);
+    const { budget, totals } = this.#file.tables;
+    return budget.allowsTask(totals.taskBytes(), bytes) && this.#makeRoom(bytes);
+  }
+
+  /** Removes the damaged file, then drops telemetry, until there is room; false when nothing is left to drop. */
+  #makeRoom(bytes: number): boolean {
+    const { budget, samples, events, state } = this.#file.tables;
+    const canGrow = this.#file.reserve.hold();
+    while (!budget.hasRoomFor(bytes) || !(canGrow || budget.hasRoomInside(bytes))) {
+      if (this.#file.removeDamaged()) continue;
+      const dropped = samples.makeRoom() ?? events.makeRoom();
+      if (dropped === null) return false;
+      state.noteDropped(dropped);
+    }
+    return true;
   }
 }
 
-function refuseTask({ tasks, settled }: Tables, record: StoredRecord, refusal: Refusal): void {
+function writeError(error: unknown) {
+  return sqliteErrorKind(error) === null ? error : diskFull(error);
+}
+
+function diskFull(cause?: unknown) {
+  return agentError('spool_full', 'Cannot write the spool now; the disk may be full.', { cause });
+}
+
+function refuseTask(
+  { tasks, settled }: RecordTables,
+  record: StoredRecord,
+  refusal: Refusal,
+): void {
   settled.refuse(record, refusal);
   const completion = tasks.completion(record.id);
   tasks.removeCompletion(record.id);

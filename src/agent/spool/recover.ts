@@ -3,7 +3,6 @@ import {
   closeSync,
   existsSync,
   fstatSync,
-  fsyncSync,
   openSync,
   readdirSync,
   readSync,
@@ -13,6 +12,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { syncFolderOf } from '../../base/durable-folder.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';
 import type { Instant } from '../clock.ts';
 import { PAGE_BYTES } from './database.ts';
@@ -52,18 +52,8 @@ function swapFiles(file: string, wallMs: number): string {
     if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${aside}${suffix}`);
   }
   renameSync(`${file}.recovered`, file);
-  syncFolder(path.dirname(file));
+  syncFolderOf(file);
   return aside;
-}
-
-/** Makes renames in the folder survive power loss. */
-function syncFolder(folder: string): void {
-  const fd = openSync(folder, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /** A damaged file that was set aside for inspection. */

@@ -51,8 +51,8 @@ export class SampleTable {
         'SELECT (SELECT min(seq) FROM samples) AS first, (SELECT max(seq) FROM samples) AS last',
       ),
       wallOf: db.prepare<[number], number>('SELECT wall_ms FROM samples WHERE seq = ?').pluck(),
-      batches: db.prepare<[], { first_seq: number; last_seq: number }>(
-        'SELECT first_seq, last_seq FROM batches ORDER BY first_seq',
+      batches: db.prepare<[], Batch>(
+        'SELECT first_seq AS firstSeq, last_seq AS lastSeq FROM batches ORDER BY first_seq',
       ),
       thinned: db.prepare<[], string>("SELECT value FROM meta WHERE name = 'thinned'").pluck(),
       noteThinned: db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('thinned', ?)"),
@@ -78,9 +78,7 @@ export class SampleTable {
   }
 
   batches(): Batch[] {
-    return this.#sql.batches
-      .all()
-      .map(({ first_seq, last_seq }) => ({ firstSeq: first_seq, lastSeq: last_seq }));
+    return this.#sql.batches.all();
   }
 
   /** The samples of a batch. @throws DamagedRecord */

@@ -1,37 +1,25 @@
 // Delivers ops events, one at a time, and reports what the spool had to drop.
-import type { Logger } from '../../base/logger.ts';
 import type { Body } from '../../protocol/routes.ts';
 import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
-import type { Spool } from '../spool/spool.ts';
-import { callError, Retries, verdictOf } from './retry.ts';
-import type { ServiceClient } from './service-client.ts';
+import { callError, verdictOf } from './retry.ts';
+import { Uploads } from './service-client.ts';
 import { timestampOf } from './time.ts';
 
 /** Events looked at, oldest first: one that fails does not hold up those behind it. */
 const EVENTS_LOOKED_AT = 16;
 
 /** Delivers events in their order, but for those that wait for a retry. */
-export class EventUploads {
-  readonly #spool: Spool;
-  readonly #service: ServiceClient;
-  readonly #logger: Logger;
-  readonly #retries = new Retries();
+export class EventUploads extends Uploads {
   #underWay = false;
-
-  constructor(spool: Spool, service: ServiceClient, logger: Logger) {
-    this.#spool = spool;
-    this.#service = service;
-    this.#logger = logger;
-  }
 
   /** The next call to make; null for nothing. */
   next(): (() => Promise<void>) | null {
     if (this.#underWay) return null;
-    if (this.#spool.read(({ state }) => state.dropped()) !== null) {
-      return () => this.#run(this.#spool.reportDropped());
+    if (this.spool.read(({ state }) => state.dropped()) !== null) {
+      return () => this.#run(this.spool.reportDropped());
     }
-    const events = this.#spool.read((tables) => tables.events.read(EVENTS_LOOKED_AT));
-    const event = events.find(({ id }) => this.#retries.waitMs(id) === 0);
+    const events = this.spool.read((tables) => tables.events.read(EVENTS_LOOKED_AT));
+    const event = events.find(({ id }) => this.retries.waitMs(id) === 0);
     return event === undefined ? null : () => this.#run(this.#send(event));
   }
 
@@ -45,19 +33,19 @@ export class EventUploads {
   }
 
   async #send(event: StoredRecord): Promise<void> {
-    const epoch = this.#spool.read(({ state }) => state.epochOf(event.boot));
-    const error = await this.#service
+    const epoch = this.spool.read(({ state }) => state.epochOf(event.boot));
+    const error = await this.service
       .call('createEvent', { body: eventBody(event, epoch) })
       .then(() => null, callError);
     if (error === null) {
-      this.#retries.succeeded(event.id);
-      await this.#spool.update(({ events }) => events.remove(event));
+      this.retries.succeeded(event.id);
+      await this.spool.update(({ events }) => events.remove(event));
     } else if (verdictOf(error) === 'refused') {
       const { code, message } = error;
-      this.#logger.warn({ event: event.id, code, reason: message }, 'event set aside');
-      await this.#spool.refuseEvent(event, { code, message });
+      this.logger.warn({ event: event.id, code, reason: message }, 'event set aside');
+      await this.spool.refuseEvent(event, { code, message });
     } else {
-      this.#retries.failed(event.id, this.#service.retryRange(error));
+      this.retries.failed(event.id, this.service.retryRange(error));
     }
   }
 }

@@ -9,8 +9,8 @@ import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
 import type { Batch } from '../spool/samples.ts';
 import type { Spool } from '../spool/spool.ts';
-import { callError, isLost, Retries, verdictOf } from './retry.ts';
-import type { ServiceClient } from './service-client.ts';
+import { callError, isLost, verdictOf } from './retry.ts';
+import { type NextCall, type ServiceClient, Uploads } from './service-client.ts';
 import { timestampOf } from './time.ts';
 
 /** Requests with the newest samples under way at once. */
@@ -25,11 +25,7 @@ const MOST_FAILURES = 3;
 const EASY_MS = 5_000;
 
 /** Uploads of samples in batches: ranges of samples that stay together when their request is repeated. */
-export class SampleUploads {
-  readonly #spool: Spool;
-  readonly #service: ServiceClient;
-  readonly #logger: Logger;
-  readonly #retries = new Retries();
+export class SampleUploads extends Uploads {
   /** Batches not delivered and not under way, oldest first. */
   #batches: Batch[];
   /** Generation of the spool's file that the batches belong to. */
@@ -43,9 +39,7 @@ export class SampleUploads {
   #delivered = 0;
 
   constructor(spool: Spool, service: ServiceClient, logger: Logger) {
-    this.#spool = spool;
-    this.#service = service;
-    this.#logger = logger;
+    super(spool, service, logger);
     this.#batches = spool.read(({ samples }) => samples.batches());
     this.#generation = spool.generation;
   }
@@ -56,9 +50,9 @@ export class SampleUploads {
   }
 
   /** A request with the newest samples if one is due, else the time until then; null without samples. */
-  nextLive(): (() => Promise<void>) | { waitMs: number } | null {
+  nextLive(): NextCall {
     this.#forgetOldBatches();
-    const waitMs = this.#lastLive + this.#service.pauses.liveEveryMs - performance.now();
+    const waitMs = this.#lastLive + this.service.pauses.liveEveryMs - performance.now();
     if (this.#liveUnderWay >= LIVE_PARALLEL || !this.#hasUnbatched()) return null;
     return waitMs > 0 ? { waitMs } : () => this.#sendLive();
   }
@@ -71,17 +65,17 @@ export class SampleUploads {
 
   /** Recovery of the spool dissolves all batches. */
   #forgetOldBatches(): void {
-    if (this.#generation === this.#spool.generation) return;
-    this.#generation = this.#spool.generation;
-    this.#batches = this.#spool.read(({ samples }) => samples.batches());
+    if (this.#generation === this.spool.generation) return;
+    this.#generation = this.spool.generation;
+    this.#batches = this.spool.read(({ samples }) => samples.batches());
   }
 
   /** A request of the backlog, else the time until a retry is due; null for nothing. */
-  next(): (() => Promise<void>) | { waitMs: number } | null {
+  next(): NextCall {
     if (this.#underWay >= PARALLEL) return null;
     let waitMs = Number.POSITIVE_INFINITY;
     for (const batch of this.#batches) {
-      const wait = this.#retries.waitMs(nameOf(batch));
+      const wait = this.retries.waitMs(nameOf(batch));
       if (wait === 0) return () => this.#sendBacklog(batch);
       waitMs = Math.min(waitMs, wait);
     }
@@ -90,7 +84,7 @@ export class SampleUploads {
 
   /** Whether any sample is in no batch. */
   #hasUnbatched(): boolean {
-    return this.#spool.read(({ samples }) => {
+    return this.spool.read(({ samples }) => {
       const last = samples.ends()?.last ?? 0;
       return last > (samples.batches().at(-1)?.lastSeq ?? 0);
     });
@@ -98,14 +92,14 @@ export class SampleUploads {
 
   /** Whether the next live request leaves samples behind. */
   #hasBacklog(): boolean {
-    return this.#spool.read(({ samples }) => samples.hasUnbatchedBefore(limits.samplesPerRequest));
+    return this.spool.read(({ samples }) => samples.hasUnbatchedBefore(limits.samplesPerRequest));
   }
 
   async #sendLive(): Promise<void> {
     this.#lastLive = performance.now();
     this.#liveUnderWay += 1;
     try {
-      const batch = await this.#spool.update(({ samples }) => samples.batchNewest(this.#most));
+      const batch = await this.spool.update(({ samples }) => samples.batchNewest(this.#most));
       if (batch !== null) await this.#sendOrKeep(batch);
     } finally {
       this.#liveUnderWay -= 1;
@@ -115,7 +109,7 @@ export class SampleUploads {
   async #batchBacklog(): Promise<void> {
     this.#batching = true;
     try {
-      const batches = await this.#spool.update(({ samples }) =>
+      const batches = await this.spool.update(({ samples }) =>
         Array.from({ length: BATCHES_PER_COMMIT }, () => samples.batchOldest(this.#most)),
       );
       this.#batches.push(...batches.filter((batch) => batch !== null));
@@ -146,35 +140,31 @@ export class SampleUploads {
 
   async #send(batch: Batch): Promise<void> {
     const generation = this.#generation;
-    const records = this.#spool.read(({ samples }) => samples.read(batch));
+    const records = this.spool.read(({ samples }) => samples.read(batch));
     if (records.length > this.#most) return this.#halve(batch);
     const startedAt = performance.now();
     const error = await this.#deliver(records);
-    if (generation !== this.#spool.generation) return;
+    if (generation !== this.spool.generation) return;
     if (error !== null) return this.#batchFailed(batch, records, error);
-    this.#retries.succeeded(nameOf(batch));
+    this.retries.succeeded(nameOf(batch));
     this.#delivered += records.length;
     const isEasy = performance.now() - startedAt <= EASY_MS && records.length >= this.#most;
     if (isEasy) this.#most = Math.min(2 * this.#most, limits.samplesPerRequest);
-    void this.#spool.updateSoon(({ samples }) => {
-      if (generation === this.#spool.generation) samples.remove(batch);
+    void this.spool.updateSoon(({ samples }) => {
+      if (generation === this.spool.generation) samples.remove(batch);
     });
   }
 
   /** Null if the service has the samples, else the error. */
   async #deliver(records: StoredRecord[]): Promise<SvcError | null> {
     if (records.length === 0) return null;
-    try {
-      await this.#service.call('recordSamples', { body: { samples: this.#bodiesOf(records) } });
-      return null;
-    } catch (error) {
-      return callError(error);
-    }
+    const body = { samples: this.#bodiesOf(records) };
+    return this.service.call('recordSamples', { body }).then(() => null, callError);
   }
 
   #bodiesOf(records: StoredRecord[]): NewSample[] {
     const epochs = new Map<number, number | null>();
-    return this.#spool.read(({ state }) =>
+    return this.spool.read(({ state }) =>
       records.map((record) => {
         const { boot } = record;
         if (!epochs.has(boot)) epochs.set(boot, state.epochOf(boot));
@@ -190,7 +180,7 @@ export class SampleUploads {
     if (verdict === 'refused') {
       return isAlone ? this.#refuse(batch, records, error) : this.#halve(batch);
     }
-    this.#retries.failed(name, this.#service.retryRange(error));
+    this.retries.failed(name, this.service.retryRange(error));
     const half = Math.max(1, Math.floor(records.length / 2));
     if (verdict === 'slow') this.#most = Math.min(this.#most, half);
     const mayBeTheCause = (isLost(error) || verdict === 'record') && this.#failedOften(name);
@@ -199,20 +189,20 @@ export class SampleUploads {
   }
 
   #failedOften(name: string): boolean {
-    return this.#retries.failuresOf(name) >= MOST_FAILURES;
+    return this.retries.failuresOf(name) >= MOST_FAILURES;
   }
 
   async #halve(batch: Batch): Promise<void> {
-    const halves = await this.#spool.update(({ samples }) => samples.halve(batch));
-    this.#retries.succeeded(nameOf(batch));
+    const halves = await this.spool.update(({ samples }) => samples.halve(batch));
+    this.retries.succeeded(nameOf(batch));
     this.#batches.unshift(...(halves ?? [batch]));
   }
 
   async #refuse(batch: Batch, records: StoredRecord[], error: SvcError): Promise<void> {
     const { code, message } = error;
-    this.#logger.warn({ sample: records[0]?.id, code, reason: message }, 'sample set aside');
-    await this.#spool.refuseSamples(batch, { code, message });
-    this.#retries.succeeded(nameOf(batch));
+    this.logger.warn({ sample: records[0]?.id, code, reason: message }, 'sample set aside');
+    await this.spool.refuseSamples(batch, { code, message });
+    this.retries.succeeded(nameOf(batch));
   }
 }
 

@@ -284,6 +284,23 @@ export class ServiceClient {
   }
 }
 
+/** The uploads of one kind of record. */
+export abstract class Uploads {
+  readonly spool: Spool;
+  readonly service: ServiceClient;
+  readonly logger: Logger;
+  readonly retries = new Retries();
+
+  constructor(spool: Spool, service: ServiceClient, logger: Logger) {
+    this.spool = spool;
+    this.service = service;
+    this.logger = logger;
+  }
+}
+
+/** The next call, else the time until a retry is due; null for nothing. */
+export type NextCall = (() => Promise<void>) | { waitMs: number } | null;
+
 /** The signal of each call limits its time. */
 function openConnections(): Agent {
   return new Agent({ connections: MAX_CONCURRENT, headersTimeout: 0, bodyTimeout: 0 });

@@ -1,5 +1,4 @@
 // Delivers claims and completions, and fetches receipts.
-import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Input } from '../../client/client.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
@@ -8,10 +7,9 @@ import type { Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
 import { utcOf } from '../../protocol/timestamp.ts';
 import type { SpoolRecord } from '../spool/records.ts';
-import type { Spool } from '../spool/spool.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
-import { callError, isLost, Retries, retryAfterMs, type Verdict, verdictOf } from './retry.ts';
-import type { ServiceClient } from './service-client.ts';
+import { callError, isLost, retryAfterMs, type Verdict, verdictOf } from './retry.ts';
+import { type NextCall, Uploads } from './service-client.ts';
 import { timestampOf } from './time.ts';
 
 /** Calls under way at once, by kind. Completions may wait for a block. */
@@ -24,19 +22,9 @@ const CREDITS = 'credits';
 type TaskOfService = Answer<'getTask'>['body']['task'];
 
 /** Uploads of claims and completions, and polls for receipts. */
-export class TaskUploads {
-  readonly #spool: Spool;
-  readonly #service: ServiceClient;
-  readonly #logger: Logger;
-  readonly #retries = new Retries();
+export class TaskUploads extends Uploads {
   readonly #underWay = new Map<string, TaskUpload['kind']>();
   #withoutCredits: string | null = null;
-
-  constructor(spool: Spool, service: ServiceClient, logger: Logger) {
-    this.#spool = spool;
-    this.#service = service;
-    this.#logger = logger;
-  }
 
   /** Code of the refusal while completions wait for credits or for the chain; null otherwise. */
   get withoutCredits(): string | null {
@@ -44,7 +32,7 @@ export class TaskUploads {
   }
 
   /** The next call, else the time until a retry is due; null for nothing. */
-  next(): (() => Promise<void>) | { waitMs: number } | null {
+  next(): NextCall {
     let waitMs = Number.POSITIVE_INFINITY;
     for (const kind of ['completion', 'claim', 'poll'] as const) {
       if (this.#countUnderWay(kind) >= PARALLEL[kind]) continue;
@@ -60,9 +48,9 @@ export class TaskUploads {
     const held = kind === 'completion' ? this.#creditsWaitMs() : 0;
     if (held > 0) return held;
     let waitMs = Number.POSITIVE_INFINITY;
-    for (const upload of this.#spool.read(({ tasks }) => tasks.uploadsOf(kind, LOOKED_AT))) {
+    for (const upload of this.spool.read(({ tasks }) => tasks.uploadsOf(kind, LOOKED_AT))) {
       if (this.#underWay.has(upload.id)) continue;
-      const wait = this.#retries.waitMs(upload.id);
+      const wait = this.retries.waitMs(upload.id);
       if (wait === 0) return () => this.#run(upload);
       waitMs = Math.min(waitMs, wait);
     }
@@ -76,7 +64,7 @@ export class TaskUploads {
   #creditsWaitMs(): number {
     if (this.#withoutCredits === null) return 0;
     const probing = this.#countUnderWay('completion') > 0;
-    return probing ? this.#service.pauses.credits.firstMs : this.#retries.waitMs(CREDITS);
+    return probing ? this.service.pauses.credits.firstMs : this.retries.waitMs(CREDITS);
   }
 
   async #run(upload: TaskUpload): Promise<void> {
@@ -91,13 +79,13 @@ export class TaskUploads {
   }
 
   async #claim(id: string): Promise<void> {
-    const claim = this.#spool.findClaim(id);
+    const claim = this.spool.findClaim(id);
     if (claim === null) return;
-    const epoch = this.#spool.read(({ state }) => state.epochOf(claim.boot));
+    const epoch = this.spool.read(({ state }) => state.epochOf(claim.boot));
     const answer = await this.#call('createTask', { body: claimBody(claim, epoch) });
     if (!(answer instanceof SvcError)) {
-      await this.#spool.deliverClaim(id, answer.body.task);
-      this.#retries.succeeded(id);
+      await this.spool.deliverClaim(id, answer.body.task);
+      this.retries.succeeded(id);
     } else if (answer.code === 'id_conflict') {
       await this.#conflicting(claim, answer);
     } else {
@@ -118,11 +106,11 @@ export class TaskUploads {
     const { task } = answer.body;
     if (!isSameClaim(JSON.parse(claim.body), task)) return this.#failed(claim, conflict);
     const { id, title, description, status, created_at } = task;
-    await this.#spool.deliverClaim(claim.id, { id, title, description, status, created_at });
+    await this.spool.deliverClaim(claim.id, { id, title, description, status, created_at });
   }
 
   async #complete(id: string): Promise<void> {
-    const completion = this.#spool.findCompletion(id);
+    const completion = this.spool.findCompletion(id);
     if (completion === null) return;
     const proof: Proof = JSON.parse(completion.body);
     const answer = await this.#call('completeTask', { params: { id }, body: { proof } });
@@ -150,7 +138,7 @@ export class TaskUploads {
   }
 
   async #poll(id: string): Promise<void> {
-    const completion = this.#spool.findCompletion(id);
+    const completion = this.spool.findCompletion(id);
     if (completion === null) return;
     const answer = await this.#call('getTask', { params: { id } });
     if (answer instanceof SvcError) {
@@ -163,20 +151,20 @@ export class TaskUploads {
       await this.#settle(completion, verification);
     } else if (anchor === null || anchor.state === 'failed') {
       // The service dropped the completion, or was restored to a time before it.
-      await this.#spool.update(({ tasks }) => tasks.requeue(id));
-      this.#retries.failed(id, this.#service.pauses.usual);
+      await this.spool.update(({ tasks }) => tasks.requeue(id));
+      this.retries.failed(id, this.service.pauses.usual);
     } else {
-      this.#retries.failed(id, this.#service.pauses.poll);
+      this.retries.failed(id, this.service.pauses.poll);
     }
   }
 
   /** If the service was restored to a time before the claim, claim and completion are queued again. */
   async #unknownTask(completion: Completion, error: SvcError): Promise<void> {
     const { id } = completion;
-    const isOwn = await this.#spool.update(({ tasks }) => tasks.requeueTask(id));
+    const isOwn = await this.spool.update(({ tasks }) => tasks.requeueTask(id));
     if (!isOwn) return this.#failed(completion, error);
-    this.#logger.warn({ task: id }, 'task unknown to the service, queued again');
-    this.#retries.failed(id, this.#service.pauses.usual);
+    this.logger.warn({ task: id }, 'task unknown to the service, queued again');
+    this.retries.failed(id, this.service.pauses.usual);
   }
 
   /** The answer or the error of a call. Errors of the spool are not among them. */
@@ -186,24 +174,24 @@ export class TaskUploads {
   ): Promise<Answer<Name> | SvcError> {
     try {
       // TypeScript cannot match one input of the union to one route of the union.
-      return await this.#service.call(name, input as never);
+      return await this.service.call(name, input as never);
     } catch (error) {
       return callError(error);
     }
   }
 
   async #accepted(id: string, waitMs = 0): Promise<void> {
-    await this.#spool.update(({ tasks }) => tasks.accept(id));
-    this.#retries.succeeded(id);
-    this.#retries.failed(id, this.#service.pauses.poll, waitMs);
+    await this.spool.update(({ tasks }) => tasks.accept(id));
+    this.retries.succeeded(id);
+    this.retries.failed(id, this.service.pauses.poll, waitMs);
   }
 
   /** The completion leaves the spool only with the receipt of its own proof. */
   async #settle(completion: Completion, verification: Verification): Promise<void> {
     const { id, proofHash } = completion;
-    this.#retries.succeeded(id);
+    this.retries.succeeded(id);
     if (verification.proof_hash === proofHash && verification.task_id === id) {
-      await this.#spool.settle(id, { proofHash, verification });
+      await this.spool.settle(id, { proofHash, verification });
       return;
     }
     await this.#refuse(
@@ -221,26 +209,26 @@ export class TaskUploads {
     if (verdict === 'credits') this.#outOfCredits(error);
     // Failures of key and connection pause all uploads. The record gets a pause of its own only if it may be the cause.
     if (verdict === 'record' || verdict === 'quota' || verdict === 'slow')
-      this.#retries.failed(record.id, this.#service.pauses.usual);
-    else if (isLost(error)) this.#retries.failed(record.id, this.#service.pauses.lost);
+      this.retries.failed(record.id, this.service.pauses.usual);
+    else if (isLost(error)) this.retries.failed(record.id, this.service.pauses.lost);
   }
 
   async #refuse(record: Claim | Completion, { code, message }: SvcError): Promise<void> {
-    this.#retries.succeeded(record.id);
-    this.#logger.error({ task: record.id, code, reason: message }, `${record.kind} set aside`);
-    await this.#spool.refuseTask(record, { code, message });
+    this.retries.succeeded(record.id);
+    this.logger.error({ task: record.id, code, reason: message }, `${record.kind} set aside`);
+    await this.spool.refuseTask(record, { code, message });
   }
 
   #outOfCredits(error: SvcError): void {
     if (this.#withoutCredits !== error.code)
-      this.#logger.error({ code: error.code, reason: error.message }, 'completions paused');
+      this.logger.error({ code: error.code, reason: error.message }, 'completions paused');
     this.#withoutCredits = error.code;
-    this.#retries.failed(CREDITS, this.#service.pauses.credits, retryAfterMs(error));
+    this.retries.failed(CREDITS, this.service.pauses.credits, retryAfterMs(error));
   }
 
   #hasCredits(): void {
     this.#withoutCredits = null;
-    this.#retries.succeeded(CREDITS);
+    this.retries.succeeded(CREDITS);
   }
 }
 

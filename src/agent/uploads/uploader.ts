@@ -8,7 +8,7 @@ import { agentError } from '../errors.ts';
 import { EventUploads } from './events.ts';
 import { callError, Retries } from './retry.ts';
 import { SampleUploads } from './samples.ts';
-import { ServiceClient, type ServiceClientOptions } from './service-client.ts';
+import { type NextCall, ServiceClient, type ServiceClientOptions } from './service-client.ts';
 import { TaskUploads } from './tasks.ts';
 
 /** Longest wait of a local caller for the service. */
@@ -195,12 +195,11 @@ export class Uploader {
 }
 
 function unreachable(cause?: unknown) {
-  return agentError('service_unreachable', 'The service cannot be reached now; retry later.', {
-    ...(cause === undefined ? {} : { cause }),
-  });
+  const message = 'The service cannot be reached now; retry later.';
+  return agentError('service_unreachable', message, { cause });
 }
 
-function earliest(found: ((() => Promise<void>) | { waitMs: number } | null)[]): number {
+function earliest(found: NextCall[]): number {
   const waits = found.map((one) =>
     one !== null && typeof one === 'object' ? one.waitMs : Number.POSITIVE_INFINITY,
   );

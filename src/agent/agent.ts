@@ -9,7 +9,7 @@ import { buildLocalApi } from './local-api/app.ts';
 import type { LocalDeps } from './local-api/call.ts';
 import { listenOnLoopback, listenOnSocket } from './local-api/listen.ts';
 import { openSpool } from './spool/spool.ts';
-import { type AgentStatus, readStatus, watchDiskWrites } from './status.ts';
+import { readStatus, watchDiskWrites } from './status.ts';
 import { PAUSES, type UploaderPauses } from './uploads/retry.ts';
 import { Uploader } from './uploads/uploader.ts';
 
@@ -18,19 +18,7 @@ const GRACE_MS = 3_000;
 
 type LocalApi = ReturnType<typeof buildLocalApi>;
 
-export interface Agent {
-  /** Port of the TCP listener; null without `SVC_AGENT_LISTEN`. */
-  readonly tcpPort: number | null;
-  /**
-   * The `performance.now()` at which both the uploader and the spool were last alive. The uploader runs a
-   * round, and the spool tries to write its queue, every few seconds. A full disk or a dead network does not
-   * stop this clock, because a restart would fix neither.
-   */
-  progressAt(): number;
-  status(): AgentStatus;
-  /** Ends waiting requests, commits the spool and stops. */
-  close(): Promise<void>;
-}
+export type Agent = Awaited<ReturnType<typeof startAgent>>;
 
 /**
  * Starts the daemon. Uploader and local API share nothing but the spool. Resolves when robots can call the
@@ -44,7 +32,7 @@ export async function startAgent(
     clock = machineClock(),
     pauses = PAUSES,
   }: { logger: Logger; clock?: AgentClock; pauses?: UploaderPauses },
-): Promise<Agent> {
+) {
   const { serviceUrl, key, stateDir: folder, spoolBytes: maxBytes } = config;
   if (serviceUrl === null || key === null) {
     throw new SvcError('invalid_configuration', 'SVC_AGENT_URL or the API key is not set.');
@@ -58,8 +46,14 @@ export async function startAgent(
   await spool.update(({ state }) => state.noteBoot(clock.now()));
   const uploader = new Uploader({ serviceUrl, key, spool, clock, logger, pauses });
   const status = () => readStatus(spool, uploader, writes.lastHour());
+  /**
+   * The `performance.now()` at which both the uploader and the spool were last alive. The uploader runs a
+   * round, and the spool tries to write its queue, every few seconds. A full disk or a dead network does not
+   * stop this clock, because a restart would fix neither.
+   */
   const progressAt = () => Math.min(uploader.progressAt, spool.progressAt);
   const apis: LocalApi[] = [];
+  /** Ends waiting requests, commits the spool and stops. */
   const close = async () => {
     stopping.abort();
     await Promise.all(apis.map((api) => api.close()));
@@ -79,6 +73,7 @@ export async function startAgent(
     const api = buildLocalApi(deps, { token: null });
     apis.push(api);
     await listenOnSocket(api, config.socket);
+    /** Port of the TCP listener; null without `SVC_AGENT_LISTEN`. */
     const tcpPort = await listenToPrograms(deps, config, apis);
     logger.info({ socket: config.socket, ...(tcpPort && { port: tcpPort }) }, 'listening');
     return { tcpPort, progressAt, status, close };

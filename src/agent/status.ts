@@ -2,49 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { packageVersion } from '../base/version.ts';
 import type { Total } from './spool/schema.ts';
-import type { Refusal } from './spool/settled.ts';
 import type { Spool } from './spool/spool.ts';
 import type { Uploader } from './uploads/uploader.ts';
 
-export interface QueueStatus {
-  count: number;
-  /** Bytes of the records' JSON text. */
-  bytes: number;
-  /** Wall time at which the oldest record was accepted; null without records. */
-  oldest_at: string | null;
-}
-
 /** Body of `GET /api/v1/status`. `svc-agent status` prints it. */
-export interface AgentStatus extends ReturnType<Uploader['status']> {
-  version: string;
-  /** Null until the service was reached once. */
-  robot_id: string | null;
-  queues: Record<'claims' | 'completions' | 'samples' | 'events', QueueStatus>;
-  /** Records that the service refused for good. */
-  refused: number;
-  /** The newest completions that the service refused for good, newest first. Their proofs are not anchored. */
-  set_aside: (Refusal & { task_id: string; accepted_at: string })[];
-  spool: {
-    /** Includes the damaged file. */
-    bytes_on_disk: number;
-    bytes_used: number;
-    bytes_allowed: number;
-    /** Code of the error that keeps the spool from being written; null without one. */
-    failure: string | null;
-    /** The damaged file that was set aside last. It is removed when its space is needed. */
-    damaged_file: string | null;
-    /** Null where the kernel does not count it. */
-    bytes_written_last_hour: number | null;
-  };
-  /** Estimated seconds until the backlog is delivered at the allowed rate; null while disconnected. */
-  drain_seconds: number | null;
-}
+export type AgentStatus = ReturnType<typeof readStatus>;
 
-export function readStatus(
-  spool: Spool,
-  uploader: Uploader,
-  bytesWritten: number | null,
-): AgentStatus {
+export type QueueStatus = ReturnType<typeof queueOf>;
+
+/** `bytesWritten`: to the disk in the last hour; null where the kernel does not count it. */
+export function readStatus(spool: Spool, uploader: Uploader, bytesWritten: number | null) {
   const upload = uploader.status();
   const { used, capacity } = spool.room();
   const queues = readQueues(spool);
@@ -55,10 +22,13 @@ export function readStatus(
     queues.samples.count / 50;
   return {
     version: packageVersion(),
+    /** Null until the service was reached once. */
     robot_id: spool.read(({ state }) => state.robotId()),
     ...upload,
     queues,
+    /** Records that the service refused for good. */
     refused: spool.read(({ totals }) => totals.of('refused').count),
+    /** The newest completions that the service refused for good, newest first. Their proofs are not anchored. */
     set_aside: spool
       .read(({ settled }) => settled.setAside())
       .map(({ wall_ms, ...aside }) => ({
@@ -66,20 +36,24 @@ export function readStatus(
         accepted_at: new Date(wall_ms).toISOString(),
       })),
     spool: {
+      /** Includes the damaged file. */
       bytes_on_disk: spool.bytesOnDisk(),
       bytes_used: used,
       bytes_allowed: capacity,
+      /** Code of the error that keeps the spool from being written; null without one. */
       failure: codeOf(spool.failure),
+      /** The damaged file that was set aside last. It is removed when its space is needed. */
       damaged_file: spool.damaged?.file ?? null,
       bytes_written_last_hour: bytesWritten,
     },
+    /** Estimated seconds until the backlog is delivered at the allowed rate; null while disconnected. */
     drain_seconds: upload.connected
       ? Math.ceil((calls * 60) / upload.calls_per_minute_allowed)
       : null,
   };
 }
 
-function readQueues(spool: Spool): AgentStatus['queues'] {
+function readQueues(spool: Spool) {
   return spool.read(({ totals, tasks, samples, events }) => {
     const oldest = tasks.oldestMs();
     const { sample, event } = spool.uncommitted;
@@ -92,7 +66,8 @@ function readQueues(spool: Spool): AgentStatus['queues'] {
   });
 }
 
-function queueOf({ count, bytes }: Total, oldest: number | null, uncommitted = 0): QueueStatus {
+/** `bytes`: of the records' JSON text. `oldest`: wall time at which the oldest was accepted; null without records. */
+function queueOf({ count, bytes }: Total, oldest: number | null, uncommitted = 0) {
   const oldest_at = oldest === null ? null : new Date(oldest).toISOString();
   return { count: count + uncommitted, bytes, oldest_at };
 }

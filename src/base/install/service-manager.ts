@@ -2,12 +2,7 @@
 import { execFile } from 'node:child_process';
 import type { Logger } from '../logger.ts';
 
-export interface ServiceManager {
-  /** Reports that the service is ready. From now on the watchdog, if systemd has one, is fed. */
-  ready(): Promise<void>;
-  /** Reports that the service is stopping. */
-  stopping(): Promise<void>;
-}
+export type ServiceManager = ReturnType<typeof connectServiceManager>;
 
 interface ServiceManagerOptions {
   environment: NodeJS.ProcessEnv;
@@ -24,7 +19,7 @@ const SEND_MS = 10_000;
  * (`NOTIFY_SOCKET`). Feeds the watchdog four times per period (`WATCHDOG_USEC`), but not while the service has made no
  * progress for half a period.
  */
-export function connectServiceManager(options: ServiceManagerOptions): ServiceManager {
+export function connectServiceManager(options: ServiceManagerOptions) {
   const { environment, progressAt, logger } = options;
   const watchdogMs = watchdogOf(environment);
   let timer: NodeJS.Timeout | undefined;
@@ -49,10 +44,12 @@ export function connectServiceManager(options: ServiceManagerOptions): ServiceMa
   };
 
   return {
+    /** Reports that the service is ready. From now on the watchdog, if systemd has one, is fed. */
     async ready() {
       await send(options, 'READY=1');
       if (watchdogMs > 0) feedLater();
     },
+    /** Reports that the service is stopping. */
     async stopping() {
       stopped = true;
       clearTimeout(timer);

@@ -5,22 +5,8 @@ import { Writable } from 'node:stream';
 import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 
-export interface Prompt {
-  /** Whether there is a terminal to ask on. */
-  readonly isPossible: boolean;
-  /** Asks on stderr for one line of standard input. Throws `usage` without a terminal. */
-  line(question: string): Promise<string>;
-  /** Like `line`, without showing what is typed. */
-  secret(question: string): Promise<string>;
-  /**
-   * Lets a dangerous command go on if the person types the name of what it changes. Throws `not_confirmed` for
-   * another answer, and `usage` if there is no terminal.
-   */
-  confirm(name: string, consequence: string): Promise<void>;
-}
-
 /** `allowed`: false with --no-input. */
-export function createPrompt(allowed: boolean): Prompt {
+export function createPrompt(allowed: boolean) {
   const isPossible = allowed && process.stdin.isTTY === true && process.stderr.isTTY === true;
   const ask = async (question: string, hidden: boolean) => {
     if (!isPossible) {
@@ -31,10 +17,17 @@ export function createPrompt(allowed: boolean): Prompt {
     return readLine(question, { hidden });
   };
   return {
+    /** Whether there is a terminal to ask on. */
     isPossible,
-    line: (question) => ask(question, false),
-    secret: (question) => ask(question, true),
-    async confirm(name, consequence) {
+    /** Asks on stderr for one line of standard input. Throws `usage` without a terminal. */
+    line: (question: string) => ask(question, false),
+    /** Like `line`, without showing what is typed. */
+    secret: (question: string) => ask(question, true),
+    /**
+     * Lets a dangerous command go on if the person types the name of what it changes. Throws `not_confirmed` for
+     * another answer, and `usage` if there is no terminal.
+     */
+    async confirm(name: string, consequence: string) {
       if (!isPossible) {
         throw new SvcError('usage', `Not a terminal, so you cannot confirm this. ${consequence}`, {
           hint: 'Confirm with --yes.',

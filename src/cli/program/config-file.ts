@@ -1,5 +1,5 @@
 // The configuration file: profiles and their sessions.
-import { openSavedFile, type SavedFile } from './saved-file.ts';
+import { openSavedFile } from './saved-file.ts';
 
 /** One service and one wallet. */
 export interface Profile {
@@ -17,10 +17,10 @@ export interface Config {
   profiles: Record<string, Profile>;
 }
 
-export type ConfigFile = SavedFile<Config>;
+export type ConfigFile = ReturnType<typeof openConfigFile>;
 
 /** Opens the configuration. Throws SvcError `config_unusable`. */
-export function openConfigFile(env: NodeJS.ProcessEnv, warn: (text: string) => void): ConfigFile {
+export function openConfigFile(env: NodeJS.ProcessEnv, warn: (text: string) => void) {
   const kind = {
     name: 'config',
     empty: { current: null, profiles: {} },

@@ -6,8 +6,7 @@ import {
   createClient,
   EVENT_STREAM,
 } from '../../client/client.ts';
-import type { Prompt } from '../input/prompt.ts';
-import { createOutput, type Output } from '../output/output.ts';
+import { createOutput } from '../output/output.ts';
 import { withCheckedAnswers } from './check-answers.ts';
 import type { ConfigFile } from './config-file.ts';
 import { httpFetch } from './http-fetch.ts';
@@ -17,30 +16,9 @@ import { chooseTarget, type NamedProfile, signInCommand, type Target } from './p
 const TIMEOUT_MS = 60_000;
 
 /** What a command works with. Each part is created on first use. */
-export interface Context {
-  readonly options: GlobalOptions;
-  readonly env: NodeJS.ProcessEnv;
-  readonly output: Output;
-  config(): Promise<ConfigFile>;
-  /** The service of this command line, and its profile if it has one. Throws `usage`. */
-  target(): Promise<Target>;
-  /** A client of a service, with the session if one is given. */
-  client(url: string, session?: string): Client;
-  /**
-   * A client with the account token of SVC_TOKEN, and no profile, or with the session of the profile. Throws
-   * `sign_in_needed` and `usage`.
-   */
-  session(): Promise<{ client: Client; url: string; profile: NamedProfile | null }>;
-  /** Calls the service with that client. Rejects as `Client.call` and `session`. */
-  call: Client['call'];
-  prompt(): Promise<Prompt>;
-  /** Runs `work` with a spinner if stderr is a terminal. */
-  wait<Result>(what: string, work: () => Promise<Result>): Promise<Result>;
-  /** The command that signs in to the service in use; null before `target` was called. */
-  signInCommand(): string | null;
-}
+export type Context = ReturnType<typeof createContext>;
 
-export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): Context {
+export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv) {
   const { stdout, stderr } = process;
   const { json = false, quiet = false } = options;
   const output = createOutput({ json, quiet, env, stdout, stderr });
@@ -52,10 +30,15 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
     opened ??= openConfigFile(env, output.warn);
     return opened;
   }
+  /** The service of this command line, and its profile if it has one. Throws `usage`. */
   async function target() {
     chosen ??= chooseTarget(await config(), options, env);
     return chosen;
   }
+  /**
+   * A client with the account token of SVC_TOKEN, and no profile, or with the session of the profile. Throws
+   * `sign_in_needed` and `usage`.
+   */
   async function session() {
     const accountToken = givenToken(env);
     const { url, profile } = await target();
@@ -69,24 +52,31 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): C
     }
     return { client: client(url, { session }), url, profile };
   }
+  /** Calls the service with that client. Rejects as `Client.call` and `session`. */
+  const call: Client['call'] = async (name, ...input) =>
+    (await session()).client.call(name, ...input);
   return {
     options,
     env,
     output,
     config,
     target,
-    client: (url, session) => client(url, session === undefined ? undefined : { session }),
+    /** A client of a service, with the session if one is given. */
+    client: (url: string, session?: string) =>
+      client(url, session === undefined ? undefined : { session }),
     session,
-    call: async (name, ...input) => (await session()).client.call(name, ...input),
+    call,
     async prompt() {
       const { createPrompt } = await import('../input/prompt.ts');
       return createPrompt(options.input);
     },
-    async wait(what, work) {
+    /** Runs `work` with a spinner if stderr is a terminal. */
+    async wait<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
       if (!output.mayAnimate) return work();
       const { spin } = await import('../output/progress.ts');
       return spin(what, work, output.messageColors.level > 0);
     },
+    /** The command that signs in to the service in use; null before `target` was called. */
     signInCommand: () => (chosen === null ? null : signInCommand(chosen)),
   };
 }

@@ -15,16 +15,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import envPaths from 'env-paths';
 import { SvcError } from '../../base/svc-error.ts';
 
-export interface SavedFile<Content> {
-  readonly path: string;
-  read(): Content;
-  /**
-   * Replaces the content with `change` of its current content. A lock file orders concurrent programs. Durable on
-   * resolve: written to a second file, which is renamed and readable by its owner only.
-   */
-  update(change: (content: Content) => Content): Promise<void>;
-}
-
 interface FileKind<Content> {
   /** Name of the file without `.json`. */
   name: string;
@@ -43,7 +33,7 @@ export function openSavedFile<Content extends object>(
   env: NodeJS.ProcessEnv,
   kind: FileKind<Content>,
   warn: (text: string) => void,
-): SavedFile<Content> {
+) {
   const folder = env.SVC_CONFIG_DIR
     ? path.resolve(env.SVC_CONFIG_DIR)
     : envPaths('svc', { suffix: '' }).config;
@@ -51,7 +41,11 @@ export function openSavedFile<Content extends object>(
   return {
     path: file,
     read: () => usable(() => readContent(file, kind, warn)),
-    async update(change) {
+    /**
+     * Replaces the content with `change` of its current content. A lock file orders concurrent programs. Durable on
+     * resolve: written to a second file, which is renamed and readable by its owner only.
+     */
+    async update(change: (content: Content) => Content) {
       const { default: Conf } = await import('conf');
       usable(() => mkdirSync(folder, { recursive: true, mode: 0o700 }));
       await whileLocked(`${file}.lock`, usable, () => {

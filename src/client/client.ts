@@ -61,7 +61,8 @@ export type CallName = Exclude<RouteName, 'openStream'>;
  */
 type Arguments<Given> = Record<never, never> extends Given ? [NoInfer<Given>?] : [NoInfer<Given>];
 
-interface LooseInput {
+/** Any input. */
+export interface LooseInput {
   params?: Record<string, string>;
   query?: Record<string, string | undefined>;
   body?: unknown;
@@ -70,39 +71,36 @@ interface LooseInput {
 
 /** A typed client of the HTTP interface, driven by the route table. It sends requests only when called. */
 export function createClient(options: ClientOptions): Client {
+  const { fetch, baseUrl } = options;
   return {
     async call(name, ...[input]) {
       const { params, query, body, signal } = (input ?? {}) as LooseInput;
       const route: Route = routes[name];
-      const target = url(options.baseUrl, route.path, params, query);
+      const target = url(baseUrl, route.path, params, query);
       // Sign-in needs no credential, and writes nothing that an id could make repeatable.
       const isWrite = route.method !== 'GET' && options.credential !== undefined;
-      const response = await send(options, target, isWrite, {
+      const onFailure = failureOf(options, isWrite, signal);
+      const response = await fetch(target, {
         method: route.method,
         headers: { ...credentialHeader(options), ...(body === undefined ? {} : jsonHeader) },
         redirect: 'error',
         ...(body === undefined ? {} : { body: jsonBody(body) }),
         ...(signal === undefined ? {} : { signal }),
-      });
-      const answer = await readJson(response, {
-        baseUrl: options.baseUrl,
-        isWrite,
-        signal,
-      });
-      if (!response.ok) throw serviceError(options.baseUrl, response, answer);
+      }).catch(onFailure);
+      const answer = await readJson(baseUrl, response, onFailure);
+      if (!response.ok) throw serviceError(baseUrl, response, answer);
       // The route table defines the body of this status.
       return { status: response.status, body: answer, headers: response.headers } as never;
     },
     async *changes(signal) {
-      const { baseUrl } = options;
-      const response = await send(options, url(baseUrl, routes.openStream.path), false, {
+      const onFailure = failureOf(options, false, signal);
+      const response = await fetch(url(baseUrl, routes.openStream.path), {
         headers: { ...credentialHeader(options), accept: EVENT_STREAM },
         redirect: 'error',
         signal,
-      });
+      }).catch(onFailure);
       if (response.headers.get('content-type') !== EVENT_STREAM) {
-        const answer = await readJson(response, { baseUrl, isWrite: false, signal });
-        throw serviceError(baseUrl, response, answer);
+        throw serviceError(baseUrl, response, await readJson(baseUrl, response, onFailure));
       }
       const decoder = new TextDecoder();
       let text = '';
@@ -168,34 +166,19 @@ function pathPart(name: string, value: string): string {
   return encodeURIComponent(value);
 }
 
-async function send(
-  { fetch, baseUrl }: ClientOptions,
-  target: string,
-  isWrite: boolean,
-  init: RequestInit,
-) {
-  try {
-    return await fetch(target, init);
-  } catch (cause) {
-    if (init.signal?.aborted) throw cause;
-    throw unreachable(baseUrl, isWrite, cause);
-  }
+/** Handles the failure of an exchange: an abort rejects with its reason. */
+function failureOf({ baseUrl }: ClientOptions, isWrite: boolean, signal: AbortSignal | undefined) {
+  return (cause: unknown): never => {
+    throw signal?.aborted ? cause : unreachable(baseUrl, isWrite, cause);
+  };
 }
 
-interface Asked {
-  baseUrl: string;
-  isWrite: boolean;
-  signal: AbortSignal | undefined;
-}
-
-async function readJson(response: Response, { baseUrl, isWrite, signal }: Asked): Promise<unknown> {
-  let text: string;
-  try {
-    text = await response.text();
-  } catch (cause) {
-    if (signal?.aborted) throw cause;
-    throw unreachable(baseUrl, isWrite, cause);
-  }
+async function readJson(
+  baseUrl: string,
+  response: Response,
+  onFailure: (cause: unknown) => never,
+): Promise<unknown> {
+  const text = await response.text().catch(onFailure);
   try {
     return JSON.parse(text);
   } catch {

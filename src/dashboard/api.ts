@@ -1,31 +1,19 @@
 // Typed requests to the service, by method and path. src/client would add 3 KB (gzip) to the first load, and 21 KB with
 // the schemas of its routes table; its messages are for programs.
+import type { Input as InputOf, LooseInput } from '../client/client.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
-import type { Answer, Body, Params, Query, RouteName, Routes } from '../protocol/routes.ts';
+import type { Answer, RouteName, Routes } from '../protocol/routes.ts';
 
 /** Method and path of a route, as in the routes table: `GET /api/v1/robots/:id`. */
 type CallOf<Name extends RouteName> = `${Routes[Name]['method']} ${Routes[Name]['path']}`;
-type Call = { [Name in RouteName]: CallOf<Name> }[RouteName];
+export type Call = { [Name in RouteName]: CallOf<Name> }[RouteName];
 type NameOf<Called extends Call> = {
   [Name in RouteName]: Called extends CallOf<Name> ? Name : never;
 }[RouteName];
 
-type Part<Key extends string, Value> = Value extends undefined ? unknown : { [K in Key]: Value };
-type OptionalPart<Key extends string, Value> = Value extends undefined
-  ? unknown
-  : { [K in Key]?: Value };
-type Input<Called extends Call> = Part<'params', Params<NameOf<Called>>> &
-  OptionalPart<'query', Query<NameOf<Called>>> &
-  Part<'body', Body<NameOf<Called>>> & { signal?: AbortSignal };
+export type Input<Called extends Call> = InputOf<NameOf<Called>>;
 
 export type Reply<Called extends Call> = Answer<NameOf<Called>>['body'];
-
-interface LooseInput {
-  params?: Record<string, string>;
-  query?: Record<string, string | undefined>;
-  body?: unknown;
-  signal?: AbortSignal;
-}
 
 /** The service's refusal, or `unreachable` without an answer. `message` is for people. */
 export class ServiceError extends Error {

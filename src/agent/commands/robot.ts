@@ -28,7 +28,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .option('--description <text>', 'details of the task')
     .option('--expected <file>', 'JSON object with the expected result; - for standard input')
     .addHelpText('after', '\nExample:\n  task=$(svc-agent claim "Survey the office hall")')
-    .action((title: string, options: ClaimOptions) => claim(title, options));
+    .action(claim);
   program
     .command('complete')
     .description(
@@ -62,7 +62,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
       'after',
       '\nExamples:\n  svc-agent telemetry --battery 81 --state busy --metric speed_m_s=0.4\n  svc-agent telemetry samples.json',
     )
-    .action((file: string | undefined, options: SampleOptions) => recordSample(file, options));
+    .action(recordSample);
   program
     .command('event')
     .description('Record an ops event and print its id')
@@ -71,9 +71,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .addOption(new Option('--severity <severity>', 'info if not given').choices(SEVERITIES))
     .option('--payload <file>', 'JSON object; - for standard input')
     .addHelpText('after', '\nExample:\n  svc-agent event error "Gripper jammed" --severity error')
-    .action((type: string, message: string | undefined, options: EventOptions) =>
-      logEvent(type, message, options),
-    );
+    .action(logEvent);
   program
     .command('receipts')
     .description(
@@ -86,11 +84,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
 
 const SEVERITIES = ['info', 'warn', 'error'];
 
-interface ClaimOptions {
-  id?: string;
-  description?: string;
-  expected?: string;
-}
+type ClaimOptions = Partial<Record<'id' | 'description' | 'expected', string>>;
 
 interface CompleteOptions {
   attach?: string[];
@@ -105,10 +99,7 @@ interface SampleOptions {
 
 type Reading = readonly [name: string, value: number];
 
-interface EventOptions {
-  severity?: string;
-  payload?: string;
-}
+type EventOptions = Partial<Record<'severity' | 'payload', string>>;
 
 /** Exit code while a proof is not anchored. */
 const PENDING = 8;

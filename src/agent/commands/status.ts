@@ -6,11 +6,6 @@ import { environmentOfAgent } from '../installation.ts';
 import type { AgentStatus, QueueStatus } from '../status.ts';
 import { askAgent } from './local-client.ts';
 
-interface StatusOptions {
-  json?: true;
-  watch?: true;
-}
-
 const EVERY_MS = 2_000;
 /** Completions that were set aside; --json has up to 100. */
 const SET_ASIDE_SHOWN = 5;
@@ -26,7 +21,7 @@ export function addCommands(program: Command): void {
 }
 
 /** `--json` prints the daemon's answer, one line each time. */
-async function showStatus({ json, watch }: StatusOptions): Promise<void> {
+async function showStatus({ json, watch }: { json?: true; watch?: true }): Promise<void> {
   const { readConfig } = await import('../config.ts');
   const { socket } = readConfig(await environmentOfAgent(process.env));
   for (;;) {

@@ -5,7 +5,7 @@ import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
 import { findRobot, robotNames } from '../input/find.ts';
 import { followChanges } from '../input/follow.ts';
 import type { Column } from '../output/output.ts';
-import { noteRest, type PageQuery, type Range, readPages } from '../output/pages.ts';
+import { noteRest, type Page, type PageQuery, type Range, readPages } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
@@ -45,12 +45,7 @@ interface EventsInput extends Range {
   follow?: true;
 }
 
-interface EventPage {
-  items: OpsEvent[];
-  next_cursor: string | null;
-}
-
-type ReadEvents = (query: PageQuery) => Promise<{ body: EventPage }>;
+type ReadEvents = (query: PageQuery) => Promise<{ body: Page<OpsEvent> }>;
 
 async function events(
   context: Context,
@@ -79,7 +74,7 @@ async function events(
 async function tail(
   { output }: Context,
   { client, read }: { client: Client; read: ReadEvents },
-  first: EventPage,
+  first: Page<OpsEvent>,
   columns: readonly Column<OpsEvent>[],
 ): Promise<never> {
   const print = (items: readonly OpsEvent[]) => {

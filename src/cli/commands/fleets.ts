@@ -20,6 +20,13 @@ interface Texts {
   shift?: string;
 }
 
+interface UpdateInput extends Texts {
+  fleet: string;
+  name?: string;
+  /** False with `--no-tag`. */
+  tag?: string[] | false;
+}
+
 export const fleetCommands: readonly CommandSpec[] = [
   {
     path: 'fleets list',
@@ -69,19 +76,7 @@ export const fleetCommands: readonly CommandSpec[] = [
       'svc fleets update "Hall 3" --shift night --tag heavy',
       'svc fleets update "Hall 3" --location ""',
     ],
-    async run(
-      context,
-      {
-        fleet: text,
-        name,
-        tag,
-        ...texts
-      }: Texts & {
-        fleet: string;
-        name?: string;
-        tag?: string[] | false;
-      },
-    ) {
+    async run(context, { fleet: text, name, tag, ...texts }: UpdateInput) {
       const cleared = Object.entries(texts).map(([field, value]) => [field, value || null]);
       const changes = {
         ...(name !== undefined && { name }),

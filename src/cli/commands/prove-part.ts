@@ -4,7 +4,6 @@ import { withFileProgress } from '../../base/progress.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { writePart } from '../../client/files.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 
 export const provePartCommand: CommandSpec = {
   path: 'prove-part',
@@ -21,22 +20,18 @@ chunks.`,
     },
   ],
   examples: ['svc prove-part run.mcap --bytes 0-1048575 > part.json'],
-  run: provePart,
-};
-
-interface PartInput {
-  file: string;
-  bytes?: string;
-}
-
-async function provePart({ output }: Context, { file, bytes = '' }: PartInput): Promise<void> {
-  const [, first, last] = /^(\d{1,15})-(\d{1,15})$/.exec(bytes) ?? [];
-  if (first === undefined || last === undefined) {
-    throw new SvcError('usage', '--bytes must be the first and the last byte, such as 0-1048575.');
-  }
-  await withFileProgress(output.mayAnimate, async (onRead) => {
-    for await (const piece of writePart(file, [Number(first), Number(last)], onRead)) {
-      if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
+  async run({ output }, { file, bytes = '' }: { file: string; bytes?: string }) {
+    const [, first, last] = /^(\d{1,15})-(\d{1,15})$/.exec(bytes) ?? [];
+    if (first === undefined || last === undefined) {
+      throw new SvcError(
+        'usage',
+        '--bytes must be the first and the last byte, such as 0-1048575.',
+      );
     }
-  });
-}
+    await withFileProgress(output.mayAnimate, async (onRead) => {
+      for await (const piece of writePart(file, [Number(first), Number(last)], onRead)) {
+        if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
+      }
+    });
+  },
+};

@@ -20,13 +20,35 @@ export const trustCommands: readonly CommandSpec[] = [
     arguments: [urlArgument],
     options: [yesOption],
     examples: ['svc trust add https://svc.example.org'],
-    run: add,
+    async run(context, { url: text, yes = false }: { url: string; yes?: boolean }) {
+      const { output, prompt } = context;
+      const { url, saved, save } = await known(context, text);
+      if (saved !== null) {
+        throw new SvcError('usage', `The accounts of ${url} are saved already.`, {
+          hint: `Run svc trust refresh ${url}.`,
+        });
+      }
+      const { checkList, readList } = await import('../trust/check-list.ts');
+      const found = await readList(context, url);
+      await checkList(found, url);
+      if (!output.asksJson) await output.table(null, rowsOf(found), columns);
+      const consequence = `svc verify will accept anchors of these accounts as anchors of ${url}. Compare the addresses with a source other than this service.`;
+      if (!yes) await (await prompt()).confirm(new URL(url).host, consequence);
+      await save(found);
+      output.done(found, `Saved the accounts of ${url}.`);
+    },
   },
   {
     path: 'trust list',
     summary: 'List the saved services and their accounts',
     examples: ['svc trust list'],
-    run: list,
+    async run(context) {
+      const { openTrustedServices } = await import('../trust/trusted-services.ts');
+      const items = Object.values(openTrustedServices(context).read().services);
+      await context.output.table({ items }, items.flatMap(rowsOf), columns);
+      if (items.length === 0)
+        context.output.note('No saved services. Add one with svc trust add URL.');
+    },
   },
   {
     path: 'trust refresh',
@@ -37,68 +59,33 @@ export const trustCommands: readonly CommandSpec[] = [
       'svc verify never refreshes a list.',
     arguments: [urlArgument],
     examples: ['svc trust refresh https://svc.example.org'],
-    run: refresh,
+    async run(context, { url: text }: { url: string }) {
+      const { output } = context;
+      const { url, saved, save } = await known(context, text);
+      if (saved === null) throw notSaved(url);
+      const { checkChange, checkList, readList } = await import('../trust/check-list.ts');
+      const found = await readList(context, url);
+      await checkList(found, url);
+      checkChange(saved, found);
+      await save(found);
+      await output.table(found, rowsOf(found), columns);
+      output.note(`Saved sequence ${found.sequence} of ${url}; it was ${saved.sequence}.`);
+    },
   },
   {
     path: 'trust remove',
     summary: 'Remove a service and its saved accounts',
     arguments: [urlArgument],
     examples: ['svc trust remove https://svc.example.org'],
-    run: remove,
+    async run(context, { url: text }: { url: string }) {
+      const { url, saved, save } = await known(context, text);
+      if (saved === null) throw notSaved(url);
+      await save(null);
+      const note = `svc verify no longer accepts the saved accounts of ${url}.`;
+      context.output.done({ removed: url }, note);
+    },
   },
 ];
-
-interface Input {
-  url: string;
-  yes?: boolean;
-}
-
-async function add(context: Context, { url: text, yes = false }: Input): Promise<void> {
-  const { output, prompt } = context;
-  const { url, saved, save } = await known(context, text);
-  if (saved !== null) {
-    throw new SvcError('usage', `The accounts of ${url} are saved already.`, {
-      hint: `Run svc trust refresh ${url}.`,
-    });
-  }
-  const { checkList, readList } = await import('../trust/check-list.ts');
-  const found = await readList(context, url);
-  await checkList(found, url);
-  if (!output.asksJson) await output.table(null, rowsOf(found), columns);
-  const consequence = `svc verify will accept anchors of these accounts as anchors of ${url}. Compare the addresses with a source other than this service.`;
-  if (!yes) await (await prompt()).confirm(new URL(url).host, consequence);
-  await save(found);
-  if (output.asksJson) output.json(found);
-  output.note(`Saved the accounts of ${url}.`);
-}
-
-async function list(context: Context): Promise<void> {
-  const { openTrustedServices } = await import('../trust/trusted-services.ts');
-  const items = Object.values(openTrustedServices(context).read().services);
-  await context.output.table({ items }, items.flatMap(rowsOf), columns);
-  if (items.length === 0) context.output.note('No saved services. Add one with svc trust add URL.');
-}
-
-async function refresh(context: Context, { url: text }: Input): Promise<void> {
-  const { output } = context;
-  const { url, saved, save } = await known(context, text);
-  if (saved === null) throw notSaved(url);
-  const { checkChange, checkList, readList } = await import('../trust/check-list.ts');
-  const found = await readList(context, url);
-  await checkList(found, url);
-  checkChange(saved, found);
-  await save(found);
-  await output.table(found, rowsOf(found), columns);
-  output.note(`Saved sequence ${found.sequence} of ${url}; it was ${saved.sequence}.`);
-}
-
-async function remove(context: Context, { url: text }: Input): Promise<void> {
-  const { url, saved, save } = await known(context, text);
-  if (saved === null) throw notSaved(url);
-  await save(null);
-  if (context.output.asksJson) context.output.json({ removed: url });
-  context.output.note(`svc verify no longer accepts the saved accounts of ${url}.`);
-}
 
 /** The saved list of a service, null if there is none, and how to replace it; null removes it. */
 async function known(context: Context, text: string) {

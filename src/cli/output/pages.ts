@@ -1,7 +1,7 @@
 // Reads the service's lists, which come in pages.
 import type { Column, Output } from './output.ts';
 
-interface Page<Item> {
+export interface Page<Item> {
   items: Item[];
   next_cursor: string | null;
 }
@@ -44,10 +44,7 @@ export async function printPages<Item>(
 }
 
 /** Tells a person how to continue a list that was cut. */
-export function noteRest(
-  output: Output,
-  { next_cursor: cursor }: { next_cursor: string | null },
-): void {
+export function noteRest(output: Output, { next_cursor: cursor }: Page<unknown>): void {
   if (cursor !== null && output.isTerminal) {
     output.note(`There is more. Raise --limit, or continue with --cursor ${cursor}`);
   }

@@ -1,7 +1,7 @@
 // Shell completion: candidates for the word before the cursor, for the scripts of `svc completion`.
 
 import { escapeText } from '../../base/escape.ts';
-import type { CommandSpec } from './command.ts';
+import type { CommandGroup, CommandSpec } from './command.ts';
 import { groupsFor } from './groups.ts';
 import {
   type Completes,
@@ -40,8 +40,7 @@ function unquote(word: string): string {
 async function candidatesFor(before: readonly string[], current: string): Promise<Candidate[]> {
   const groups = await groupsFor(before);
   const commands = groups.flatMap((group) => group.commands);
-  const names = groups.map(({ name }) => name);
-  const { path, command, given, globals, pending } = read(before, names, commands);
+  const { path, command, given, globals, pending } = read(before, groups);
   if (pending !== null) return valuesOf(pending.completes, globals);
   if (current.startsWith('-')) {
     const options = [...(command?.options ?? []), ...globalOptions];
@@ -70,11 +69,8 @@ interface Typed {
   pending: OptionSpec | null;
 }
 
-function read(
-  words: readonly string[],
-  names: readonly string[],
-  commands: readonly CommandSpec[],
-) {
+function read(words: readonly string[], groups: readonly CommandGroup[]): Typed {
+  const commands = groups.flatMap((group) => group.commands);
   const globals: GlobalOptions = { input: false };
   const typed: Typed = { path: '', command: undefined, given: 0, globals, pending: null };
   for (const word of words) {
@@ -91,7 +87,7 @@ function read(
     } else {
       const path = `${typed.path} ${word}`.trim();
       const command = commands.find((spec) => spec.path === path);
-      if (typed.given === 0 && (command !== undefined || names.includes(path)))
+      if (typed.given === 0 && (command !== undefined || groups.some(({ name }) => name === path)))
         Object.assign(typed, { path, command });
       else typed.given += 1;
     }

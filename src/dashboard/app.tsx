@@ -25,52 +25,43 @@ import { accountQuery } from './queries.ts';
 import { PublicShell, Shell } from './shell.tsx';
 import { followStream } from './stream.ts';
 import { Page } from './ui/page.tsx';
-import { Empty, Failure, Loading } from './ui/states.tsx';
+import { Empty, Loading, Waiting } from './ui/states.tsx';
 
 const load = {
-  overview: () => import('./views/overview.tsx'),
-  robots: () => import('./views/robots.tsx'),
-  robot: () => import('./views/robot.tsx'),
-  fleets: () => import('./views/fleets.tsx'),
-  tasks: () => import('./views/tasks.tsx'),
-  task: () => import('./views/task.tsx'),
-  events: () => import('./views/events.tsx'),
-  verify: () => import('./views/verify.tsx'),
-  verifyHash: () => import('./views/verify-hash.tsx'),
-  transaction: () => import('./views/transaction.tsx'),
-  account: () => import('./views/account.tsx'),
-  access: () => import('./views/access.tsx'),
-  alerts: () => import('./views/alerts.tsx'),
-  webhooks: () => import('./views/webhooks.tsx'),
-  landing: () => import('./views/landing.tsx'),
-  signIn: () => import('./views/sign-in.tsx').then((view) => ({ default: view.SignIn })),
+  '/': () => import('./views/overview.tsx'),
+  '/robots': () => import('./views/robots.tsx'),
+  '/robots/:id': () => import('./views/robot.tsx'),
+  '/fleets': () => import('./views/fleets.tsx'),
+  '/tasks': () => import('./views/tasks.tsx'),
+  '/tasks/:id': () => import('./views/task.tsx'),
+  '/events': () => import('./views/events.tsx'),
+  '/account': () => import('./views/account.tsx'),
+  '/access': () => import('./views/access.tsx'),
+  '/alerts': () => import('./views/alerts.tsx'),
+  '/webhooks': () => import('./views/webhooks.tsx'),
 };
-const Verify = lazy(load.verify);
-const VerifyHash = lazy(load.verifyHash);
-const Transaction = lazy(load.transaction);
-const Landing = lazy(load.landing);
-const SignIn = lazy(load.signIn);
+const loadPublic = {
+  '/verify': () => import('./views/verify.tsx'),
+  '/verify/:proofHash': () => import('./views/verify-hash.tsx'),
+  '/tx/:txHash': () => import('./views/transaction.tsx'),
+};
+const loadLanding = () => import('./views/landing.tsx');
+const loadSignIn = () => import('./views/sign-in.tsx').then((view) => ({ default: view.SignIn }));
+const Landing = lazy(loadLanding);
+const SignIn = lazy(loadSignIn);
 
-/** Views that need a session, by path. */
-const views: Record<string, ComponentType> = {
-  '/': lazy(load.overview),
-  '/robots': lazy(load.robots),
-  '/robots/:id': lazy(load.robot),
-  '/fleets': lazy(load.fleets),
-  '/tasks': lazy(load.tasks),
-  '/tasks/:id': lazy(load.task),
-  '/events': lazy(load.events),
-  '/account': lazy(load.account),
-  '/access': lazy(load.access),
-  '/alerts': lazy(load.alerts),
-  '/webhooks': lazy(load.webhooks),
-};
+/** Views that need a session, and views for everyone, by path. */
+const views = Object.entries(load).map(([path, view]) => [path, lazy(view)] as const);
+const publicViews = Object.entries(loadPublic).map(([path, view]) => [path, lazy(view)] as const);
 
 /** Loads all views after the first one, so that the others open at once, even while the service is down. */
 function usePreload(): void {
   useEffect(() => {
     const timer = setTimeout(() => {
-      for (const view of Object.values(load)) view().catch(() => {});
+      const others = { loadLanding, loadSignIn };
+      for (const view of Object.values({ ...load, ...loadPublic, ...others })) {
+        view().catch(() => {});
+      }
     }, PRELOAD_MS);
     return () => clearTimeout(timer);
   }, []);
@@ -81,27 +72,23 @@ const PRELOAD_MS = 2_000;
 export function App() {
   const { parser } = useRouter();
   const [path] = useLocation();
-  const isView = Object.keys(views).some((pattern) => matchRoute(parser, pattern, path)[0]);
+  const isView = views.some(([pattern]) => matchRoute(parser, pattern, path)[0]);
   return (
     <Suspense fallback={<Loading what="page" />}>
       <Switch>
         <Route path="/sign-in" component={SignInOrGoOn} />
-        <Route path="/verify">
-          <Public page={Verify} />
-        </Route>
-        <Route path="/verify/:proofHash">
-          <Public page={VerifyHash} />
-        </Route>
-        <Route path="/tx/:txHash">
-          <Public page={Transaction} />
-        </Route>
+        {publicViews.map(([pattern, View]) => (
+          <Route key={pattern} path={pattern}>
+            <Public page={View} />
+          </Route>
+        ))}
         <Route>
           {isView ? (
             <SignedIn>
               <Shell>
                 <Suspense fallback={<Loading what="page" />}>
                   <Switch>
-                    {Object.entries(views).map(([pattern, View]) => (
+                    {views.map(([pattern, View]) => (
                       <Route key={pattern} path={pattern} component={View} />
                     ))}
                   </Switch>
@@ -155,12 +142,7 @@ function SignedIn({ children }: { children: ReactNode }) {
         </Activity>
       )}
       {account.data === null && <SignIn endedFor={wallet} />}
-      {account.data === undefined &&
-        (account.isError ? (
-          <Failure error={account.error} onRetry={account.refetch} />
-        ) : (
-          <Loading what="account" />
-        ))}
+      {account.data === undefined && <Waiting query={account} what="account" />}
     </>
   );
 }
@@ -185,7 +167,7 @@ function NotFound() {
   return (
     <Page title="Not found">
       <Empty title="This page does not exist">
-        <Button component={Link} href="/" variant="default" mt="sm">
+        <Button component={Link} href="/" mt="sm">
           Go to the start page
         </Button>
       </Empty>

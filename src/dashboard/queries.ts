@@ -1,8 +1,8 @@
 // Queries that several views share, and how queries poll and retry.
-import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { QueryCache, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query';
 import type { Fleet } from '../protocol/fleets.ts';
 import type { Robot } from '../protocol/resources.ts';
-import { ask, isSignedOut, type Reply, ServiceError } from './api.ts';
+import { ask, type Call, type Input, isSignedOut, type Reply, ServiceError } from './api.ts';
 import { POLL_MS, pollMs } from './stream.ts';
 
 export type Account = Reply<'GET /api/v1/me'>;
@@ -39,6 +39,21 @@ function isWorthRepeating(error: Error): boolean {
   return error instanceof ServiceError && (error.code === 'unreachable' || error.status >= 500);
 }
 
+/** A query of one request. */
+export function reading<Called extends Call>(
+  queryKey: QueryKey,
+  call: Called,
+  ...[input]: Record<never, never> extends Input<Called>
+    ? [NoInfer<Input<Called>>?]
+    : [NoInfer<Input<Called>>]
+) {
+  return queryOptions({
+    queryKey,
+    // Every input accepts a signal.
+    queryFn: ({ signal }) => ask(call, { ...input, signal } as never),
+  });
+}
+
 /** The account; null without a session. */
 export const accountQuery = queryOptions({
   queryKey: ['account'],
@@ -53,18 +68,17 @@ export const accountQuery = queryOptions({
   refetchInterval: (query) => (query.state.data ? 3 * POLL_MS : false),
 });
 
-export const chainQuery = queryOptions({
-  queryKey: ['chain'],
-  queryFn: ({ signal }) => ask('GET /api/chain', { signal }),
-  refetchInterval: false,
+export const chainQuery = {
+  ...reading(['chain'], 'GET /api/chain'),
+  refetchInterval: false as const,
   staleTime: 60_000,
-});
+};
 
 export const taskQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['tasks', id],
-    queryFn: ({ signal }) => ask('GET /api/v1/tasks/:id', { params: { id }, signal }),
-  });
+  reading(['tasks', id], 'GET /api/v1/tasks/:id', { params: { id } });
+
+export const transactionQuery = (txHash: string) =>
+  reading(['transaction', txHash], 'GET /api/v1/transactions/:txHash', { params: { txHash } });
 
 /** All robots: an account has at most 500. */
 export const robotsQuery = queryOptions({

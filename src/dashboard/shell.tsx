@@ -57,7 +57,7 @@ export function Shell({ children }: { children: ReactNode }) {
       navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !opened } }}
       padding={{ base: 'md', sm: 'xl' }}
     >
-      <Anchor href="#main" className="skip">
+      <Anchor href="#main" size="md" className="skip">
         Skip to content
       </Anchor>
       <AppShell.Header>
@@ -114,18 +114,18 @@ export function PublicShell({ children }: { children: ReactNode }) {
   const [zone] = useTimeZone();
   return (
     <>
-      <Anchor href="#main" className="skip">
+      <Anchor href="#main" size="md" className="skip">
         Skip to content
       </Anchor>
       <header className="public-header">
         <Brand />
         <div className="public-links">
-          <Anchor component={Link} href="/verify" size="sm">
+          <Anchor component={Link} href="/verify">
             Verify a proof
           </Anchor>
           <TimeZoneButton />
           <ColorSchemeButton />
-          <Button component={Link} href={account ? '/' : '/sign-in'} size="xs" variant="default">
+          <Button component={Link} href={account ? '/' : '/sign-in'} size="xs">
             {account ? 'Dashboard' : 'Sign in'}
           </Button>
         </div>
@@ -152,15 +152,10 @@ function AccountBar() {
   if (!account) return null;
   return (
     <>
-      <Text size="sm" ff="monospace" visibleFrom="xs" title={account.wallet}>
+      <Text ff="monospace" visibleFrom="xs" title={account.wallet}>
         {shorten(account.wallet)}
       </Text>
-      <Button
-        size="xs"
-        variant="default"
-        loading={signOut.isPending}
-        onClick={() => signOut.mutate()}
-      >
+      <Button size="xs" loading={signOut.isPending} onClick={() => signOut.mutate()}>
         Sign out
       </Button>
     </>
@@ -181,7 +176,7 @@ function TimeZoneButton() {
   const [zone, toggle] = useTimeZone();
   const label = zone === 'UTC' ? 'UTC: show local times' : 'Local times: show UTC';
   return (
-    <Button size="xs" variant="default" px={8} aria-label={label} title={label} onClick={toggle}>
+    <Button size="xs" px={8} aria-label={label} title={label} onClick={toggle}>
       {zone ?? 'Local'}
     </Button>
   );
@@ -192,12 +187,7 @@ export function ColorSchemeButton() {
   const shown = useComputedColorScheme('light');
   const other = shown === 'dark' ? 'light' : 'dark';
   return (
-    <ActionIcon
-      variant="default"
-      size={30}
-      aria-label={`Use ${other} colors`}
-      onClick={() => setColorScheme(other)}
-    >
+    <ActionIcon size={30} aria-label={`Use ${other} colors`} onClick={() => setColorScheme(other)}>
       <Icon name={other === 'dark' ? 'moon' : 'sun'} />
     </ActionIcon>
   );

@@ -42,6 +42,10 @@ export const theme = createTheme({
   components: {
     // Underlined, so that links in a text differ by more than color.
     Anchor: { defaultProps: { underline: 'always' } },
+    Text: { defaultProps: { size: 'sm' } },
+    // Only the main action of a view or dialog is filled.
+    Button: { defaultProps: { variant: 'default' } },
+    ActionIcon: { defaultProps: { variant: 'default' } },
   },
   headings: { fontWeight: '650' },
 });

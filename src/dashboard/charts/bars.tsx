@@ -8,7 +8,7 @@ interface Bar {
   values: number[];
 }
 
-interface BarsProps {
+export interface BarsProps {
   bars: Bar[];
   /** Name and style sheet color of each series. */
   series: { name: string; color: string }[];

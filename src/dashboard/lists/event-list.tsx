@@ -8,7 +8,6 @@ import { Badge, type Tone } from '../ui/badge.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago, duration } from '../ui/time.tsx';
 import { Json } from '../ui/values.tsx';
-import { VirtualTable } from '../ui/virtual-table.tsx';
 import { PagedList } from './paged-list.tsx';
 
 const tones: Record<Severity, Tone> = { info: 'plain', warn: 'warn', error: 'bad' };
@@ -29,36 +28,28 @@ export function EventList({ filter }: { filter: Record<string, string> }) {
         ask('GET /api/v1/events', { query: { ...filter, ...query }, signal })
       }
       empty={<Empty title="No events">Robots report events through the API.</Empty>}
-    >
-      {(events, onEnd) => (
-        <VirtualTable
-          label="Events"
-          items={events}
-          onEnd={onEnd}
-          columns={[
-            {
-              title: 'Event',
-              cell: (event) => (
-                <>
-                  <Badge tone={tones[event.severity]}>{event.severity}</Badge>{' '}
-                  <strong>{event.event_type}</strong>
-                  {withRobot && <div className="narrow-only">{robotOf(event)}</div>}
-                  {event.message && <p className="event-message">{event.message}</p>}
-                  {Object.keys(event.payload).length > 0 && (
-                    <details>
-                      <summary>Payload</summary>
-                      <Json value={event.payload} what="payload" />
-                    </details>
-                  )}
-                </>
-              ),
-            },
-            withRobot && { title: 'Robot', isWide: true, width: '14rem', cell: robotOf },
-            { title: 'When', width: '9.5rem', cell: (event) => <EventTime event={event} /> },
-          ]}
-        />
-      )}
-    </PagedList>
+      columns={[
+        {
+          title: 'Event',
+          cell: (event) => (
+            <>
+              <Badge tone={tones[event.severity]}>{event.severity}</Badge>{' '}
+              <strong>{event.event_type}</strong>
+              {withRobot && <div className="narrow-only">{robotOf(event)}</div>}
+              {event.message && <p className="event-message">{event.message}</p>}
+              {Object.keys(event.payload).length > 0 && (
+                <details>
+                  <summary>Payload</summary>
+                  <Json value={event.payload} what="payload" />
+                </details>
+              )}
+            </>
+          ),
+        },
+        withRobot && { title: 'Robot', isWide: true, width: '14rem', cell: robotOf },
+        { title: 'When', width: '9.5rem', cell: (event) => <EventTime event={event} /> },
+      ]}
+    />
   );
 }
 

@@ -3,7 +3,7 @@ import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'wouter';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
-import { Choice, type Option, optionsOf, useSearchParam } from '../ui/fields.tsx';
+import { AddressChoice, type Option, optionsOf, useSearchParam } from '../ui/fields.tsx';
 import { fromField, toField } from '../ui/time-zone.ts';
 import './lists.css';
 
@@ -48,12 +48,14 @@ export function Filters({ filters }: { filters: readonly Filter[] }) {
 }
 
 function FilterField({ name, label, options }: Filter) {
-  const [value, setValue] = useSearchParam(name);
   if (options) {
-    return (
-      <Choice label={label} hasVisibleLabel options={options} value={value} onChange={setValue} />
-    );
+    return <AddressChoice name={name} label={label} hasVisibleLabel options={options} />;
   }
+  return <TextFilter name={name} label={label} />;
+}
+
+function TextFilter({ name, label }: { name: string; label: string }) {
+  const [value, setValue] = useSearchParam(name);
   return (
     <TextInput
       label={label}

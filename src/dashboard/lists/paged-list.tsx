@@ -1,11 +1,12 @@
 // A list in pages, newest first, that updates itself and loads older items as it is scrolled.
 import { Button, Group, Text } from '@mantine/core';
 import { type QueryKey, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { Fragment, type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { hasOlderPages, pollMs } from '../stream.ts';
 import { useSearchParam } from '../ui/fields.tsx';
-import { Failure, Loading } from '../ui/states.tsx';
+import { Failure, Loading, Waiting } from '../ui/states.tsx';
 import { Freshness } from '../ui/time.tsx';
+import { type Column, VirtualTable } from '../ui/virtual-table.tsx';
 import './lists.css';
 
 interface PageOf<Item> {
@@ -14,21 +15,21 @@ interface PageOf<Item> {
 }
 
 interface PagedListProps<Item> {
-  /** What the list holds: the label of its table, in lower case. */
+  /** What the list holds: names its table. */
   what: string;
   queryKey: QueryKey;
   read: (query: { limit: string; cursor?: string }, signal: AbortSignal) => Promise<PageOf<Item>>;
   /** Shown if there is no item. */
   empty: ReactNode;
-  /** Renders a VirtualTable. `onEnd` loads the next page; it is undefined if there is none. */
-  children: (items: Item[], onEnd: (() => void) | undefined) => ReactNode;
+  columns: readonly (Column<Item> | false)[];
 }
 
 /**
  * A list, newest first. It updates until an older page is loaded. Then it is paused: reading every page again would cost
  * more with each page, and would move the items that are being read.
  */
-export function PagedList<Item>({ what, queryKey, read, empty, children }: PagedListProps<Item>) {
+export function PagedList<Item extends { id: string }>(props: PagedListProps<Item>) {
+  const { what, queryKey, read, empty, columns } = props;
   const queries = useQueryClient();
   const [visits, setVisits] = useState(0);
   const [, setRow] = useSearchParam(`${what}-row`);
@@ -51,10 +52,7 @@ export function PagedList<Item>({ what, queryKey, read, empty, children }: Paged
   useEffect(() => {
     if (searches) more();
   });
-  if (list.data === undefined) {
-    if (list.isError) return <Failure error={list.error} onRetry={list.refetch} />;
-    return <Loading what={what} />;
-  }
+  if (list.data === undefined) return <Waiting query={list} what={what} />;
   const showNewest = () => {
     setRow('');
     setVisits(visits + 1);
@@ -65,10 +63,10 @@ export function PagedList<Item>({ what, queryKey, read, empty, children }: Paged
       <div className="list-status">
         {hasOlderPages(list.data) ? (
           <Group gap="sm">
-            <Text size="sm" c="dimmed" role="status">
+            <Text c="dimmed" role="status">
               Paused while older {what} are shown
             </Text>
-            <Button size="compact-xs" variant="default" onClick={showNewest}>
+            <Button size="compact-xs" onClick={showNewest}>
               Show the newest
             </Button>
           </Group>
@@ -78,9 +76,13 @@ export function PagedList<Item>({ what, queryKey, read, empty, children }: Paged
       </div>
       {items.length === 0 && (searches ? <Loading what={`older ${what}`} /> : empty)}
       {items.length > 0 && (
-        <Fragment key={`${visits} ${JSON.stringify(queryKey)}`}>
-          {children(items, hasNextPage ? more : undefined)}
-        </Fragment>
+        <VirtualTable
+          key={`${visits} ${JSON.stringify(queryKey)}`}
+          label={what}
+          items={items}
+          onEnd={hasNextPage ? more : undefined}
+          columns={columns}
+        />
       )}
       {isFetchNextPageError && <Failure error={list.error} onRetry={fetchNextPage} />}
     </>

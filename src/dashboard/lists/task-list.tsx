@@ -6,7 +6,6 @@ import { robotsQuery } from '../queries.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
-import { VirtualTable } from '../ui/virtual-table.tsx';
 import { PagedList } from './paged-list.tsx';
 
 /** Tasks, newest first, with the robot's name unless the list is of one robot. `filter` is part of the query. */
@@ -20,49 +19,39 @@ export function TaskList({ filter }: { filter: Record<string, string> }) {
       queryKey={['tasks', filter]}
       read={(query, signal) => ask('GET /api/v1/tasks', { query: { ...filter, ...query }, signal })}
       empty={<Empty title="No tasks">Robots claim tasks through the API.</Empty>}
-    >
-      {(tasks, onEnd) => (
-        <VirtualTable
-          label="Tasks"
-          items={tasks}
-          onEnd={onEnd}
-          columns={[
-            {
-              title: 'Task',
-              isName: true,
-              cell: (task) => (
-                <>
-                  <Link href={`/tasks/${task.id}`}>{task.title}</Link>
-                  <div className="narrow-only">
-                    {withRobot && `${names.get(task.robot_id) ?? 'robot'} · `}
-                    <Ago at={task.created_at} />
-                  </div>
-                </>
-              ),
-            },
-            {
-              title: 'Anchor',
-              width: '7.5rem',
-              cell: (task) => (
-                <AnchorBadge anchor={task.anchor} refusedAt={task.credit_refused_at} />
-              ),
-            },
-            withRobot && {
-              title: 'Robot',
-              isWide: true,
-              cell: ({ robot_id: id }) => (
-                <Link href={`/robots/${id}`}>{names.get(id) ?? 'robot'}</Link>
-              ),
-            },
-            {
-              title: 'Claimed',
-              isWide: true,
-              width: '8rem',
-              cell: (task) => <Ago at={task.created_at} />,
-            },
-          ]}
-        />
-      )}
-    </PagedList>
+      columns={[
+        {
+          title: 'Task',
+          isName: true,
+          cell: (task) => (
+            <>
+              <Link href={`/tasks/${task.id}`}>{task.title}</Link>
+              <div className="narrow-only">
+                {withRobot && `${names.get(task.robot_id) ?? 'robot'} · `}
+                <Ago at={task.created_at} />
+              </div>
+            </>
+          ),
+        },
+        {
+          title: 'Anchor',
+          width: '7.5rem',
+          cell: (task) => <AnchorBadge anchor={task.anchor} refusedAt={task.credit_refused_at} />,
+        },
+        withRobot && {
+          title: 'Robot',
+          isWide: true,
+          cell: ({ robot_id: id }) => (
+            <Link href={`/robots/${id}`}>{names.get(id) ?? 'robot'}</Link>
+          ),
+        },
+        {
+          title: 'Claimed',
+          isWide: true,
+          width: '8rem',
+          cell: (task) => <Ago at={task.created_at} />,
+        },
+      ]}
+    />
   );
 }

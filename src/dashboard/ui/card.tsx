@@ -1,6 +1,7 @@
 // A card with its title, and a fact in a list of facts.
 import { Group } from '@mantine/core';
 import { type ReactNode, useId } from 'react';
+import { Hex } from './values.tsx';
 
 interface CardProps {
   title: string;
@@ -45,6 +46,15 @@ interface FoldProps {
   title: string;
   isOpen?: boolean;
   children: ReactNode;
+}
+
+/** A fact with a long hex value. `what` names it for its copy button. */
+export function HexFact({ name, value, what }: { name: string; value: string; what: string }) {
+  return (
+    <Fact name={name}>
+      <Hex value={value} what={what} />
+    </Fact>
+  );
 }
 
 /** Name and value, inside `<dl className="facts">`. */

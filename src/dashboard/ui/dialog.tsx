@@ -1,5 +1,6 @@
 // Dialogs: plain, with a form, and for deletions.
 import { Button, Group, Modal, type ModalProps, Stack, TextInput } from '@mantine/core';
+import { useWindowEvent } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Problem } from './states.tsx';
@@ -47,15 +48,10 @@ export function Dialog({ title, isLocked = false, size = 'md', onClose, children
 
 /** While `isOn`, the browser asks before it leaves the page. */
 export function useWarningOnLeave(isOn: boolean): void {
-  useEffect(() => {
-    if (!isOn) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener('beforeunload', ask);
-    return () => window.removeEventListener('beforeunload', ask);
-  }, [isOn]);
+  useWindowEvent('beforeunload', (event) => isOn && event.preventDefault());
 }
 
-interface FormDialogProps<Result> {
+interface FormDialogProps {
   title: string;
   /** Label of the submit button. */
   submit: string;
@@ -63,25 +59,23 @@ interface FormDialogProps<Result> {
   isDangerous?: boolean;
   canSubmit?: boolean;
   /** A rejection is shown, and the input stays. */
-  onSubmit: () => Promise<Result>;
-  onDone: (result: Result) => void;
-  /** Called when the dialog is canceled. */
+  onSubmit: () => Promise<unknown>;
+  /** Called when the dialog is canceled or has done its work. */
   onClose: () => void;
   children: ReactNode;
 }
 
 /** A dialog with a form: submits it, and shows why it failed. It cannot be closed while it waits for the answer. */
-export function FormDialog<Result>({
+export function FormDialog({
   title,
   submit,
   isDangerous = false,
   canSubmit = true,
   onSubmit,
-  onDone,
   onClose,
   children,
-}: FormDialogProps<Result>) {
-  const submission = useMutation({ mutationFn: onSubmit, onSuccess: onDone });
+}: FormDialogProps) {
+  const submission = useMutation({ mutationFn: onSubmit, onSuccess: onClose });
   const { isPending } = submission;
   useWarningOnLeave(isPending);
   const onFormSubmit = (event: FormEvent) => {
@@ -98,11 +92,12 @@ export function FormDialog<Result>({
           {children}
           <Problem of={submission} />
           <Group justify="flex-end">
-            <Button variant="default" disabled={isPending} onClick={close}>
+            <Button disabled={isPending} onClick={close}>
               Cancel
             </Button>
             <Button
               type="submit"
+              variant="filled"
               {...(isDangerous && { color: 'red.9' })}
               loading={isPending}
               disabled={!canSubmit}
@@ -144,7 +139,6 @@ export function ConfirmDeletion({
       isDangerous
       canSubmit={typed === word}
       onSubmit={onDelete}
-      onDone={onClose}
       onClose={onClose}
     >
       {children}

@@ -31,6 +31,14 @@ export function Choice({ label, hasVisibleLabel = false, options, value, onChang
   );
 }
 
+/** A choice of one option that the address keeps under `name`. */
+export function AddressChoice({ name, ...choice }: AddressChoiceProps) {
+  const [value, setValue] = useSearchParam(name);
+  return <Choice {...choice} value={value} onChange={setValue} />;
+}
+
+type AddressChoiceProps = { name: string } & Omit<ChoiceProps, 'value' | 'onChange'>;
+
 /** Options by value, after the one that is no choice. */
 export function choices(none: string, labels: Readonly<Record<string, string>>): Option[] {
   const others = Object.entries(labels).map(([value, label]) => ({

@@ -1,5 +1,6 @@
 // The page of a view: title, lead, actions and content.
 import { Group, Stack, Text, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import { Icon } from './icon.tsx';
@@ -18,9 +19,7 @@ interface PageProps {
 /** One view. Sets the document's title, and moves a screen reader to the heading when the view changes. */
 export function Page({ title, parent, badge, lead, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    document.title = `${title} · svc`;
-  }, [title]);
+  useDocumentTitle(`${title} · svc`);
   useEffect(() => {
     heading.current?.focus({ preventScroll: true });
     window.scrollTo(0, 0);
@@ -42,7 +41,7 @@ export function Page({ title, parent, badge, lead, actions, children }: PageProp
             {badge}
           </Group>
           {lead && (
-            <Text c="dimmed" size="sm" component="div" mt={4}>
+            <Text c="dimmed" component="div" mt={4}>
               {lead}
             </Text>
           )}

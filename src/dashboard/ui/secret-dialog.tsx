@@ -75,14 +75,14 @@ function SecretDialog({ what, of, value, note, onClose }: Secret & { onClose: ()
         {uses[what]}
         {isLeaving ? (
           <Alert color="red" role="alert" title={`Close without the ${what}?`}>
-            <Text size="sm" mb="sm">
+            <Text mb="sm">
               The {what} cannot be shown again. {remedies[what]}
             </Text>
             <Group gap="xs">
-              <Button size="xs" variant="default" onClick={() => setIsLeaving(false)}>
+              <Button size="xs" onClick={() => setIsLeaving(false)}>
                 Back to the {what}
               </Button>
-              <Button size="xs" color="red.9" onClick={onClose}>
+              <Button size="xs" variant="filled" color="red.9" onClick={onClose}>
                 Close and lose the {what}
               </Button>
             </Group>
@@ -95,7 +95,7 @@ function SecretDialog({ what, of, value, note, onClose }: Secret & { onClose: ()
               onChange={({ currentTarget }) => setIsKept(currentTarget.checked)}
             />
             <Group justify="flex-end">
-              <Button disabled={!isKept} onClick={onClose}>
+              <Button variant="filled" disabled={!isKept} onClick={onClose}>
                 Done
               </Button>
             </Group>
@@ -110,14 +110,14 @@ const uses: Record<Secret['what'], ReactNode> = {
   key: (
     <>
       <div>
-        <Text size="sm" mb={6}>
+        <Text mb={6}>
           With svc-agent, run this on the robot, paste the key, then press Enter and Ctrl-D. The
           agent checks the key with the service and stores it where no other user can read it:
         </Text>
         <Command value="sudo svc-agent key set" what="command" />
       </div>
       <div>
-        <Text size="sm" mb={6}>
+        <Text mb={6}>
           Without the agent, paste the key in the same way into a file that only its user can read.
           A key in a command would stay in the history of the shell.
         </Text>
@@ -127,15 +127,9 @@ const uses: Record<Secret['what'], ReactNode> = {
   ),
   token: (
     <div>
-      <Text size="sm" mb={6}>
-        svc uses the token from the environment:
-      </Text>
+      <Text mb={6}>svc uses the token from the environment:</Text>
       <Command value="SVC_TOKEN=$(cat token-file) svc whoami" what="command" />
     </div>
   ),
-  secret: (
-    <Text size="sm">
-      Check the signature of each message with it, as Standard Webhooks defines.
-    </Text>
-  ),
+  secret: <Text>Check the signature of each message with it, as Standard Webhooks defines.</Text>,
 };

@@ -33,9 +33,9 @@ export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void
   return (
     <Alert color="red" title={title} role="alert" m="md">
       <Group justify="space-between" gap="md">
-        <Text size="sm">{error.message}</Text>
+        <Text>{error.message}</Text>
         {onRetry && !isFinal && (
-          <Button size="xs" variant="default" onClick={() => onRetry()}>
+          <Button size="xs" onClick={() => onRetry()}>
             Try again
           </Button>
         )}
@@ -58,9 +58,11 @@ export function Problem({ of: { error }, ...props }: AlertProps & { of: { error:
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <Paper className="empty" p="xl">
-      <Text fw={600}>{title}</Text>
+      <Text size="md" fw={600}>
+        {title}
+      </Text>
       {children && (
-        <Text size="sm" c="dimmed" component="div" maw={480} mx="auto" mt={4}>
+        <Text c="dimmed" component="div" maw={480} mx="auto" mt={4}>
           {children}
         </Text>
       )}
@@ -76,9 +78,14 @@ interface LoadedProps<Data> {
 
 /** Shows a query's data, or that it is loading, or why it failed. Old data stays visible while new data loads. */
 export function Loaded<Data>({ query, what, children }: LoadedProps<Data>) {
-  if (query.data !== undefined) return children(query.data);
-  if (query.isError) return <Failure error={query.error} onRetry={query.refetch} />;
-  return <Loading what={what} />;
+  return query.data === undefined ? <Waiting query={query} what={what} /> : children(query.data);
+}
+
+type Watched = Pick<UseQueryResult, 'error' | 'refetch'>;
+
+/** Shows that a query is loading, or why it failed. */
+export function Waiting({ query: { error, refetch }, what }: { query: Watched; what: string }) {
+  return error ? <Failure error={error} onRetry={refetch} /> : <Loading what={what} />;
 }
 
 /** Replaces a tree that threw while rendering, for instance because an update removed the files it imports. */
@@ -94,10 +101,10 @@ export class Crashed extends Component<{ children: ReactNode }, { error: Error |
     return (
       <Container size="xs" py="xl">
         <Alert color="red" title="This page could not be shown" role="alert">
-          <Text size="sm" mb="md">
-            The service may have been updated since the page was opened.
-          </Text>
-          <Button onClick={() => location.reload()}>Reload the page</Button>
+          <Text mb="md">The service may have been updated since the page was opened.</Text>
+          <Button variant="filled" onClick={() => location.reload()}>
+            Reload the page
+          </Button>
         </Alert>
       </Container>
     );

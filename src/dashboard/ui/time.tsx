@@ -5,38 +5,32 @@ import { POLL_MS } from '../stream.ts';
 import { formatTime } from './time-zone.ts';
 
 /** One timer for all components that update at the same interval, however many rows a list has. */
-class Ticker {
-  readonly #everyMs: number;
-  readonly #listeners = new Set<() => void>();
-  #timer: ReturnType<typeof setInterval> | undefined;
-  #now = Date.now();
-
-  constructor(everyMs: number) {
-    this.#everyMs = everyMs;
-  }
-
-  readonly now = () => this.#now;
-
-  readonly subscribe = (listener: () => void) => {
-    this.#listeners.add(listener);
-    if (this.#timer === undefined) {
-      this.#now = Date.now();
-      this.#timer = setInterval(() => {
-        this.#now = Date.now();
-        for (const listener of this.#listeners) listener();
-      }, this.#everyMs);
-    }
-    return () => {
-      this.#listeners.delete(listener);
-      if (this.#listeners.size > 0) return;
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-    };
+function startTicker(everyMs: number) {
+  const listeners = new Set<() => void>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let now = Date.now();
+  const tick = () => {
+    now = Date.now();
+    for (const listener of listeners) listener();
+  };
+  return {
+    now: () => now,
+    subscribe(listener: () => void) {
+      if (listeners.size === 0) {
+        now = Date.now();
+        timer = setInterval(tick, everyMs);
+      }
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) clearInterval(timer);
+      };
+    },
   };
 }
 
-const everySecond = new Ticker(1000);
-const everyTenSeconds = new Ticker(10_000);
+const everySecond = startTicker(1000);
+const everyTenSeconds = startTicker(10_000);
 
 /** The current time in ms, updated every second. */
 function useSeconds(): number {

@@ -5,7 +5,6 @@ import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
-import { VirtualTable } from '../ui/virtual-table.tsx';
 import { Sessions, Tokens } from './access/tokens.tsx';
 
 export default function Access() {
@@ -21,28 +20,20 @@ export default function Access() {
           queryKey={['audit-log']}
           read={(query, signal) => ask('GET /api/v1/audit-log', { query, signal })}
           empty={<Empty title="No entries in the last year" />}
-        >
-          {(entries, onEnd) => (
-            <VirtualTable
-              label="Entries"
-              items={entries}
-              onEnd={onEnd}
-              columns={[
-                {
-                  title: 'What',
-                  cell: ({ kind, count, detail }) =>
-                    `${sentence(kind)}${count > 1 ? ` (${count} times)` : ''}${detail ? `: ${detail}` : ''}`,
-                },
-                {
-                  title: 'By',
-                  cell: ({ actor, actor_name, source }) =>
-                    [sentence(actor), actor_name, source].filter(Boolean).join(', '),
-                },
-                { title: 'When', width: '7rem', cell: (entry) => <Ago at={entry.created_at} /> },
-              ]}
-            />
-          )}
-        </PagedList>
+          columns={[
+            {
+              title: 'What',
+              cell: ({ kind, count, detail }) =>
+                `${sentence(kind)}${count > 1 ? ` (${count} times)` : ''}${detail ? `: ${detail}` : ''}`,
+            },
+            {
+              title: 'By',
+              cell: ({ actor, actor_name, source }) =>
+                [sentence(actor), actor_name, source].filter(Boolean).join(', '),
+            },
+            { title: 'When', width: '7rem', cell: (entry) => <Ago at={entry.created_at} /> },
+          ]}
+        />
       </Card>
     </Page>
   );

@@ -35,10 +35,10 @@ function AccountCards({ account }: { account: AccountData }) {
       <Card title="Wallet">
         <Hex value={account.wallet} what="wallet address" />
         <Group mt="md" gap="xs">
-          <Text size="sm">Token gate</Text>
+          <Text>Token gate</Text>
           <Badge tone={gateWords.tone}>{gateWords.badge}</Badge>
         </Group>
-        <Text size="sm" c="dimmed" mt={4}>
+        <Text c="dimmed" mt={4}>
           {gateWords.sentence}
         </Text>
       </Card>
@@ -80,9 +80,7 @@ function Figure({ label, value }: { label: string; value: string }) {
   return (
     <div>
       <div className="figure">{value}</div>
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
+      <Text c="dimmed">{label}</Text>
     </div>
   );
 }
@@ -91,8 +89,8 @@ function Used({ label, used, max }: { label: string; used: number; max: number }
   return (
     <div>
       <Group justify="space-between" mt="xs">
-        <Text size="sm">{label}</Text>
-        <Text size="sm" c="dimmed">
+        <Text>{label}</Text>
+        <Text c="dimmed">
           {used} of {max}
         </Text>
       </Group>

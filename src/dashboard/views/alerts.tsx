@@ -8,7 +8,6 @@ import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago, duration } from '../ui/time.tsx';
-import { VirtualTable } from '../ui/virtual-table.tsx';
 import { AlertState } from './alerts/alert-state.tsx';
 import { kinds } from './alerts/kinds.ts';
 import { Rules } from './alerts/rules.tsx';
@@ -22,49 +21,41 @@ export default function Alerts() {
       queryKey={['alerts', query]}
       read={(page, signal) => ask('GET /api/v1/alerts', { query: { ...query, ...page }, signal })}
       empty={<Empty title={none} />}
-    >
-      {(alerts, onEnd) => (
-        <VirtualTable
-          label={what}
-          items={alerts}
-          onEnd={onEnd}
-          columns={[
-            {
-              title: 'Alert',
-              cell: ({ kind, robot_id }) => (
-                <>
-                  {kinds[kind].title}
-                  <div>
-                    {robot_id && (
-                      <Link href={`/robots/${robot_id}`}>{names.get(robot_id) ?? 'robot'}</Link>
-                    )}
-                  </div>
-                </>
-              ),
-            },
-            {
-              title: 'Opened',
-              width: '8rem',
-              cell: ({ opened_at, closed_at }) => (
-                <>
-                  <Ago at={opened_at} />
-                  {closed_at && (
-                    <div className="dash">
-                      for {duration(Date.parse(closed_at) - Date.parse(opened_at))}
-                    </div>
-                  )}
-                </>
-              ),
-            },
-            {
-              title: 'State',
-              width: '8.5rem',
-              cell: (alert) => <AlertState alert={alert} />,
-            },
-          ]}
-        />
-      )}
-    </PagedList>
+      columns={[
+        {
+          title: 'Alert',
+          cell: ({ kind, robot_id }) => (
+            <>
+              {kinds[kind].title}
+              <div>
+                {robot_id && (
+                  <Link href={`/robots/${robot_id}`}>{names.get(robot_id) ?? 'robot'}</Link>
+                )}
+              </div>
+            </>
+          ),
+        },
+        {
+          title: 'Opened',
+          width: '8rem',
+          cell: ({ opened_at, closed_at }) => (
+            <>
+              <Ago at={opened_at} />
+              {closed_at && (
+                <div className="dash">
+                  for {duration(Date.parse(closed_at) - Date.parse(opened_at))}
+                </div>
+              )}
+            </>
+          ),
+        },
+        {
+          title: 'State',
+          width: '8.5rem',
+          cell: (alert) => <AlertState alert={alert} />,
+        },
+      ]}
+    />
   );
   return (
     <Page title="Alerts" lead="What needs attention by your rules, checked every 30 seconds.">

@@ -33,7 +33,11 @@ export default function Fleets() {
     <Page
       title="Fleets"
       lead={<Freshness query={fleets} />}
-      actions={<Button onClick={() => setDialog({ form: null })}>Add fleet</Button>}
+      actions={
+        <Button variant="filled" onClick={() => setDialog({ form: null })}>
+          Add fleet
+        </Button>
+      }
     >
       <Problem of={reorder} title="Could not save the order" />
       <Loaded query={fleets} what="fleets">
@@ -58,12 +62,7 @@ export default function Fleets() {
   );
 }
 
-interface DeleteFleetProps {
-  fleet: Fleet;
-  onClose: () => void;
-}
-
-function DeleteFleet({ fleet, onClose }: DeleteFleetProps) {
+function DeleteFleet({ fleet, onClose }: { fleet: Fleet; onClose: () => void }) {
   const queries = useQueryClient();
   return (
     <ConfirmDeletion
@@ -75,7 +74,7 @@ function DeleteFleet({ fleet, onClose }: DeleteFleetProps) {
         await queries.invalidateQueries();
       }}
     >
-      <Text size="sm">Its robots become ungrouped. They keep their keys and tasks.</Text>
+      <Text>Its robots become ungrouped. They keep their keys and tasks.</Text>
     </ConfirmDeletion>
   );
 }

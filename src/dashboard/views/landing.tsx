@@ -17,10 +17,10 @@ export default function Landing() {
       lead="svc writes the hash of a robot’s evidence to a public chain. From then on, a change of the evidence shows."
       actions={
         <Group gap="xs">
-          <Button component={Link} href="/sign-in">
+          <Button component={Link} href="/sign-in" variant="filled">
             Sign in
           </Button>
-          <Button component="a" href="/docs" variant="default">
+          <Button component="a" href="/docs">
             API
           </Button>
         </Group>

@@ -2,8 +2,7 @@
 import { Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { ask } from '../api.ts';
-import { accountQuery, fleetsQuery } from '../queries.ts';
+import { accountQuery, fleetsQuery, reading } from '../queries.ts';
 import { Choice, optionsOf, useSearchParam } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
@@ -16,10 +15,9 @@ export default function Overview() {
   const [fleetId, setFleetId] = useSearchParam('fleet');
   const fleets = useQuery(fleetsQuery);
   const account = useQuery(accountQuery);
+  const query = fleetId === '' ? {} : { fleet_id: fleetId };
   const stats = useQuery({
-    queryKey: ['stats', fleetId],
-    queryFn: ({ signal }) =>
-      ask('GET /api/v1/stats', { query: fleetId === '' ? {} : { fleet_id: fleetId }, signal }),
+    ...reading(['stats', fleetId], 'GET /api/v1/stats', { query }),
     placeholderData: keepPreviousData,
   });
   const stale = useStale(stats);
@@ -52,7 +50,7 @@ export default function Overview() {
         )}
       </Loaded>
       {stale && (
-        <Text size="sm" c="dimmed" role="status">
+        <Text c="dimmed" role="status">
           The numbers above may be out of date.
         </Text>
       )}

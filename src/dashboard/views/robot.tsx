@@ -3,18 +3,18 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useParams } from 'wouter';
-import { ask } from '../api.ts';
 import { EventList } from '../lists/event-list.tsx';
 import { TaskList } from '../lists/task-list.tsx';
-import { fleetsQuery } from '../queries.ts';
+import { fleetsQuery, reading } from '../queries.ts';
 import { StateBadge, stateOf } from '../ui/badge.tsx';
 import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
-import { Failure, Loading } from '../ui/states.tsx';
+import { Waiting } from '../ui/states.tsx';
 import { Ago, Freshness, useTenSeconds } from '../ui/time.tsx';
-import { DeleteRobot, EditRobot } from './robot/edit-robot.tsx';
+import { DeleteRobot } from './robot/delete-robot.tsx';
 import { RevokeKey, RotateKey } from './robot/key.tsx';
 import { Telemetry } from './robot/telemetry.tsx';
+import { RobotForm } from './robots/robot-form.tsx';
 
 type Dialog = 'edit' | 'rotate' | 'revoke' | 'delete';
 
@@ -23,18 +23,12 @@ export default function Robot() {
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const now = useTenSeconds();
   const fleets = useQuery(fleetsQuery);
-  const query = useQuery({
-    queryKey: ['robots', id],
-    queryFn: ({ signal }) => ask('GET /api/v1/robots/:id', { params: { id }, signal }),
-  });
-  if (query.data === undefined) {
-    if (query.isError) return <Failure error={query.error} onRetry={query.refetch} />;
-    return <Loading what="robot" />;
-  }
+  const query = useQuery(reading(['robots', id], 'GET /api/v1/robots/:id', { params: { id } }));
+  const close = () => setDialog(null);
+  if (query.data === undefined) return <Waiting query={query} what="robot" />;
   const { robot } = query.data;
   const state = stateOf(robot, now);
   const fleet = fleets.data?.find((one) => one.id === robot.fleet_id);
-  const close = () => setDialog(null);
   return (
     <Page
       title={robot.name}
@@ -57,18 +51,16 @@ export default function Robot() {
       }
       actions={
         <>
-          <Button variant="default" onClick={() => setDialog('edit')}>
-            Edit
-          </Button>
-          <Button variant="default" onClick={() => setDialog('rotate')}>
+          <Button onClick={() => setDialog('edit')}>Edit</Button>
+          <Button onClick={() => setDialog('rotate')}>
             {robot.key_hint === null ? 'Create a key' : 'Rotate key'}
           </Button>
           {robot.key_hint !== null && (
-            <Button variant="default" className="danger" onClick={() => setDialog('revoke')}>
+            <Button className="danger" onClick={() => setDialog('revoke')}>
               Revoke key
             </Button>
           )}
-          <Button variant="default" className="danger" onClick={() => setDialog('delete')}>
+          <Button className="danger" onClick={() => setDialog('delete')}>
             Delete
           </Button>
         </>
@@ -83,7 +75,7 @@ export default function Robot() {
           <EventList filter={{ robot_id: id }} />
         </Card>
       </div>
-      {dialog === 'edit' && <EditRobot robot={robot} fleets={fleets.data ?? []} onClose={close} />}
+      {dialog === 'edit' && <RobotForm robot={robot} fleets={fleets.data ?? []} onClose={close} />}
       {dialog === 'rotate' && <RotateKey robot={robot} onClose={close} />}
       {dialog === 'revoke' && <RevokeKey robot={robot} onClose={close} />}
       {dialog === 'delete' && <DeleteRobot robot={robot} onClose={close} />}

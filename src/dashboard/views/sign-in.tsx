@@ -1,7 +1,8 @@
 // The sign-in view: choose a wallet and sign the message.
 import { Alert, Button, List, Loader, Text, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
 import { type Query, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { accountQuery, chainQuery } from '../queries.ts';
 import { Brand, ColorSchemeButton } from '../shell.tsx';
@@ -21,9 +22,7 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
   const wallets = useWallets();
   const queries = useQueryClient();
   const [step, setStep] = useState<SignInStep>('connecting');
-  useEffect(() => {
-    document.title = 'Sign in · svc';
-  }, []);
+  useDocumentTitle('Sign in · svc');
   const canceling = useRef(new AbortController());
   const attempt = useMutation({
     mutationFn(wallet: Wallet) {
@@ -47,7 +46,7 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
         <Title order={1} size="h2">
           Sign in
         </Title>
-        <Text c="dimmed" mt={4} mb="lg">
+        <Text size="md" c="dimmed" mt={4} mb="lg">
           Your wallet is your account. Signing a message is free and sends no transaction.
         </Text>
         {endedFor !== undefined && !attempt.isPending && !attempt.isError && (
@@ -78,16 +77,16 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
             ))}
           </ul>
         )}
-        <Text size="sm" c="dimmed" mt="md" role="status">
+        <Text c="dimmed" mt="md" role="status">
           {attempt.isPending ? steps[step] : <Network />}
         </Text>
         {attempt.isPending && step !== 'verifying' && (
-          <Button variant="default" mt="sm" onClick={() => canceling.current.abort()}>
+          <Button mt="sm" onClick={() => canceling.current.abort()}>
             Cancel
           </Button>
         )}
       </main>
-      <Text size="sm" c="dimmed" ta="center" component="footer">
+      <Text c="dimmed" ta="center" component="footer">
         svc anchors proofs of robot work on a public chain, where{' '}
         <Link href="/verify">anyone can verify them</Link>.
       </Text>

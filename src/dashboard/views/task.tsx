@@ -6,11 +6,11 @@ import type { TaskDetail } from '../../protocol/resources.ts';
 import { robotsQuery, taskQuery } from '../queries.ts';
 import { pollMs } from '../stream.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
-import { Card, Fact } from '../ui/card.tsx';
+import { Card, Fact, HexFact } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
-import { Failure, Loading } from '../ui/states.tsx';
+import { Waiting } from '../ui/states.tsx';
 import { Ago, dateAndTime, Freshness } from '../ui/time.tsx';
-import { Hex, Json } from '../ui/values.tsx';
+import { Json } from '../ui/values.tsx';
 import { AnchorCard } from './task/anchor-card.tsx';
 import { ProofCard } from './task/proof-card.tsx';
 import { ReceiptCard } from './task/receipt-card.tsx';
@@ -29,14 +29,13 @@ export default function Task() {
       state.data?.anchor?.state === 'finalized' ? 30_000 : pollMs(SOON_MS),
   });
   if (query.data === undefined) {
-    if (query.isError) {
-      return (
-        <Page title="Task" parent={parent}>
-          <Failure error={query.error} onRetry={query.refetch} />
-        </Page>
-      );
-    }
-    return <Loading what="task" />;
+    const waiting = <Waiting query={query} what="task" />;
+    if (!query.isError) return waiting;
+    return (
+      <Page title="Task" parent={parent}>
+        {waiting}
+      </Page>
+    );
   }
   const { task, anchor, verification } = query.data;
   const robot = robots.data?.find((one) => one.id === task.robot_id);
@@ -67,18 +66,14 @@ function ClaimCard({ task }: { task: TaskDetail }) {
   return (
     <Card title="Claim">
       <dl className="facts">
-        <Fact name="Task">
-          <Hex value={task.id} what="task id" />
-        </Fact>
+        <HexFact name="Task" value={task.id} what="task id" />
         <Fact name="Claimed">{dateAndTime(task.created_at)}</Fact>
         {task.occurred_at && <Fact name="Robot clock">{task.occurred_at}</Fact>}
       </dl>
       {task.description && <p className="description">{task.description}</p>}
       <h3 className="card-title sub-title">Expected result</h3>
       {task.expected_result === null ? (
-        <Text size="sm" c="dimmed">
-          None
-        </Text>
+        <Text c="dimmed">None</Text>
       ) : (
         <Json value={task.expected_result} what="expected result" />
       )}

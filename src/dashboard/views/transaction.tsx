@@ -3,11 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
 import { decodePayload } from '../../proof/payload.ts';
 import type { AnchorTransaction } from '../../protocol/resources.ts';
-import { ask, ServiceError } from '../api.ts';
+import { ServiceError } from '../api.ts';
+import { transactionQuery } from '../queries.ts';
 import { Badge } from '../ui/badge.tsx';
-import { Card, Fact } from '../ui/card.tsx';
+import { Card, Fact, HexFact } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
-import { Empty, Failure, Loading } from '../ui/states.tsx';
+import { Empty, Waiting } from '../ui/states.tsx';
 import { dateAndTime } from '../ui/time.tsx';
 import { Hex, shorten } from '../ui/values.tsx';
 
@@ -22,11 +23,7 @@ export default function Transaction() {
 }
 
 function Body({ txHash }: { txHash: string }) {
-  const query = useQuery({
-    queryKey: ['transaction', txHash],
-    queryFn: ({ signal }) =>
-      ask('GET /api/v1/transactions/:txHash', { params: { txHash }, signal }),
-  });
+  const query = useQuery(transactionQuery(txHash));
   const { data, error } = query;
   if (data !== undefined) return <Cards transaction={data} />;
   if (error instanceof ServiceError && error.status < 500 && error.status >= 400) {
@@ -36,8 +33,7 @@ function Body({ txHash }: { txHash: string }) {
       </Empty>
     );
   }
-  if (error) return <Failure error={error} onRetry={query.refetch} />;
-  return <Loading what="transaction" />;
+  return <Waiting query={query} what="transaction" />;
 }
 
 function Cards({ transaction }: { transaction: AnchorTransaction }) {
@@ -49,9 +45,7 @@ function Cards({ transaction }: { transaction: AnchorTransaction }) {
     <>
       <Card title="Transaction">
         <dl className="facts">
-          <Fact name="Hash">
-            <Hex value={tx.hash} what="transaction hash" />
-          </Fact>
+          <HexFact name="Hash" value={tx.hash} what="transaction hash" />
           <Fact name="Status">
             {receipt === null ? (
               <Badge tone="busy">waiting to be included</Badge>
@@ -69,9 +63,7 @@ function Cards({ transaction }: { transaction: AnchorTransaction }) {
             </Fact>
           )}
           {block && <Fact name="Time">{dateAndTime(block.timestamp)}</Fact>}
-          <Fact name="From">
-            <Hex value={tx.from} what="sender" />
-          </Fact>
+          <HexFact name="From" value={tx.from} what="sender" />
           <Fact name="To">{tx.to === tx.from ? 'itself' : tx.to}</Fact>
           <Fact name="Value">{tx.value} wei</Fact>
         </dl>
@@ -93,17 +85,13 @@ function Payload({ calldata }: { calldata: string }) {
             <Hex value={payload.proof_hash} what="proof hash" />{' '}
             <Link href={`/verify/${payload.proof_hash}`}>Verify it</Link>
           </Fact>
-          <Fact name="Leaf">
-            <Hex value={payload.leaf} what="leaf" />
-          </Fact>
+          <HexFact name="Leaf" value={payload.leaf} what="leaf" />
         </dl>
       )}
       {payload?.kind === 'batch' && (
         <dl className="facts">
           <Fact name="Kind">{payload.leaf_count} proofs under one root</Fact>
-          <Fact name="Root">
-            <Hex value={payload.root} what="root" />
-          </Fact>
+          <HexFact name="Root" value={payload.root} what="root" />
         </dl>
       )}
       <h3 className="card-title sub-title">Calldata</h3>

@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask } from '../api.ts';
+import { reading } from '../queries.ts';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Freshness } from '../ui/time.tsx';
@@ -11,15 +11,17 @@ import { WebhookForm } from './webhooks/webhook-form.tsx';
 
 export default function Webhooks() {
   const [isCreating, setIsCreating] = useState(false);
-  const webhooks = useQuery({
-    queryKey: ['webhooks'],
-    queryFn: ({ signal }) => ask('GET /api/v1/webhooks', { query: { limit: '50' }, signal }),
-  });
+  const query = { limit: '50' };
+  const webhooks = useQuery(reading(['webhooks'], 'GET /api/v1/webhooks', { query }));
   return (
     <Page
       title="Webhooks"
       lead={<Freshness query={webhooks} />}
-      actions={<Button onClick={() => setIsCreating(true)}>Create webhook</Button>}
+      actions={
+        <Button variant="filled" onClick={() => setIsCreating(true)}>
+          Create webhook
+        </Button>
+      }
     >
       <Loaded query={webhooks} what="webhooks">
         {({ items }) =>

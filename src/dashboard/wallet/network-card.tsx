@@ -6,7 +6,14 @@ import { chainQuery } from '../queries.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Card } from '../ui/card.tsx';
 import { Loaded, Problem } from '../ui/states.tsx';
-import { errorCodeOf, useUsedWallet, useWalletChain, type Wallet, WalletError } from './wallets.ts';
+import {
+  errorCodeOf,
+  useUsedWallet,
+  useWalletChain,
+  type Wallet,
+  WalletError,
+  walletErrorOf,
+} from './wallets.ts';
 
 /** Switching is optional: everything works on another network too. */
 export function NetworkCard() {
@@ -23,12 +30,10 @@ export function NetworkCard() {
       <Loaded query={chain} what="network">
         {({ name, testnet, chain_id, params }) => (
           <>
-            <Text fw={600}>
+            <Text size="md" fw={600}>
               {name} {testnet && <Badge tone="plain">test network</Badge>}
             </Text>
-            <Text size="sm" c="dimmed">
-              Chain {chain_id}
-            </Text>
+            <Text c="dimmed">Chain {chain_id}</Text>
             {params.rpcUrls.length === 0 && (
               <Alert color="yellow" mt="sm" role="status">
                 Wallets that do not know this network cannot add it: the operator has to set
@@ -37,18 +42,17 @@ export function NetworkCard() {
             )}
             <Problem of={change} mt="sm" />
             {current === params.chainId ? (
-              <Text size="sm" mt="sm" role="status">
+              <Text mt="sm" role="status">
                 Your wallet is on this network.
               </Text>
             ) : (
               <>
-                <Text size="sm" mt="sm">
+                <Text mt="sm">
                   Your wallet is on another network. Everything here still works; switch only to
                   look at anchors in the wallet.
                 </Text>
                 <Button
                   size="xs"
-                  variant="default"
                   mt="sm"
                   disabled={wallet === undefined}
                   loading={change.isPending}
@@ -68,6 +72,8 @@ export function NetworkCard() {
 /** Error code of a wallet that does not know the chain (EIP-3085). Some wallets wrap it. */
 const UNKNOWN_CHAIN = 4902;
 
+const REJECTED = 'The change of network was rejected in the wallet.';
+
 /** Switches the wallet to the anchoring network, which it adds if the wallet does not know it. */
 async function switchNetwork({ provider }: Wallet, { params }: ChainDetails): Promise<void> {
   const chainId = params.chainId as `0x${string}`;
@@ -76,20 +82,18 @@ async function switchNetwork({ provider }: Wallet, { params }: ChainDetails): Pr
   try {
     await goThere();
   } catch (error) {
-    if (!isUnknownChain(error)) throw walletErrorOf(error);
+    if (!isUnknownChain(error)) throw walletErrorOf(error, REJECTED);
     if (params.rpcUrls.length === 0) {
       throw new WalletError(
         `The wallet does not know ${params.chainName}, and the service has no public RPC URL for it. Add the network in the wallet.`,
       );
     }
     try {
-      await provider.request({
-        method: 'wallet_addEthereumChain',
-        params: [{ ...params, chainId }],
-      });
+      const added = { ...params, chainId };
+      await provider.request({ method: 'wallet_addEthereumChain', params: [added] });
       await goThere();
     } catch (refusal) {
-      throw walletErrorOf(refusal);
+      throw walletErrorOf(refusal, REJECTED);
     }
   }
 }
@@ -97,13 +101,4 @@ async function switchNetwork({ provider }: Wallet, { params }: ChainDetails): Pr
 function isUnknownChain(error: unknown): boolean {
   const inner = (error as { data?: { originalError?: unknown } } | null)?.data?.originalError;
   return errorCodeOf(error) === UNKNOWN_CHAIN || errorCodeOf(inner) === UNKNOWN_CHAIN;
-}
-
-function walletErrorOf(error: unknown): WalletError {
-  if (errorCodeOf(error) === 4001) {
-    return new WalletError('The change of network was rejected in the wallet.');
-  }
-  return new WalletError(
-    `The wallet failed: ${error instanceof Error ? error.message : 'unknown'}`,
-  );
 }

@@ -1,6 +1,6 @@
 // Signs in with a wallet of the browser.
 import { ask, type Reply, ServiceError } from '../api.ts';
-import { errorCodeOf, type Wallet, WalletError } from './wallets.ts';
+import { errorCodeOf, type Wallet, WalletError, walletErrorOf } from './wallets.ts';
 
 export type SignInStep = 'connecting' | 'signing' | 'verifying';
 
@@ -68,7 +68,7 @@ async function connect(provider: Provider): Promise<`0x${string}`> {
   try {
     accounts = await provider.request({ method: 'eth_requestAccounts' });
   } catch (error) {
-    throw walletErrorOf(
+    throw signInErrorOf(
       error,
       'The wallet was not connected: its request was closed. Nothing was signed.',
     );
@@ -84,7 +84,7 @@ async function sign(provider: Provider, address: `0x${string}`, message: string)
   try {
     return await provider.request({ method: 'personal_sign', params: [`0x${hex}`, address] });
   } catch (error) {
-    throw walletErrorOf(
+    throw signInErrorOf(
       error,
       'The signature was rejected in the wallet. Signing is free and sends no transaction; try again when ready.',
     );
@@ -99,10 +99,8 @@ async function refuseSwitch(provider: Provider, address: string): Promise<void> 
   );
 }
 
-function walletErrorOf(error: unknown, rejected: string): WalletError {
-  if (error instanceof WalletError) return error;
+function signInErrorOf(error: unknown, rejected: string): WalletError {
   const code = errorCodeOf(error);
-  if (code === 4001) return new WalletError(rejected);
   if (code === -32002) {
     return new WalletError('The wallet has a request open already. Open the wallet and answer it.');
   }
@@ -111,9 +109,7 @@ function walletErrorOf(error: unknown, rejected: string): WalletError {
       'The wallet does not let this account sign here. Connect it, and try again.',
     );
   }
-  return new WalletError(
-    `The wallet failed: ${error instanceof Error ? error.message : 'unknown'}`,
-  );
+  return walletErrorOf(error, rejected);
 }
 
 /** Returns the ms since now. The first clock stops while the computer sleeps; the second can be set back. */

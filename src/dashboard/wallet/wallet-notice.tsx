@@ -33,14 +33,13 @@ export function WalletNotice() {
       onClose={() => setDismissed(now)}
     >
       <Group justify="space-between">
-        <Text size="sm">
+        <Text>
           {change.error?.message ??
             `The wallet is on ${shorten(now)}; you are still signed in as ${shorten(account.wallet)}.`}
         </Text>
         {change.isPending && (
           <Button
             size="xs"
-            variant="default"
             onClick={() => {
               canceling.abort();
               setCanceling(new AbortController());
@@ -49,12 +48,7 @@ export function WalletNotice() {
             Cancel
           </Button>
         )}
-        <Button
-          size="xs"
-          variant="default"
-          loading={change.isPending}
-          onClick={() => change.mutate(wallet)}
-        >
+        <Button size="xs" loading={change.isPending} onClick={() => change.mutate(wallet)}>
           Sign in as {shorten(now)}
         </Button>
       </Group>

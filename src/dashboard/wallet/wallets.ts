@@ -28,29 +28,32 @@ export function useUsedWallet(): Wallet | undefined {
 
 /** The wallet's current account; undefined until it answers, null if it shares none. */
 export function useWalletAccount(wallet: Wallet | undefined): string | null | undefined {
-  const [account, setAccount] = useState<string | null>();
-  useEffect(() => {
-    if (wallet === undefined) return;
-    const { provider } = wallet;
-    const update = (accounts: readonly string[]) => setAccount(accounts[0] ?? null);
-    provider.request({ method: 'eth_accounts' }).then(update, () => {});
-    provider.on?.('accountsChanged', update);
-    return () => provider.removeListener?.('accountsChanged', update);
-  }, [wallet]);
-  return account;
+  const accounts = useAnswer<readonly string[]>(wallet, 'eth_accounts', 'accountsChanged');
+  return accounts && (accounts[0] ?? null);
 }
 
 /** The wallet's current chain as a hex quantity; undefined until it answers. */
 export function useWalletChain(wallet: Wallet | undefined): string | undefined {
-  const [chain, setChain] = useState<string>();
+  return useAnswer<string>(wallet, 'eth_chainId', 'chainChanged');
+}
+
+/** The wallet's answer to a method, and then what its event says. */
+function useAnswer<Answer>(wallet: Wallet | undefined, method: string, event: string) {
+  const [answer, setAnswer] = useState<Answer>();
   useEffect(() => {
-    if (wallet === undefined) return;
-    const { provider } = wallet;
-    provider.request({ method: 'eth_chainId' }).then(setChain, () => {});
-    provider.on?.('chainChanged', setChain);
-    return () => provider.removeListener?.('chainChanged', setChain);
-  }, [wallet]);
-  return chain;
+    // The types of the provider name no events and methods by variable.
+    const provider = wallet?.provider as LooseProvider<Answer> | undefined;
+    provider?.request({ method }).then(setAnswer, () => {});
+    provider?.on?.(event, setAnswer);
+    return () => provider?.removeListener?.(event, setAnswer);
+  }, [wallet, method, event]);
+  return answer;
+}
+
+interface LooseProvider<Answer> {
+  request(asked: { method: string }): Promise<Answer>;
+  on?(event: string, listener: (answer: Answer) => void): void;
+  removeListener?(event: string, listener: (answer: Answer) => void): void;
 }
 
 /** The wallet's icon, if it is a data URL as EIP-6963 requires. */
@@ -60,6 +63,15 @@ export function iconOf({ info }: Wallet): string | undefined {
 
 /** A refusal by the wallet or its owner, or a failure of the wallet. `message` is for people. */
 export class WalletError extends Error {}
+
+/** What went wrong in a wallet. `rejected`: the sentence for a request that the person refused. */
+export function walletErrorOf(error: unknown, rejected: string): WalletError {
+  if (error instanceof WalletError) return error;
+  if (errorCodeOf(error) === 4001) return new WalletError(rejected);
+  return new WalletError(
+    `The wallet failed: ${error instanceof Error ? error.message : 'unknown'}`,
+  );
+}
 
 /** The error code of EIP-1193 or JSON-RPC, if the wallet gave one. */
 export function errorCodeOf(error: unknown): number | undefined {

@@ -130,16 +130,16 @@ async function askForConsent() {
   show('consent');
 }
 
-async function allow() {
-  await decide('allow');
-  show();
-  showStatus('Allowed. Continue in the terminal, which names the wallet. You can close this page.');
-}
+const outcomes = {
+  allow: 'Allowed. Continue in the terminal, which names the wallet. You can close this page.',
+  refuse: 'Refused. You can close this page.',
+};
 
-async function refuse() {
-  await decide('refuse');
+/** @param {'allow' | 'refuse'} decision */
+async function settle(decision) {
+  await decide(decision);
   show();
-  showStatus('Refused. You can close this page.');
+  showStatus(outcomes[decision]);
 }
 
 /** Errors after which the wallet must sign in. */
@@ -178,8 +178,8 @@ async function start() {
     event.preventDefault();
     attempt(askForConsent);
   });
-  byId('allow').addEventListener('click', () => attempt(allow));
-  byId('refuse').addEventListener('click', () => attempt(refuse));
+  byId('allow').addEventListener('click', () => attempt(() => settle('allow')));
+  byId('refuse').addEventListener('click', () => attempt(() => settle('refuse')));
   byId('other').addEventListener('click', askForWallet);
   discoverWallets(addWallet);
   try {

@@ -63,7 +63,6 @@ export function RevocableTable({ label, items, revoke, queryKey }: RevocableTabl
               stays ?? (
                 <Button
                   size="compact-xs"
-                  variant="default"
                   aria-label={`Revoke ${name}`}
                   loading={revocation.isPending && revocation.variables === id}
                   onClick={() => revocation.mutate(id)}

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import type { limits } from '../../../protocol/limits.ts';
 import type { TokenScope } from '../../../protocol/tokens.ts';
 import { ask } from '../../api.ts';
+import { reading } from '../../queries.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -23,15 +24,12 @@ const lifetimes = [DAYS, 7, 30, DAYS_MAX].map((days) => ({
 
 export function Tokens() {
   const [isCreating, setIsCreating] = useState(false);
-  const tokens = useQuery({
-    queryKey: ['tokens'],
-    queryFn: ({ signal }) => ask('GET /api/v1/tokens', { query: { limit: '50' }, signal }),
-  });
+  const tokens = useQuery(reading(['tokens'], 'GET /api/v1/tokens', { query: { limit: '50' } }));
   return (
     <Card
       title="Account tokens"
       actions={
-        <Button size="xs" onClick={() => setIsCreating(true)}>
+        <Button size="xs" variant="filled" onClick={() => setIsCreating(true)}>
           Create token
         </Button>
       }
@@ -66,10 +64,8 @@ export function Tokens() {
 }
 
 export function Sessions() {
-  const sessions = useQuery({
-    queryKey: ['sessions'],
-    queryFn: ({ signal }) => ask('GET /api/v1/sessions', { query: { limit: '200' }, signal }),
-  });
+  const query = { limit: '200' };
+  const sessions = useQuery(reading(['sessions'], 'GET /api/v1/sessions', { query }));
   return (
     <Card title="Sessions">
       <Loaded query={sessions} what="sessions">
@@ -114,7 +110,6 @@ function CreateToken({ onClose }: { onClose: () => void }) {
       submit="Create token"
       canSubmit={name.trim() !== ''}
       onSubmit={create}
-      onDone={onClose}
       onClose={onClose}
     >
       <NameField value={name} onChange={setName} />

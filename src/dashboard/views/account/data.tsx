@@ -21,14 +21,14 @@ export function StoredData({ wallet }: { wallet: string }) {
   };
   return (
     <Card title="Your data">
-      <Text size="sm" mb="md">
+      <Text mb="md">
         The export has one JSON object per line, and a bundle of each anchored task.
       </Text>
       <Group gap="xs">
-        <Button variant="default" loading={save.isPending} onClick={() => save.mutate()}>
+        <Button loading={save.isPending} onClick={() => save.mutate()}>
           Export
         </Button>
-        <Button variant="default" className="danger" onClick={() => setIsDeleting(true)}>
+        <Button className="danger" onClick={() => setIsDeleting(true)}>
           Delete account
         </Button>
       </Group>
@@ -40,7 +40,7 @@ export function StoredData({ wallet }: { wallet: string }) {
           onClose={() => setIsDeleting(false)}
           onDelete={remove}
         >
-          <Text size="sm">
+          <Text>
             This deletes all robots, tasks, evidence, telemetry and events. Your wallet signs the
             deletion. Credits, their ledger and what the chain holds stay; saved bundles stay valid.
           </Text>

@@ -6,7 +6,6 @@ import { Card } from '../../ui/card.tsx';
 import { ether } from '../../ui/ether.ts';
 import { Empty } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { VirtualTable } from '../../ui/virtual-table.tsx';
 
 const kinds = {
   grant: 'Granted',
@@ -23,41 +22,33 @@ export function Ledger() {
         queryKey={['ledger']}
         read={(query, signal) => ask('GET /api/v1/credits/ledger', { query, signal })}
         empty={<Empty title="No changes yet" />}
-      >
-        {(changes, onEnd) => (
-          <VirtualTable
-            label="Changes"
-            items={changes}
-            onEnd={onEnd}
-            columns={[
-              {
-                title: 'When',
-                isWide: true,
-                width: '9rem',
-                cell: ({ created_at }) => <Ago at={created_at} />,
-              },
-              {
-                title: 'Change',
-                cell: ({ kind, note, created_at }) => (
-                  <>
-                    {kinds[kind]}
-                    {note && <Text size="sm">{note}</Text>}
-                    <span className="narrow-only">
-                      <Ago at={created_at} />
-                    </span>
-                  </>
-                ),
-              },
-              {
-                title: 'Anchors',
-                width: '6rem',
-                cell: ({ anchors }) => anchors.toLocaleString('en'),
-              },
-              { title: 'Gas', width: '8rem', cell: ({ gas_wei }) => ether(gas_wei) },
-            ]}
-          />
-        )}
-      </PagedList>
+        columns={[
+          {
+            title: 'When',
+            isWide: true,
+            width: '9rem',
+            cell: ({ created_at }) => <Ago at={created_at} />,
+          },
+          {
+            title: 'Change',
+            cell: ({ kind, note, created_at }) => (
+              <>
+                {kinds[kind]}
+                {note && <Text>{note}</Text>}
+                <span className="narrow-only">
+                  <Ago at={created_at} />
+                </span>
+              </>
+            ),
+          },
+          {
+            title: 'Anchors',
+            width: '6rem',
+            cell: ({ anchors }) => anchors.toLocaleString('en'),
+          },
+          { title: 'Gas', width: '8rem', cell: ({ gas_wei }) => ether(gas_wei) },
+        ]}
+      />
     </Card>
   );
 }

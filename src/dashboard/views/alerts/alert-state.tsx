@@ -17,7 +17,7 @@ export function AlertState({ alert }: { alert: Alert }) {
   if (alert.acknowledged_at !== null) return <Badge tone="plain">acknowledged</Badge>;
   return (
     <>
-      <Button size="compact-xs" variant="default" onClick={() => acknowledge.mutate()}>
+      <Button size="compact-xs" onClick={() => acknowledge.mutate()}>
         Acknowledge
       </Button>
       <Problem of={acknowledge} />

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { AlertKind, AlertRule } from '../../../protocol/alerts.ts';
 import { ask } from '../../api.ts';
+import { reading } from '../../queries.ts';
 import { Card } from '../../ui/card.tsx';
 import { Loaded, Problem } from '../../ui/states.tsx';
 import { kinds } from './kinds.ts';
@@ -16,10 +17,7 @@ interface Change {
 
 export function Rules() {
   const queries = useQueryClient();
-  const rules = useQuery({
-    queryKey: ['alert-rules'],
-    queryFn: ({ signal }) => ask('GET /api/v1/alert-rules', { signal }),
-  });
+  const rules = useQuery(reading(['alert-rules'], 'GET /api/v1/alert-rules'));
   const change = useMutation({
     /** Without a threshold, the rule ends. */
     mutationFn: ({ kind, threshold }: Change): Promise<unknown> =>
@@ -75,7 +73,7 @@ function Rule({ kind, rule, onChange }: RuleProps) {
         onChange={({ currentTarget }) => onChange(currentTarget.checked ? threshold : null)}
       />
       <form onSubmit={save}>
-        <Text size="sm">{before}</Text>
+        <Text>{before}</Text>
         {after !== '' && (
           <TextInput
             aria-label={`${title}: ${before} N ${after}`}
@@ -88,9 +86,9 @@ function Rule({ kind, rule, onChange }: RuleProps) {
             onChange={({ currentTarget }) => setTyped(currentTarget.value)}
           />
         )}
-        <Text size="sm">{after}</Text>
+        <Text>{after}</Text>
         {rule !== undefined && threshold !== rule.threshold && (
-          <Button size="xs" type="submit">
+          <Button size="xs" variant="filled" type="submit">
             Save
           </Button>
         )}

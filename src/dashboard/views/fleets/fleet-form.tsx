@@ -38,7 +38,6 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
       submit={fleet === null ? 'Add fleet' : 'Save'}
       canSubmit={name.trim() !== '' && tagError === null}
       onSubmit={save}
-      onDone={onClose}
       onClose={onClose}
     >
       <NameField value={name} onChange={setName} />

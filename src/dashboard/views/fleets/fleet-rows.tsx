@@ -93,7 +93,7 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
               <Text fw={600} component="h2" size="md">
                 {fleet.name}
               </Text>
-              <Text size="sm" c="dimmed">
+              <Text c="dimmed">
                 <Link href={`/robots?fleet=${fleet.id}`}>
                   {fleet.robot_count === 1 ? '1 robot' : `${fleet.robot_count} robots`}
                 </Link>
@@ -101,7 +101,7 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
                   .filter(Boolean)
                   .map((text) => ` · ${text}`)}
               </Text>
-              {fleet.description && <Text size="sm">{fleet.description}</Text>}
+              {fleet.description && <Text>{fleet.description}</Text>}
               {fleet.tags.length > 0 && (
                 <div className="chips">
                   {fleet.tags.map((tag) => (
@@ -113,17 +113,11 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
               )}
             </div>
             <div className="fleet-actions">
-              <Button
-                size="xs"
-                variant="default"
-                aria-label={`Edit ${fleet.name}`}
-                onClick={() => onEdit(fleet)}
-              >
+              <Button size="xs" aria-label={`Edit ${fleet.name}`} onClick={() => onEdit(fleet)}>
                 Edit
               </Button>
               <Button
                 size="xs"
-                variant="default"
                 className="danger"
                 aria-label={`Delete ${fleet.name}`}
                 onClick={() => onDelete(fleet)}
@@ -155,7 +149,6 @@ interface MoveButtonProps {
 function MoveButton({ fleet, to, disabled, onMove }: MoveButtonProps) {
   return (
     <ActionIcon
-      variant="default"
       size="lg"
       aria-label={`Move ${fleet.name} ${to}`}
       disabled={disabled}

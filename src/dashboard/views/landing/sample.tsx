@@ -39,7 +39,7 @@ function CheckedSample({ bundle }: { bundle: Bundle }) {
   const { claim, task, anchor } = bundle;
   return (
     <div className="stack">
-      <Text size="sm">
+      <Text>
         Evidence of “{claim.title}” by {task.robot_name}. Change it, and see the verdict change.
       </Text>
       <Textarea

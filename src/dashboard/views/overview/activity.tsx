@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Stats } from '../../../protocol/telemetry.ts';
-import { Bars } from '../../charts/bars.tsx';
+import { Bars, type BarsProps } from '../../charts/bars.tsx';
 import { chainQuery } from '../../queries.ts';
 import { ether } from '../../ui/ether.ts';
 import { formatTime } from '../../ui/time-zone.ts';
@@ -22,58 +22,52 @@ export function Activity({ stats, fleetId }: { stats: Stats; fleetId: string }) 
       <Chart title="Battery" note={`${stats.battery.unknown} unknown`}>
         <BatteryLevels stats={stats} fleetId={fleetId} />
       </Chart>
-      <Chart
+      <BarChart
         title="Events by severity"
         note={<Link href={listOf('/events', {}, fleetId)}>24 hours</Link>}
-      >
-        <Bars
-          caption="Events by hour and severity"
-          series={[
-            { name: 'info', color: 'info-bar' },
-            { name: 'warn', color: 'warn-bar' },
-            { name: 'error', color: 'bad-bar' },
-          ]}
-          bars={stats.events_by_hour.map(({ at, info, warn, error }) => ({
-            label: hour(at),
-            values: [info, warn, error],
-          }))}
-        />
-      </Chart>
-      <Chart title="Telemetry samples" note="24 hours">
-        <Bars
-          caption="Telemetry samples by hour"
-          series={[{ name: 'samples', color: 'busy-bar' }]}
-          bars={stats.samples_by_hour.map(({ at, samples }) => ({
-            label: hour(at),
-            values: [samples],
-          }))}
-        />
-      </Chart>
-      <Chart
+        caption="Events by hour and severity"
+        series={[
+          { name: 'info', color: 'info-bar' },
+          { name: 'warn', color: 'warn-bar' },
+          { name: 'error', color: 'bad-bar' },
+        ]}
+        bars={stats.events_by_hour.map(({ at, info, warn, error }) => ({
+          label: hour(at),
+          values: [info, warn, error],
+        }))}
+      />
+      <BarChart
+        title="Telemetry samples"
+        note="24 hours"
+        caption="Telemetry samples by hour"
+        series={[{ name: 'samples', color: 'busy-bar' }]}
+        bars={stats.samples_by_hour.map(({ at, samples }) => ({
+          label: hour(at),
+          values: [samples],
+        }))}
+      />
+      <BarChart
         title="Anchors"
         note={
           <Link href={listOf('/tasks', { status: 'verified' }, fleetId)}>
             {anchors.toLocaleString('en')} in 30 days
           </Link>
         }
-      >
-        <Bars
-          caption="Anchored proofs by day"
-          series={[{ name: 'anchors', color: 'good-bar' }]}
-          bars={stats.anchors_by_day.map((day) => ({ label: day.day, values: [day.anchors] }))}
-        />
-      </Chart>
-      <Chart title="Gas paid" note={`${ether(gas.toString())} ${symbol} in 30 days`}>
-        <Bars
-          caption="Gas paid for anchors by day, in gwei"
-          series={[{ name: 'gwei', color: 'warn-bar' }]}
-          bars={stats.anchors_by_day.map((day) => ({
-            label: day.day,
-            values: [Number(BigInt(day.gas_wei) / 1_000_000_000n)],
-          }))}
-          unit="gwei"
-        />
-      </Chart>
+        caption="Anchored proofs by day"
+        series={[{ name: 'anchors', color: 'good-bar' }]}
+        bars={stats.anchors_by_day.map((day) => ({ label: day.day, values: [day.anchors] }))}
+      />
+      <BarChart
+        title="Gas paid"
+        note={`${ether(gas.toString())} ${symbol} in 30 days`}
+        caption="Gas paid for anchors by day, in gwei"
+        series={[{ name: 'gwei', color: 'warn-bar' }]}
+        bars={stats.anchors_by_day.map((day) => ({
+          label: day.day,
+          values: [Number(BigInt(day.gas_wei) / 1_000_000_000n)],
+        }))}
+        unit="gwei"
+      />
     </div>
   );
 }
@@ -104,20 +98,25 @@ function BatteryLevels({ stats: { battery }, fleetId }: { stats: Stats; fleetId:
 interface ChartProps {
   title: string;
   note: ReactNode;
-  children: ReactNode;
 }
 
-function Chart({ title, note, children }: ChartProps) {
+function Chart({ title, note, children }: ChartProps & { children: ReactNode }) {
   return (
     <section className="card" aria-label={title}>
       <div className="chart-head">
         <h2 className="card-title">{title}</h2>
-        <Text size="sm" c="dimmed">
-          {note}
-        </Text>
+        <Text c="dimmed">{note}</Text>
       </div>
       {children}
     </section>
+  );
+}
+
+function BarChart({ title, note, ...bars }: ChartProps & BarsProps) {
+  return (
+    <Chart title={title} note={note}>
+      <Bars {...bars} />
+    </Chart>
   );
 }
 

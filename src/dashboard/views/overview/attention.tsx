@@ -3,7 +3,7 @@ import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { ask } from '../../api.ts';
-import { accountQuery, robotsQuery } from '../../queries.ts';
+import { accountQuery, reading, robotsQuery } from '../../queries.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Ago, useTenSeconds } from '../../ui/time.tsx';
@@ -20,11 +20,8 @@ export function Attention({ fleetId }: { fleetId: string }) {
   const now = useTenSeconds();
   const { data: account } = useQuery(accountQuery);
   const robots = useQuery(robotsQuery);
-  const alerts = useQuery({
-    queryKey: ['alerts', 'newest'],
-    queryFn: ({ signal }) =>
-      ask('GET /api/v1/alerts', { query: { open: 'true', limit: '200' }, signal }),
-  });
+  const open = { open: 'true', limit: '200' } as const;
+  const alerts = useQuery(reading(['alerts', 'newest'], 'GET /api/v1/alerts', { query: open }));
   const tasks = useQuery({
     queryKey: ['tasks', 'attention', fleetId],
     queryFn: async ({ signal }) => {
@@ -49,7 +46,7 @@ export function Attention({ fleetId }: { fleetId: string }) {
   return (
     <Card title={problems.length === 0 ? 'Nothing needs attention' : 'Needs attention'}>
       {problems.length === 0 ? (
-        <Text size="sm" c="dimmed">
+        <Text c="dimmed">
           No open alert, no robot offline or in error, no anchor failed or stuck.
         </Text>
       ) : (

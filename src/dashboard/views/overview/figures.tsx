@@ -49,7 +49,7 @@ export function Figures({ stats, fleetId, credits }: FiguresProps) {
         </Link>
       </Figure>
       <Figure title="Errors, last 24 hours" value={`${events}`}>
-        <Text size="sm" c="dimmed">
+        <Text c="dimmed">
           <Link href={listOf('/events', { severity: 'error' }, fleetId)}>errors</Link> ·{' '}
           <Link href={listOf('/events', { severity: 'warn' }, fleetId)}>
             {warnings} {warnings === 1 ? 'warning' : 'warnings'}
@@ -67,7 +67,7 @@ function Credits({ credits }: { credits: Account['credits'] }) {
   return (
     <Figure title="Anchors left" value={(anchors_affordable ?? anchor_quota).toLocaleString('en')}>
       <CreditState credits={credits} />
-      <Text size="sm" c="dimmed">
+      <Text c="dimmed">
         {anchors_affordable === null ? 'current fees unknown' : 'at current fees'} ·{' '}
         {ether(gas_credit_wei)} {chain?.params.nativeCurrency.symbol} of gas
       </Text>

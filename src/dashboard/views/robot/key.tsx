@@ -6,13 +6,8 @@ import { ask } from '../../api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 
-interface RotateKeyProps {
-  robot: Robot;
-  onClose: () => void;
-}
-
 /** Replaces a robot's key by a new one, which is shown once. */
-export function RotateKey({ robot, onClose }: RotateKeyProps) {
+export function RotateKey({ robot, onClose }: { robot: Robot; onClose: () => void }) {
   const queries = useQueryClient();
   const rotate = async () => {
     const params = { id: robot.id };
@@ -27,10 +22,9 @@ export function RotateKey({ robot, onClose }: RotateKeyProps) {
       title={hasKey ? `Rotate the key of ${robot.name}` : `Create a key for ${robot.name}`}
       submit={hasKey ? 'Rotate key' : 'Create a key'}
       onSubmit={rotate}
-      onDone={onClose}
       onClose={onClose}
     >
-      <Text>
+      <Text size="md">
         {hasKey
           ? 'The current key stops working immediately. The robot cannot call the service until it has the new key.'
           : 'The robot cannot call the service until it has the new key.'}
@@ -39,13 +33,8 @@ export function RotateKey({ robot, onClose }: RotateKeyProps) {
   );
 }
 
-interface RevokeKeyProps {
-  robot: Robot;
-  onClose: () => void;
-}
-
 /** Ends a robot's key, for instance after a leak. The robot's data stays. */
-export function RevokeKey({ robot, onClose }: RevokeKeyProps) {
+export function RevokeKey({ robot, onClose }: { robot: Robot; onClose: () => void }) {
   const queries = useQueryClient();
   return (
     <FormDialog
@@ -56,10 +45,9 @@ export function RevokeKey({ robot, onClose }: RevokeKeyProps) {
         await ask('DELETE /api/v1/robots/:id/key', { params: { id: robot.id } });
         await queries.invalidateQueries({ queryKey: ['robots'] });
       }}
-      onDone={onClose}
       onClose={onClose}
     >
-      <Text>
+      <Text size="md">
         The key stops working immediately. The robot cannot call the service until you create a new
         key. Its tasks, proofs and telemetry remain.
       </Text>

@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { Severity } from '../../../protocol/telemetry.ts';
-import { ask } from '../../api.ts';
 import type { Mark } from '../../charts/time-series.tsx';
+import { reading } from '../../queries.ts';
 import type { Period } from './period.ts';
 
 const colors: Record<Severity, string> = { info: 'info-bar', warn: 'warn-bar', error: 'bad-bar' };
@@ -16,14 +16,8 @@ export function useMarks(robotId: string, { from, to }: Period): readonly Mark[]
     to: new Date(to).toISOString(),
     limit: '200',
   };
-  const events = useQuery({
-    queryKey: ['events', 'marks', query],
-    queryFn: ({ signal }) => ask('GET /api/v1/events', { query, signal }),
-  });
-  const tasks = useQuery({
-    queryKey: ['tasks', 'marks', query],
-    queryFn: ({ signal }) => ask('GET /api/v1/tasks', { query, signal }),
-  });
+  const events = useQuery(reading(['events', 'marks', query], 'GET /api/v1/events', { query }));
+  const tasks = useQuery(reading(['tasks', 'marks', query], 'GET /api/v1/tasks', { query }));
   return useMemo(() => {
     const ofEvents = events.data?.items.map(({ occurred_at, created_at, ...event }) => ({
       at: Date.parse(occurred_at ?? created_at) || Date.parse(created_at),

@@ -2,7 +2,7 @@
 import { Checkbox, Group } from '@mantine/core';
 import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
-import { Choice, useSearchParam } from '../../ui/fields.tsx';
+import { AddressChoice } from '../../ui/fields.tsx';
 
 const REMEMBERED = 'svc-metrics';
 
@@ -34,10 +34,8 @@ interface MetricChoiceProps {
 
 /** The metrics with a chart, and the two that are a place. */
 export function MetricChoice({ names, shown, onChange }: MetricChoiceProps) {
-  const options = names.map((name) => ({ value: name, label: name }));
-  const [x, setX] = useSearchParam('x');
-  const [y, setY] = useSearchParam('y');
-  const none = { value: '', label: 'No path' };
+  const named = names.map((name) => ({ value: name, label: name }));
+  const options = [{ value: '', label: 'No path' }, ...named];
   return (
     <>
       <Checkbox.Group
@@ -53,20 +51,8 @@ export function MetricChoice({ names, shown, onChange }: MetricChoiceProps) {
         </Group>
       </Checkbox.Group>
       <Group gap="md">
-        <Choice
-          label="Path: x"
-          hasVisibleLabel
-          options={[none, ...options]}
-          value={x}
-          onChange={setX}
-        />
-        <Choice
-          label="Path: y"
-          hasVisibleLabel
-          options={[none, ...options]}
-          value={y}
-          onChange={setY}
-        />
+        <AddressChoice name="x" label="Path: x" hasVisibleLabel options={options} />
+        <AddressChoice name="y" label="Path: y" hasVisibleLabel options={options} />
       </Group>
     </>
   );

@@ -41,7 +41,6 @@ export function PeriodBar({ robotId, period, onChoose }: PeriodBarProps) {
           {steps.map(({ label, icon, by }) => (
             <ActionIcon
               key={label}
-              variant="default"
               size={30}
               aria-label={label}
               disabled={by > 0 && to >= Date.now()}
@@ -81,7 +80,7 @@ function Custom({ period, onChoose }: Omit<PeriodBarProps, 'robotId'>) {
           onChange={({ currentTarget }) => setFields(fields.with(i, currentTarget.value))}
         />
       ))}
-      <Button size="xs" type="submit" disabled={!(from < to)}>
+      <Button size="xs" variant="filled" type="submit" disabled={!(from < to)}>
         Show
       </Button>
     </form>
@@ -105,7 +104,7 @@ function SaveSamples({ robotId, period: { from, to } }: Omit<PeriodBarProps, 'on
   });
   return (
     <>
-      <Button size="xs" variant="default" loading={save.isPending} onClick={() => save.mutate()}>
+      <Button size="xs" loading={save.isPending} onClick={() => save.mutate()}>
         Download CSV
       </Button>
       <Problem of={save} />

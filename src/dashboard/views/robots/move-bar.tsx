@@ -51,13 +51,13 @@ export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
     if (moved.length === 0) return null;
     return (
       <section className="card assign" aria-label="Moved robots">
-        <Text role="status">
+        <Text size="md" role="status">
           {count(moved.length)} moved to {nameOf(target === NONE ? null : target)}.
         </Text>
-        <Button variant="default" loading={undo.isPending} onClick={() => undo.mutate()}>
+        <Button loading={undo.isPending} onClick={() => undo.mutate()}>
           Undo
         </Button>
-        <Button variant="default" disabled={undo.isPending} onClick={() => setMoved([])}>
+        <Button disabled={undo.isPending} onClick={() => setMoved([])}>
           Dismiss
         </Button>
         <Problem of={undo} />
@@ -68,7 +68,7 @@ export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
   const changed = robots.filter((robot) => robot.fleet_id !== fleetId);
   return (
     <section className="card assign" aria-label="Selected robots">
-      <Text fw={600} role="status">
+      <Text size="md" fw={600} role="status">
         {robots.length} selected
       </Text>
       <Choice
@@ -81,19 +81,20 @@ export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
         value={target}
         onChange={setTarget}
       />
-      <Button disabled={target === '' || changed.length === 0} onClick={() => setIsPreviewed(true)}>
+      <Button
+        variant="filled"
+        disabled={target === '' || changed.length === 0}
+        onClick={() => setIsPreviewed(true)}
+      >
         Preview move
       </Button>
-      <Button variant="default" onClick={onDone}>
-        Clear
-      </Button>
+      <Button onClick={onDone}>Clear</Button>
       {isPreviewed && (
         <FormDialog
           title={`Move ${count(changed.length)} to ${nameOf(fleetId)}`}
           submit={`Move ${count(changed.length)}`}
-          onSubmit={() => move(changed, () => fleetId)}
-          onDone={() => {
-            setIsPreviewed(false);
+          onSubmit={async () => {
+            await move(changed, () => fleetId);
             setMoved(changed);
             onDone();
           }}
@@ -104,7 +105,7 @@ export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
               <li key={id}>
                 <Group justify="space-between" gap="xs">
                   <span>{name}</span>
-                  <Text size="sm" c="dimmed">
+                  <Text c="dimmed">
                     {nameOf(fleet_id)} → {nameOf(fleetId)}
                   </Text>
                 </Group>
@@ -112,9 +113,7 @@ export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
             ))}
           </ul>
           {changed.length < robots.length && (
-            <Text size="sm" c="dimmed">
-              {count(robots.length - changed.length)} already there.
-            </Text>
+            <Text c="dimmed">{count(robots.length - changed.length)} already there.</Text>
           )}
         </FormDialog>
       )}

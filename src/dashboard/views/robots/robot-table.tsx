@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { RobotBadge, stateOf } from '../../ui/badge.tsx';
-import { Choice, choices, optionsOf, useSearchParam } from '../../ui/fields.tsx';
+import { AddressChoice, choices, optionsOf, useSearchParam } from '../../ui/fields.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Ago, useTenSeconds } from '../../ui/time.tsx';
 import { VirtualTable } from '../../ui/virtual-table.tsx';
@@ -15,16 +15,11 @@ import { pickRobots, type Sorting, sortingFrom, sortingText } from './pick-robot
 import '../../lists/lists.css';
 import './robots.css';
 
-interface RobotTableProps {
-  robots: Robot[];
-  fleets: Fleet[];
-}
-
-export function RobotTable({ robots, fleets }: RobotTableProps) {
+export function RobotTable({ robots, fleets }: { robots: Robot[]; fleets: Fleet[] }) {
   const [search, setSearch] = useSearchParam('search');
-  const [fleetId, setFleetId] = useSearchParam('fleet');
-  const [state, setState] = useSearchParam('state');
-  const [battery, setBattery] = useSearchParam('battery');
+  const [fleetId] = useSearchParam('fleet');
+  const [state] = useSearchParam('state');
+  const [battery] = useSearchParam('battery');
   const [sort, setSort] = useSearchParam('sort');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const now = useTenSeconds();
@@ -65,19 +60,13 @@ export function RobotTable({ robots, fleets }: RobotTableProps) {
           value={search}
           onChange={({ currentTarget }) => setSearch(currentTarget.value)}
         />
-        <Choice
+        <AddressChoice
+          name="fleet"
           label="Fleet"
           options={[...choices('Any fleet', { none: 'In no fleet' }), ...optionsOf(fleets)]}
-          value={fleetId}
-          onChange={setFleetId}
         />
-        <Choice
-          label="State"
-          options={[{ value: '', label: 'Any state' }, ...stateOptions(robots, state, now)]}
-          value={state}
-          onChange={setState}
-        />
-        <Choice label="Battery" options={batteries} value={battery} onChange={setBattery} />
+        <AddressChoice name="state" label="State" options={stateOptions(robots, state, now)} />
+        <AddressChoice name="battery" label="Battery" options={batteries} />
       </div>
       <MoveBar robots={selected} fleets={fleets} onDone={() => setChosen(new Set())} />
       {shown.length === 0 ? (
@@ -165,9 +154,11 @@ const batteries = [
 function stateOptions(robots: Robot[], chosen: string, now: number) {
   const states = new Set(robots.map((robot) => stateOf(robot, now) ?? 'none'));
   if (chosen !== '') states.add(chosen);
-  return [...states]
-    .sort()
-    .map((state) => ({ value: state, label: state === 'none' ? 'No state' : state }));
+  const named = [...states].sort().map((state) => ({
+    value: state,
+    label: state === 'none' ? 'No state' : state,
+  }));
+  return [{ value: '', label: 'Any state' }, ...named];
 }
 
 function Seen({ robot: { last_seen_at: at } }: { robot: Robot }) {

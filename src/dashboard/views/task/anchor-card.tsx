@@ -2,7 +2,7 @@
 import { Alert, Text } from '@mantine/core';
 import type { Anchor, Verification } from '../../../protocol/resources.ts';
 import { stateNames } from '../../ui/badge.tsx';
-import { Card, Fact } from '../../ui/card.tsx';
+import { Card, Fact, HexFact } from '../../ui/card.tsx';
 import { CreditLink } from '../../ui/credit.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { Hex } from '../../ui/values.tsx';
@@ -32,7 +32,7 @@ export function AnchorCard({ anchor, verification, refusedAt }: AnchorCardProps)
     return (
       <Card title="Anchor">
         {refusedAt === null ? (
-          <Text size="sm">The robot has not submitted a proof yet.</Text>
+          <Text>The robot has not submitted a proof yet.</Text>
         ) : (
           <Alert color="red" title="Refused for lack of credit" role="status">
             The service refused the proof <Ago at={refusedAt} />. The task stays claimed: after a
@@ -72,7 +72,7 @@ export function AnchorCard({ anchor, verification, refusedAt }: AnchorCardProps)
               </li>
             ))}
           </ol>
-          <Text size="sm" role="status">
+          <Text role="status">
             {isSafe
               ? 'Most of the chain has confirmed the block; it is not final yet.'
               : meanings[anchor.state]}
@@ -80,9 +80,7 @@ export function AnchorCard({ anchor, verification, refusedAt }: AnchorCardProps)
         </>
       )}
       <dl className="facts anchor-facts">
-        <Fact name="Proof hash">
-          <Hex value={anchor.proof_hash} what="proof hash" />
-        </Fact>
+        <HexFact name="Proof hash" value={anchor.proof_hash} what="proof hash" />
         {anchor.tx_hash && (
           <Fact name="Transaction">
             <Hex value={anchor.tx_hash} what="transaction hash" />{' '}

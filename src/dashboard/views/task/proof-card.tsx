@@ -6,24 +6,18 @@ import { hashProof } from '../../../proof/hash.ts';
 import type { Proof } from '../../../proof/index.ts';
 import type { Anchor } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
+import { reading } from '../../queries.ts';
 import { Card } from '../../ui/card.tsx';
 import { ConfirmDeletion } from '../../ui/dialog.tsx';
 import { Failure, Loading, Problem } from '../../ui/states.tsx';
 import { Json, saveJson } from '../../ui/values.tsx';
 
-interface ProofCardProps {
-  taskId: string;
-  anchor: Anchor | null;
-}
-
 /** The evidence as the robot sent it. Only its owner can see it. */
-export function ProofCard({ taskId, anchor }: ProofCardProps) {
+export function ProofCard({ taskId, anchor }: { taskId: string; anchor: Anchor | null }) {
   return (
     <Card title="Proof">
       {anchor === null ? (
-        <Text size="sm" c="dimmed">
-          No proof was submitted yet.
-        </Text>
+        <Text c="dimmed">No proof was submitted yet.</Text>
       ) : (
         <Evidence taskId={taskId} anchor={anchor} />
       )}
@@ -32,16 +26,16 @@ export function ProofCard({ taskId, anchor }: ProofCardProps) {
 }
 
 function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
+  const params = { id: taskId };
   const query = useQuery({
-    queryKey: ['proof', taskId, anchor.proof_hash],
-    queryFn: ({ signal }) => ask('GET /api/v1/tasks/:id/proof', { params: { id: taskId }, signal }),
+    ...reading(['proof', taskId, anchor.proof_hash], 'GET /api/v1/tasks/:id/proof', { params }),
     refetchInterval: false,
   });
   const [isErasing, setIsErasing] = useState(false);
   // Evidence that was loaded before its erasure is no longer shown.
   const evidence = query.error === null ? query.data : undefined;
   const bundle = useMutation({
-    mutationFn: () => ask('GET /api/v1/tasks/:id/bundle', { params: { id: taskId } }),
+    mutationFn: () => ask('GET /api/v1/tasks/:id/bundle', { params }),
     onSuccess: (document) => saveJson(`bundle-${taskId}.json`, document),
   });
   const isAnchored = anchor.state === 'included' || anchor.state === 'finalized';
@@ -50,17 +44,12 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
       <EvidenceText query={query} hash={anchor.proof_hash} />
       <Group gap="xs" mt="md">
         {evidence && (
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => saveJson(`evidence-${taskId}.json`, evidence.proof)}
-          >
+          <Button size="xs" onClick={() => saveJson(`evidence-${taskId}.json`, evidence.proof)}>
             Download evidence
           </Button>
         )}
         <Button
           size="xs"
-          variant="default"
           disabled={!isAnchored}
           loading={bundle.isPending}
           onClick={() => bundle.mutate()}
@@ -68,7 +57,7 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
           Download bundle
         </Button>
         {evidence && (
-          <Button size="xs" variant="default" className="danger" onClick={() => setIsErasing(true)}>
+          <Button size="xs" className="danger" onClick={() => setIsErasing(true)}>
             Erase evidence
           </Button>
         )}
@@ -91,7 +80,7 @@ interface EvidenceTextProps {
 function EvidenceText({ query, hash }: EvidenceTextProps) {
   const { data, error, refetch } = query;
   if (error instanceof ServiceError && error.code === 'not_found') {
-    return <Text size="sm">{error.message}</Text>;
+    return <Text>{error.message}</Text>;
   }
   if (error) return <Failure error={error} onRetry={refetch} />;
   if (data === undefined) return <Loading what="evidence" rows={2} />;
@@ -100,7 +89,7 @@ function EvidenceText({ query, hash }: EvidenceTextProps) {
   return (
     <>
       <Json value={data.proof} what="evidence" />
-      <Text size="sm" mt="xs" role="status">
+      <Text mt="xs" role="status">
         {matches
           ? 'Hashed in this browser: the evidence matches the proof hash.'
           : 'Hashed in this browser: the evidence does not match the proof hash.'}
@@ -109,13 +98,8 @@ function EvidenceText({ query, hash }: EvidenceTextProps) {
   );
 }
 
-interface EraseEvidenceProps {
-  taskId: string;
-  onClose: () => void;
-}
-
 /** Erases evidence. The hash stays, so that a copy of the evidence can still be proven. */
-function EraseEvidence({ taskId, onClose }: EraseEvidenceProps) {
+function EraseEvidence({ taskId, onClose }: { taskId: string; onClose: () => void }) {
   const queries = useQueryClient();
   return (
     <ConfirmDeletion
@@ -128,7 +112,7 @@ function EraseEvidence({ taskId, onClose }: EraseEvidenceProps) {
         await queries.invalidateQueries({ queryKey: ['proof', taskId] });
       }}
     >
-      <Text size="sm">
+      <Text>
         The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy of
         the evidence can still be proven. Download a copy first if you may need it.
       </Text>

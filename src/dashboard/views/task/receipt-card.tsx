@@ -2,7 +2,7 @@
 import { Button, Group } from '@mantine/core';
 import { Link } from 'wouter';
 import type { Verification } from '../../../protocol/resources.ts';
-import { Card, Fact } from '../../ui/card.tsx';
+import { Card, Fact, HexFact } from '../../ui/card.tsx';
 import { dateAndTime } from '../../ui/time.tsx';
 import { Hex, saveJson, VerifyCommand } from '../../ui/values.tsx';
 import './task.css';
@@ -14,19 +14,10 @@ export function ReceiptCard({ verification }: { verification: Verification }) {
       title="Receipt"
       actions={
         <Group gap="xs">
-          <Button
-            size="xs"
-            variant="default"
-            component={Link}
-            href={`/verify/${proof_hash}?task_id=${task_id}`}
-          >
+          <Button size="xs" component={Link} href={`/verify/${proof_hash}?task_id=${task_id}`}>
             Public page
           </Button>
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => saveJson(`receipt-${task_id}.json`, verification)}
-          >
+          <Button size="xs" onClick={() => saveJson(`receipt-${task_id}.json`, verification)}>
             Download receipt
           </Button>
         </Group>
@@ -39,9 +30,7 @@ export function ReceiptCard({ verification }: { verification: Verification }) {
         <Fact name="Anchored">
           <time dateTime={verification.anchored_at}>{dateAndTime(verification.anchored_at)}</time>
         </Fact>
-        <Fact name="Claim hash">
-          <Hex value={verification.claim_hash} what="claim hash" />
-        </Fact>
+        <HexFact name="Claim hash" value={verification.claim_hash} what="claim hash" />
         <Fact name="Anchored as">
           {inclusion === null
             ? 'a single proof in its own transaction'
@@ -49,9 +38,7 @@ export function ReceiptCard({ verification }: { verification: Verification }) {
         </Fact>
         {inclusion && (
           <>
-            <Fact name="Root">
-              <Hex value={inclusion.root} what="root" />
-            </Fact>
+            <HexFact name="Root" value={inclusion.root} what="root" />
             <Fact name="Path to the root">
               <ol className="path" aria-label="Path to the root">
                 {inclusion.path.map((hash) => (

@@ -1,18 +1,14 @@
 // The address of a proof page: to copy, to print, and as a QR code on the printed certificate.
 import { Button } from '@mantine/core';
+import { useWindowEvent } from '@mantine/hooks';
 import { create } from 'qrcode';
-import { useEffect } from 'react';
 import { Copy } from '../../ui/values.tsx';
 
 export default function Certificate({ address }: { address: string }) {
-  useEffect(() => {
+  useWindowEvent('beforeprint', () => {
     // Browsers that print closed details as closed.
-    const open = () => {
-      for (const fold of document.querySelectorAll('details')) fold.open = true;
-    };
-    addEventListener('beforeprint', open);
-    return () => removeEventListener('beforeprint', open);
-  }, []);
+    for (const fold of document.querySelectorAll('details')) fold.open = true;
+  });
   return (
     <div className="certificate">
       <div className="certificate-actions">
@@ -20,7 +16,7 @@ export default function Certificate({ address }: { address: string }) {
           <code className="certificate-address">{address}</code>
           <Copy value={address} what="link" label="Copy link" />
         </span>
-        <Button size="xs" variant="default" onClick={() => window.print()}>
+        <Button size="xs" onClick={() => window.print()}>
           Print a certificate
         </Button>
       </div>

@@ -1,18 +1,15 @@
 // Shows who sent an anchor, what the service states about that account, and what a verification does not prove.
-import { queryOptions } from '@tanstack/react-query';
 import type { ChainFacts } from '../../../proof/audit-anchor.ts';
 import type { Bundle } from '../../../proof/bundle.ts';
 import type { AnchorsList } from '../../../protocol/anchoring-accounts.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
-import { ask } from '../../api.ts';
-import { Card, Fact } from '../../ui/card.tsx';
-import { Hex } from '../../ui/values.tsx';
+import { reading } from '../../queries.ts';
+import { Card, Fact, HexFact } from '../../ui/card.tsx';
 
-export const anchorsListQuery = queryOptions({
-  queryKey: ['anchors-list'],
-  queryFn: ({ signal }) => ask('GET /.well-known/svc-anchors.json', { signal }),
-  refetchInterval: false,
-});
+export const anchorsListQuery = {
+  ...reading(['anchors-list'], 'GET /.well-known/svc-anchors.json'),
+  refetchInterval: false as const,
+};
 
 export interface Sender {
   address: string;
@@ -48,9 +45,7 @@ export function senderOf({ chain_id, tx, receipt }: ChainFacts, list: AnchorsLis
 export function SenderFacts({ sender }: { sender: Sender }) {
   return (
     <>
-      <Fact name="Sender">
-        <Hex value={sender.address} what="address of the sender" />
-      </Fact>
+      <HexFact name="Sender" value={sender.address} what="address of the sender" />
       <Fact name="Identity">{sender.text}</Fact>
     </>
   );

@@ -1,7 +1,7 @@
 // The service's statements about a proof.
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Fact } from '../../ui/card.tsx';
+import { Fact, HexFact } from '../../ui/card.tsx';
 import { dateAndTime } from '../../ui/time.tsx';
 import { Hex } from '../../ui/values.tsx';
 import { type Sender, SenderFacts } from './identity.tsx';
@@ -21,9 +21,7 @@ export function ProofFacts({
     <dl className="facts">
       <Fact name="Task">{task.title}</Fact>
       <Fact name="Robot">{task.robot}</Fact>
-      <Fact name="Proof hash">
-        <Hex value={proof_hash} what="proof hash" />
-      </Fact>
+      <HexFact name="Proof hash" value={proof_hash} what="proof hash" />
       {anchor.tx_hash && (
         <Fact name="Transaction">
           <Hex value={anchor.tx_hash} what="transaction hash" />{' '}

@@ -8,7 +8,7 @@ import { compareFiles, type GivenFile, listedFiles } from '../../../proof/files/
 import { type Subject, subjectOfCalldata } from '../../../proof/subject/subject.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
-import { chainQuery } from '../../queries.ts';
+import { chainQuery, transactionQuery } from '../../queries.ts';
 import { Fold } from '../../ui/card.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { Hex, VerifyCommand } from '../../ui/values.tsx';
@@ -85,9 +85,7 @@ function ChainResult({ subject }: { subject: Subject }) {
   const { stated } = verification.data ?? {};
   const txHash = subject.stated?.tx_hash ?? stated?.anchor.tx_hash ?? undefined;
   const facts = useQuery({
-    queryKey: ['transaction', txHash],
-    queryFn: ({ signal }) =>
-      ask('GET /api/v1/transactions/:txHash', { params: { txHash: txHash ?? '' }, signal }),
+    ...transactionQuery(txHash ?? ''),
     enabled: txHash !== undefined,
   });
   const list = useQuery(anchorsListQuery);

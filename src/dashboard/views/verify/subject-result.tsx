@@ -5,7 +5,7 @@ import type { JsonValue } from '../../../proof/json-value.ts';
 import { subjectOfReceipt } from '../../../proof/subject/subject.ts';
 import { ServiceError } from '../../api.ts';
 import { taskQuery } from '../../queries.ts';
-import { Empty, Failure, Loading } from '../../ui/states.tsx';
+import { Empty, Waiting } from '../../ui/states.tsx';
 import { ProofResult } from './proof-result.tsx';
 import type { Found } from './read-subject.ts';
 
@@ -27,7 +27,8 @@ export default function SubjectResult({ found }: { found: Found }) {
 
 /** The receipt of a task, which only its account can look up. */
 function TaskResult({ id }: { id: string }) {
-  const { data, error, refetch } = useQuery(taskQuery(id));
+  const query = useQuery(taskQuery(id));
+  const { data, error } = query;
   if (error instanceof ServiceError && error.status === 401) {
     return (
       <Empty title="Recognized as task id: sign in to look it up">
@@ -35,8 +36,7 @@ function TaskResult({ id }: { id: string }) {
       </Empty>
     );
   }
-  if (error) return <Failure error={error} onRetry={refetch} />;
-  if (data === undefined) return <Loading what="task" />;
+  if (error || data === undefined) return <Waiting query={query} what="task" />;
   if (data.verification === null) return <Empty title="This task has no receipt yet" />;
   return <ProofResult subject={subjectOfReceipt('task id', data.verification as JsonValue)} />;
 }

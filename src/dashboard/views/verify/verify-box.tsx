@@ -33,7 +33,7 @@ export function VerifyBox() {
               value={text}
               onChange={({ currentTarget }) => setText(currentTarget.value)}
             />
-            <Button type="submit" mt="md">
+            <Button type="submit" variant="filled" mt="md">
               Verify
             </Button>
           </form>
@@ -45,7 +45,7 @@ export function VerifyBox() {
           >
             Drop a receipt, a bundle or evidence here, or <u>choose a file</u>
           </FileDrop>
-          <Text size="sm" c="dimmed" mt="sm">
+          <Text c="dimmed" mt="sm">
             The file stays on this computer. The browser hashes it and sends only hash and task id.
           </Text>
         </Card>

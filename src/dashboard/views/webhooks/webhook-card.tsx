@@ -11,7 +11,6 @@ import { ConfirmDeletion, FormDialog } from '../../ui/dialog.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 import { Empty, Problem } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { VirtualTable } from '../../ui/virtual-table.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 
 type Dialog = 'edit' | 'rotate' | 'delete';
@@ -35,7 +34,7 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
   });
   const close = () => setDialog(null);
   const button = (label: string, onClick: () => void) => (
-    <Button size="xs" variant="default" aria-label={`${label}: ${host}`} onClick={onClick}>
+    <Button size="xs" aria-label={`${label}: ${host}`} onClick={onClick}>
       {label}
     </Button>
   );
@@ -91,10 +90,11 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
             const reply = await ask('POST /api/v1/webhooks/:id/rotate-secret', { params });
             showSecret(queries, { what: 'secret', of: url, value: reply.secret });
           }}
-          onDone={close}
           onClose={close}
         >
-          <Text>For 24 hours, messages have signatures of the old and the new secret.</Text>
+          <Text size="md">
+            For 24 hours, messages have signatures of the old and the new secret.
+          </Text>
         </FormDialog>
       )}
       {dialog === 'delete' && (
@@ -107,7 +107,7 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
           }}
           onClose={close}
         >
-          <Text size="sm">Messages that wait are not sent any more.</Text>
+          <Text>Messages that wait are not sent any more.</Text>
         </ConfirmDeletion>
       )}
     </Card>
@@ -139,58 +139,45 @@ function Deliveries({ webhookId, host, onReplay }: DeliveriesProps) {
         ask('GET /api/v1/webhooks/:id/deliveries', { params: { id: webhookId }, query, signal })
       }
       empty={<Empty title="No messages in the last 7 days" />}
-    >
-      {(messages, onEnd) => (
-        <VirtualTable
-          label={what}
-          items={messages}
-          onEnd={onEnd}
-          columns={[
-            {
-              title: 'Message',
-              cell: ({ type, created_at }) => (
-                <>
-                  {type}
-                  <div className="dash">
-                    <Ago at={created_at} />
-                  </div>
-                </>
-              ),
-            },
-            {
-              title: 'State',
-              width: '7.5rem',
-              cell: ({ state }) => <Badge tone={tones[state]}>{state}</Badge>,
-            },
-            {
-              title: 'Last answer',
-              isWide: true,
-              cell: ({ last_status, last_error, attempts }) =>
-                [
-                  last_status !== null && `HTTP ${last_status}`,
-                  last_error,
-                  attempts === 1 ? '1 attempt' : `${attempts} attempts`,
-                ]
-                  .filter(Boolean)
-                  .join(', '),
-            },
-            {
-              title: 'Action',
-              width: '6.5rem',
-              cell: ({ id, type }) => (
-                <Button
-                  size="compact-xs"
-                  variant="default"
-                  aria-label={`Replay ${type}`}
-                  onClick={() => onReplay(id)}
-                >
-                  Replay
-                </Button>
-              ),
-            },
-          ]}
-        />
-      )}
-    </PagedList>
+      columns={[
+        {
+          title: 'Message',
+          cell: ({ type, created_at }) => (
+            <>
+              {type}
+              <div className="dash">
+                <Ago at={created_at} />
+              </div>
+            </>
+          ),
+        },
+        {
+          title: 'State',
+          width: '7.5rem',
+          cell: ({ state }) => <Badge tone={tones[state]}>{state}</Badge>,
+        },
+        {
+          title: 'Last answer',
+          isWide: true,
+          cell: ({ last_status, last_error, attempts }) =>
+            [
+              last_status !== null && `HTTP ${last_status}`,
+              last_error,
+              attempts === 1 ? '1 attempt' : `${attempts} attempts`,
+            ]
+              .filter(Boolean)
+              .join(', '),
+        },
+        {
+          title: 'Action',
+          width: '6.5rem',
+          cell: ({ id, type }) => (
+            <Button size="compact-xs" aria-label={`Replay ${type}`} onClick={() => onReplay(id)}>
+              Replay
+            </Button>
+          ),
+        },
+      ]}
+    />
   );
 }

@@ -43,7 +43,6 @@ export function WebhookForm({ webhook, onClose }: WebhookFormProps) {
       submit={webhook === null ? 'Create webhook' : 'Save'}
       canSubmit={URL.canParse(url) && events.length > 0}
       onSubmit={save}
-      onDone={onClose}
       onClose={onClose}
     >
       <TextInput

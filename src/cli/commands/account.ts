@@ -5,7 +5,6 @@ import type { Column } from '../output/output.ts';
 import { type PageQuery, printPages, type Range } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { cursorOption, keyFileOptions, limitOption, yesOption } from '../program/options.ts';
 
 export const whoamiCommand: CommandSpec = {
@@ -13,32 +12,30 @@ export const whoamiCommand: CommandSpec = {
   summary:
     'Show wallet, service, credits, end of the session, and whether the wallet passes the token gate',
   examples: ['svc whoami', 'svc whoami --json | jq -r .wallet'],
-  run: whoami,
+  async run(context) {
+    const { output, session } = context;
+    const { client, url, profile } = await session();
+    const { body } = await client.call('getAccount');
+    const { wallet, gate, credits, limits } = body;
+    const expires = profile?.expires_at ?? null;
+    const name = profile?.name ?? null;
+    const amount = await amountFormat(context);
+    const answer = { ...body, service: url, profile: name, expires_at: expires };
+    await output.record(answer, [
+      ['wallet', wallet],
+      ['service', url],
+      ['profile', name ?? 'none (SVC_TOKEN)'],
+      ['expires', output.isTerminal ? showTime(expires) : expires],
+      ['gate', !gate.required ? 'no requirement' : gate.holds ? 'met' : 'not met'],
+      ['anchor_quota', credits.anchor_quota],
+      ['gas_credit_wei', amount(credits.gas_credit_wei)],
+      ['anchors_affordable', credits.anchors_affordable],
+      ['robots', `${limits.robots.used} of ${limits.robots.max}`],
+      ['fleets', `${limits.fleets.used} of ${limits.fleets.max}`],
+    ]);
+    if (credits.low) output.note('Credits are low. Ask the operator of the service for more.');
+  },
 };
-
-async function whoami(context: Context): Promise<void> {
-  const { output, session } = context;
-  const { client, url, profile } = await session();
-  const { body } = await client.call('getAccount');
-  const { wallet, gate, credits, limits } = body;
-  const expires = profile?.expires_at ?? null;
-  const name = profile?.name ?? null;
-  const amount = await amountFormat(context);
-  const answer = { ...body, service: url, profile: name, expires_at: expires };
-  await output.record(answer, [
-    ['wallet', wallet],
-    ['service', url],
-    ['profile', name ?? 'none (SVC_TOKEN)'],
-    ['expires', output.isTerminal ? showTime(expires) : expires],
-    ['gate', !gate.required ? 'no requirement' : gate.holds ? 'met' : 'not met'],
-    ['anchor_quota', credits.anchor_quota],
-    ['gas_credit_wei', amount(credits.gas_credit_wei)],
-    ['anchors_affordable', credits.anchors_affordable],
-    ['robots', `${limits.robots.used} of ${limits.robots.max}`],
-    ['fleets', `${limits.fleets.used} of ${limits.fleets.max}`],
-  ]);
-  if (credits.low) output.note('Credits are low. Ask the operator of the service for more.');
-}
 
 export const accountCommands: readonly CommandSpec[] = [
   {
@@ -66,7 +63,26 @@ export const accountCommands: readonly CommandSpec[] = [
       'ledger and what the chain holds stay. The service no longer verifies the tasks. Bundles stay valid.',
     options: [...keyFileOptions, yesOption],
     examples: ['svc account delete', 'svc account delete --key-file ~/.keys/ops.json --yes'],
-    run: deleteAccount,
+    async run(context, { keyFile, passwordFile, yes = false }: DeleteInput) {
+      const { session, output, prompt } = context;
+      const { client, url } = await session();
+      const { wallet } = (await client.call('getAccount')).body;
+      const consequence = `Deletes the account of ${wallet} at ${url} with its robots, tasks and evidence, permanently.`;
+      if (!yes) await (await prompt()).confirm(wallet, consequence);
+      const { manualSigner, requestMessage } = await import('../sign-in/signature.ts');
+      const message = await requestMessage(context.client(url), url, wallet, 'delete_account');
+      const { keyFileSigner } = await import('../sign-in/key-file.ts');
+      const signer =
+        keyFile === undefined
+          ? manualSigner(context, wallet)
+          : await keyFileSigner(context, { keyFile, ...(passwordFile && { passwordFile }) });
+      const signature = await signer.sign(message);
+      const { body } = await client.call('deleteAccount', { body: { message, signature } });
+      output.done(
+        body,
+        'The deletion has begun. Sessions, tokens and keys of the account no longer work.',
+      );
+    },
   },
 ];
 
@@ -74,30 +90,6 @@ interface DeleteInput {
   keyFile?: string;
   passwordFile?: string;
   yes?: boolean;
-}
-
-async function deleteAccount(
-  context: Context,
-  { keyFile, passwordFile, yes = false }: DeleteInput,
-): Promise<void> {
-  const { session, output, prompt } = context;
-  const { client, url } = await session();
-  const { wallet } = (await client.call('getAccount')).body;
-  const consequence = `Deletes the account of ${wallet} at ${url} with its robots, tasks and evidence, permanently.`;
-  if (!yes) await (await prompt()).confirm(wallet, consequence);
-  const { manualSigner, requestMessage } = await import('../sign-in/signature.ts');
-  const message = await requestMessage(context.client(url), url, wallet, 'delete_account');
-  const { keyFileSigner } = await import('../sign-in/key-file.ts');
-  const signer =
-    keyFile === undefined
-      ? manualSigner(context, wallet)
-      : await keyFileSigner(context, { keyFile, ...(passwordFile && { passwordFile }) });
-  const signature = await signer.sign(message);
-  const { body } = await client.call('deleteAccount', { body: { message, signature } });
-  output.done(
-    body,
-    'The deletion has begun. Sessions, tokens and keys of the account no longer work.',
-  );
 }
 
 export const creditsCommand: CommandSpec = {

@@ -14,7 +14,43 @@ export const doctorCommand: CommandSpec = {
   summary: 'Check service, clock, session, chain, RPC endpoint and versions',
   details: 'The exit code is that of the first failed check.',
   examples: ['svc doctor', 'svc doctor --url https://svc.example.org'],
-  run: doctor,
+  async run(context) {
+    const { target, client, output, wait } = context;
+    const { url } = await target();
+    const guest = client(url);
+    let exitCode: ExitCode = exitCodes.done;
+    const check = async (name: string, look: () => Promise<string>): Promise<Check> => {
+      try {
+        return { name, ok: true, detail: await look() };
+      } catch (error) {
+        if (!(error instanceof SvcError)) throw error;
+        if (exitCode === exitCodes.done) exitCode = exitCodeOf(error.code);
+        return { name, ok: false, detail: [error.message, error.hint ?? ''].join(' ').trim() };
+      }
+    };
+    const checks = await wait('Checking', async () => {
+      const service = await check('service', () => readiness(guest, url));
+      if (!service.ok) return [service];
+      return [
+        service,
+        await check('clock', () => clock(guest)),
+        await check('session', () => session(context)),
+        await check('chain', () => chain(guest)),
+        await check('rpc', () => rpc(guest)),
+        await check('version', () => version(guest)),
+      ];
+    });
+    const { colors } = output;
+    if (output.asksJson) output.json({ ok: exitCode === exitCodes.done, checks });
+    else if (!output.isTerminal) await output.table(checks, checks, columns);
+    else {
+      for (const { name, ok, detail } of checks) {
+        const mark = ok ? colors.green('✔') : colors.red('✘');
+        output.line(`${mark} ${name.padEnd(8)} ${escapeText(detail)}`);
+      }
+    }
+    return exitCode;
+  },
 };
 
 const CLOCK_TOLERANCE_MS = 30_000;
@@ -24,44 +60,6 @@ interface Check {
   name: string;
   ok: boolean;
   detail: string;
-}
-
-async function doctor(context: Context): Promise<ExitCode> {
-  const { target, client, output, wait } = context;
-  const { url } = await target();
-  const guest = client(url);
-  let exitCode: ExitCode = exitCodes.done;
-  const check = async (name: string, look: () => Promise<string>): Promise<Check> => {
-    try {
-      return { name, ok: true, detail: await look() };
-    } catch (error) {
-      if (!(error instanceof SvcError)) throw error;
-      if (exitCode === exitCodes.done) exitCode = exitCodeOf(error.code);
-      return { name, ok: false, detail: [error.message, error.hint ?? ''].join(' ').trim() };
-    }
-  };
-  const checks = await wait('Checking', async () => {
-    const service = await check('service', () => readiness(guest, url));
-    if (!service.ok) return [service];
-    return [
-      service,
-      await check('clock', () => clock(guest)),
-      await check('session', () => session(context)),
-      await check('chain', () => chain(guest)),
-      await check('rpc', () => rpc(guest)),
-      await check('version', () => version(guest)),
-    ];
-  });
-  const { colors } = output;
-  if (output.asksJson) output.json({ ok: exitCode === exitCodes.done, checks });
-  else if (!output.isTerminal) await output.table(checks, checks, columns);
-  else {
-    for (const { name, ok, detail } of checks) {
-      const mark = ok ? colors.green('✔') : colors.red('✘');
-      output.line(`${mark} ${name.padEnd(8)} ${escapeText(detail)}`);
-    }
-  }
-  return exitCode;
 }
 
 const columns = [

@@ -32,7 +32,26 @@ export const eventsCommand: CommandSpec = {
     cursorOption,
   ],
   examples: ['svc events --severity error', 'svc events --follow --robot hall-robot-1'],
-  run: events,
+  async run(context, { severity, robot, type, follow, ...range }: EventsInput) {
+    if (follow && range.cursor !== undefined) {
+      throw new SvcError('usage', '--follow and --cursor exclude each other.');
+    }
+    const { session, output } = context;
+    const { client } = await session();
+    const filter = {
+      ...(severity !== undefined && { severity }),
+      ...(type !== undefined && { event_type: type }),
+      ...(robot !== undefined && { robot_id: (await findRobot(context, robot)).id }),
+    };
+    const read: ReadEvents = (query) =>
+      client.call('listEvents', { query: { ...query, ...filter } });
+    const [page, nameOf] = await Promise.all([readPages(read, range), robotNames(context)]);
+    const columns = columnsOf(context, nameOf);
+    if (follow) return tail(context, { client, read }, page, columns);
+    await output.table(page, page.items, columns);
+    noteRest(output, page);
+    return exitCodes.done;
+  },
 };
 
 const POLL_MS = 2_000;
@@ -46,29 +65,6 @@ interface EventsInput extends Range {
 }
 
 type ReadEvents = (query: PageQuery) => Promise<{ body: Page<OpsEvent> }>;
-
-async function events(
-  context: Context,
-  { severity, robot, type, follow, ...range }: EventsInput,
-): Promise<0> {
-  if (follow && range.cursor !== undefined) {
-    throw new SvcError('usage', '--follow and --cursor exclude each other.');
-  }
-  const { session, output } = context;
-  const { client } = await session();
-  const filter = {
-    ...(severity !== undefined && { severity }),
-    ...(type !== undefined && { event_type: type }),
-    ...(robot !== undefined && { robot_id: (await findRobot(context, robot)).id }),
-  };
-  const read: ReadEvents = (query) => client.call('listEvents', { query: { ...query, ...filter } });
-  const [page, nameOf] = await Promise.all([readPages(read, range), robotNames(context)]);
-  const columns = columnsOf(context, nameOf);
-  if (follow) return tail(context, { client, read }, page, columns);
-  await output.table(page, page.items, columns);
-  noteRest(output, page);
-  return exitCodes.done;
-}
 
 /** Runs until Ctrl-C, and keeps trying while the service does not answer. */
 async function tail(

@@ -1,6 +1,5 @@
 // `svc help`: help for commands, exit codes and variables.
 import { SvcError } from '../../base/svc-error.ts';
-import type { Output } from '../output/output.ts';
 import type { CommandGroup, CommandSpec } from '../program/command.ts';
 import { exitCodes, meanings } from '../program/exit-codes.ts';
 import { buildProgram } from '../program/program.ts';
@@ -20,40 +19,34 @@ export function helpCommand(groupsFor: GroupsFor): CommandSpec {
       },
     ],
     examples: ['svc help exit-codes', 'svc help robots move'],
-    run: ({ output }, input) => help(output, input, groupsFor),
+    async run({ output }, { topic: words = [] }: { topic?: string[] }) {
+      const topic = words.join(' ');
+      if (topic === 'environment') {
+        return output.record({ environment }, Object.entries(environment));
+      }
+      if (topic === 'exit-codes') {
+        const rows = Object.entries(meanings).map(([name, meaning]) => ({
+          code: exitCodes[name as keyof typeof exitCodes],
+          meaning,
+        }));
+        return output.table({ exit_codes: rows }, rows, [
+          { title: 'code', value: ({ code }) => code },
+          { title: 'meaning', value: ({ meaning }) => meaning },
+        ]);
+      }
+      let command = buildProgram(await groupsFor(words), async () => {});
+      for (const word of words) {
+        const next = command.commands.find((child) => child.name() === word);
+        if (next === undefined) {
+          throw new SvcError('usage', `There is no help topic ${topic}.`, {
+            hint: 'Choose a command, exit-codes or environment.',
+          });
+        }
+        command = next;
+      }
+      command.outputHelp();
+    },
   };
-}
-
-async function help(
-  output: Output,
-  { topic: words = [] }: { topic?: string[] },
-  groupsFor: GroupsFor,
-): Promise<void> {
-  const topic = words.join(' ');
-  if (topic === 'environment') {
-    return output.record({ environment }, Object.entries(environment));
-  }
-  if (topic === 'exit-codes') {
-    const rows = Object.entries(meanings).map(([name, meaning]) => ({
-      code: exitCodes[name as keyof typeof exitCodes],
-      meaning,
-    }));
-    return output.table({ exit_codes: rows }, rows, [
-      { title: 'code', value: ({ code }) => code },
-      { title: 'meaning', value: ({ meaning }) => meaning },
-    ]);
-  }
-  let command = buildProgram(await groupsFor(words), async () => {});
-  for (const word of words) {
-    const next = command.commands.find((child) => child.name() === word);
-    if (next === undefined) {
-      throw new SvcError('usage', `There is no help topic ${topic}.`, {
-        hint: 'Choose a command, exit-codes or environment.',
-      });
-    }
-    command = next;
-  }
-  command.outputHelp();
 }
 
 /** Variables that `svc` reads. */

@@ -32,7 +32,22 @@ export const loginCommand: CommandSpec = {
     'svc login https://svc.example.org --key-file ~/.keys/ops.json --profile ops',
     'svc login --manual --address 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
   ],
-  run: login,
+  async run(context, input: LoginInput) {
+    refuseMixture(input);
+    const url = await urlOf(context, input.url);
+    const config = await context.config();
+    const guest = context.client(url);
+    const signedIn = await signIn(context, guest, url, input);
+    await requireWallet(context, url, signedIn, input);
+    const name = await keep(config, url, signedIn, namedProfile(context.options, context.env));
+    const { wallet, expiresAt } = signedIn;
+    await context.output.record({ profile: name, url, wallet, expires_at: expiresAt }, [
+      ['wallet', wallet],
+      ['service', url],
+      ['profile', name],
+      ['expires', context.output.isTerminal ? showTime(expiresAt) : expiresAt],
+    ]);
+  },
 };
 
 interface LoginInput {
@@ -43,23 +58,6 @@ interface LoginInput {
   address?: string;
   /** False with --no-browser. */
   browser: boolean;
-}
-
-async function login(context: Context, input: LoginInput): Promise<void> {
-  refuseMixture(input);
-  const url = await urlOf(context, input.url);
-  const config = await context.config();
-  const guest = context.client(url);
-  const signedIn = await signIn(context, guest, url, input);
-  await requireWallet(context, url, signedIn, input);
-  const name = await keep(config, url, signedIn, namedProfile(context.options, context.env));
-  const { wallet, expiresAt } = signedIn;
-  await context.output.record({ profile: name, url, wallet, expires_at: expiresAt }, [
-    ['wallet', wallet],
-    ['service', url],
-    ['profile', name],
-    ['expires', context.output.isTerminal ? showTime(expiresAt) : expiresAt],
-  ]);
 }
 
 function refuseMixture({ keyFile, passwordFile, manual, address, browser }: LoginInput): void {

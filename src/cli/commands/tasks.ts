@@ -26,7 +26,34 @@ export const taskCommands: readonly CommandSpec[] = [
       cursorOption,
     ],
     examples: ['svc tasks list', 'svc tasks list --robot hall-robot-1 --status claimed'],
-    run: listTasks,
+    async run(context, { status, robot, ...range }: ListInput) {
+      const { call, output, wait } = context;
+      const filter = {
+        ...(status !== undefined && { status }),
+        ...(robot !== undefined && { robot_id: (await findRobot(context, robot)).id }),
+      };
+      const [page, nameOf] = await wait('Reading tasks', () =>
+        Promise.all([
+          readPages((query) => call('listTasks', { query: { ...query, ...filter } }), range),
+          robotNames(context),
+        ]),
+      );
+      const columns: Column<ListedTask>[] = [
+        { title: 'id', value: ({ id }) => id },
+        { title: 'status', value: ({ status }) => status },
+        { title: 'anchor', value: ({ anchor }) => anchor?.state ?? null },
+        {
+          title: 'robot',
+          value: (task) => task.robot_id,
+          shown: (task) => nameOf(task.robot_id),
+          shrinks: true,
+        },
+        { title: 'title', value: ({ title }) => title, shrinks: true },
+        { title: 'created', value: (task) => task.created_at, isTime: true },
+      ];
+      await output.table(page, page.items, columns);
+      noteRest(output, page);
+    },
   },
   {
     path: 'tasks show',
@@ -61,7 +88,27 @@ export const taskCommands: readonly CommandSpec[] = [
       },
     ],
     examples: ['svc tasks watch 01a1fa88-6262-702f-af77-0aaec0d1b17b --timeout 120'],
-    run: watchTask,
+    /** Ends with 0 at the finality of `--until`, and fails if the chain refused the anchor. */
+    async run(context, input: WatchInput) {
+      const { output, wait } = context;
+      const { body, state } = await wait('Waiting for the anchor', () => watch(context, input));
+      await output.record(body, fieldsOf(body));
+      if (state === 'pending') {
+        throw new SvcError('still_pending', `Not ${input.until} within ${input.timeout} s.`, {
+          hint: 'Run svc tasks watch again; the service continues.',
+        });
+      }
+      if (state === 'failed') {
+        throw new SvcError(
+          'anchoring_failed',
+          'The chain refused the anchor; nothing was charged.',
+          {
+            hint: 'Let the robot submit its proof again.',
+          },
+        );
+      }
+      return exitCodes.done;
+    },
   },
 ];
 
@@ -71,35 +118,6 @@ type TaskAnswer = Answer<'getTask'>['body'];
 interface ListInput extends Range {
   status?: 'claimed' | 'verified';
   robot?: string;
-}
-
-async function listTasks(context: Context, { status, robot, ...range }: ListInput): Promise<void> {
-  const { call, output, wait } = context;
-  const filter = {
-    ...(status !== undefined && { status }),
-    ...(robot !== undefined && { robot_id: (await findRobot(context, robot)).id }),
-  };
-  const [page, nameOf] = await wait('Reading tasks', () =>
-    Promise.all([
-      readPages((query) => call('listTasks', { query: { ...query, ...filter } }), range),
-      robotNames(context),
-    ]),
-  );
-  const columns: Column<ListedTask>[] = [
-    { title: 'id', value: ({ id }) => id },
-    { title: 'status', value: ({ status }) => status },
-    { title: 'anchor', value: ({ anchor }) => anchor?.state ?? null },
-    {
-      title: 'robot',
-      value: (task) => task.robot_id,
-      shown: (task) => nameOf(task.robot_id),
-      shrinks: true,
-    },
-    { title: 'title', value: ({ title }) => title, shrinks: true },
-    { title: 'created', value: (task) => task.created_at, isTime: true },
-  ];
-  await output.table(page, page.items, columns);
-  noteRest(output, page);
 }
 
 /** Used by every command that prints one task. */
@@ -133,24 +151,6 @@ interface WatchInput {
   task: string;
   until: Finality;
   timeout?: number;
-}
-
-/** Ends with 0 at the finality of `--until`, and fails if the chain refused the anchor. */
-async function watchTask(context: Context, input: WatchInput): Promise<0> {
-  const { output, wait } = context;
-  const { body, state } = await wait('Waiting for the anchor', () => watch(context, input));
-  await output.record(body, fieldsOf(body));
-  if (state === 'pending') {
-    throw new SvcError('still_pending', `Not ${input.until} within ${input.timeout} s.`, {
-      hint: 'Run svc tasks watch again; the service continues.',
-    });
-  }
-  if (state === 'failed') {
-    throw new SvcError('anchoring_failed', 'The chain refused the anchor; nothing was charged.', {
-      hint: 'Let the robot submit its proof again.',
-    });
-  }
-  return exitCodes.done;
 }
 
 async function watch(

@@ -5,7 +5,6 @@ import { findRobot, robotArgument } from '../input/find.ts';
 import type { Column } from '../output/output.ts';
 import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { cursorOption, limitOption } from '../program/options.ts';
 
 export const telemetryCommand: CommandSpec = {
@@ -27,7 +26,30 @@ export const telemetryCommand: CommandSpec = {
     'svc telemetry hall-robot-1',
     'svc telemetry hall-robot-1 --resolution hour --from 2026-11-20 --to 2026-11-21',
   ],
-  run: telemetry,
+  async run(context, { robot, from, to, resolution, ...range }: TelemetryInput) {
+    if (resolution !== undefined && range.cursor !== undefined) {
+      throw new SvcError('usage', '--cursor and --resolution exclude each other.');
+    }
+    const { call, output, wait } = context;
+    const params = { id: (await findRobot(context, robot)).id };
+    const span = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+    if (resolution !== undefined) {
+      const { body } = await wait('Reading telemetry', () =>
+        call('readTelemetry', { params, query: { ...span, resolution } }),
+      );
+      if (!('points' in body)) throw unexpected();
+      return output.table(body, body.points, pointColumns);
+    }
+    const page = await wait('Reading telemetry', () =>
+      readPages(async (query) => {
+        const { body } = await call('readTelemetry', { params, query: { ...query, ...span } });
+        if (!('items' in body)) throw unexpected();
+        return { body };
+      }, range),
+    );
+    await output.table(page, page.items, sampleColumns);
+    noteRest(output, page);
+  },
 };
 
 interface TelemetryInput extends Range {
@@ -35,34 +57,6 @@ interface TelemetryInput extends Range {
   from?: string;
   to?: string;
   resolution?: Resolution;
-}
-
-async function telemetry(
-  context: Context,
-  { robot, from, to, resolution, ...range }: TelemetryInput,
-): Promise<void> {
-  if (resolution !== undefined && range.cursor !== undefined) {
-    throw new SvcError('usage', '--cursor and --resolution exclude each other.');
-  }
-  const { call, output, wait } = context;
-  const params = { id: (await findRobot(context, robot)).id };
-  const span = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-  if (resolution !== undefined) {
-    const { body } = await wait('Reading telemetry', () =>
-      call('readTelemetry', { params, query: { ...span, resolution } }),
-    );
-    if (!('points' in body)) throw unexpected();
-    return output.table(body, body.points, pointColumns);
-  }
-  const page = await wait('Reading telemetry', () =>
-    readPages(async (query) => {
-      const { body } = await call('readTelemetry', { params, query: { ...query, ...span } });
-      if (!('items' in body)) throw unexpected();
-      return { body };
-    }, range),
-  );
-  await output.table(page, page.items, sampleColumns);
-  noteRest(output, page);
 }
 
 function unexpected(): SvcError {

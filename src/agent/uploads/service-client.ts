@@ -286,10 +286,10 @@ export class ServiceClient {
 
 /** The uploads of one kind of record. */
 export abstract class Uploads {
-  readonly spool: Spool;
-  readonly service: ServiceClient;
-  readonly logger: Logger;
-  readonly retries = new Retries();
+  protected readonly spool: Spool;
+  protected readonly service: ServiceClient;
+  protected readonly logger: Logger;
+  protected readonly retries = new Retries();
 
   constructor(spool: Spool, service: ServiceClient, logger: Logger) {
     this.spool = spool;

@@ -1,6 +1,9 @@
-// The type of a row of the route table.
-import type { TObject, TSchema } from 'typebox';
+// The type of a row of the route table, and what many rows have in common.
+import { type TObject, type TSchema, Type } from 'typebox';
 import type { ErrorCode } from './errors.ts';
+import { Closed } from './fields.ts';
+import { limits } from './limits.ts';
+import { Id } from './paging.ts';
 
 /**
  * One endpoint. The server, the client and the documentation derive from these rows.
@@ -49,3 +52,43 @@ export interface Route {
   responses: Readonly<Record<number, TSchema>>;
   errors: readonly ErrorCode[];
 }
+
+const uncounted = { limit: 'none', errors: [] } as const;
+/** A resource is found by its id. One of another account is `not_found`, too. */
+const byId = { params: Id, errors: ['not_found'] } as const;
+const smallBody = { maxBody: limits.smallBodyBytes } as const;
+
+export const publicRead = { ...uncounted, method: 'GET', access: 'public' } as const;
+export const publicChange = {
+  ...uncounted,
+  ...smallBody,
+  method: 'POST',
+  access: 'public',
+} as const;
+
+export const accountRead = { ...uncounted, method: 'GET', access: 'session' } as const;
+export const accountReadById = { ...accountRead, ...byId } as const;
+export const accountChange = {
+  ...smallBody,
+  access: 'session',
+  limit: 'account',
+  errors: [],
+} as const;
+export const accountChangeById = { ...accountChange, ...byId } as const;
+export const accountDeletion = {
+  ...accountChangeById,
+  method: 'DELETE',
+  responses: { 200: Closed({ deleted: Type.Literal(true) }) },
+} as const;
+
+/** A robot reads its own tasks, and an account those of its robots. */
+export const taskRead = { method: 'GET', access: 'robot_or_session', limit: 'robot' } as const;
+export const taskReadById = { ...taskRead, ...byId } as const;
+
+/** What a robot sends. Its body may have a document. */
+export const robotChange = {
+  method: 'POST',
+  access: 'robot',
+  limit: 'robot',
+  maxBody: limits.bodyBytes,
+} as const;

@@ -2,24 +2,18 @@
 import { Type } from 'typebox';
 import { Alert, AlertKind, AlertRule } from '../alerts.ts';
 import { Closed } from '../fields.ts';
-import { limits } from '../limits.ts';
-import { Id, PageQuery, page } from '../paging.ts';
-import type { Route } from '../route.ts';
-
-const change = { access: 'session', limit: 'account', maxBody: limits.smallBodyBytes } as const;
+import { PageQuery, page } from '../paging.ts';
+import { accountChange, accountChangeById, accountRead, type Route } from '../route.ts';
 
 export const alertRoutes = {
   listAlertRules: {
-    method: 'GET',
+    ...accountRead,
     path: '/api/v1/alert-rules',
     summary: "List the account's alert rules",
-    access: 'session',
-    limit: 'none',
     responses: { 200: Closed({ rules: Type.Array(AlertRule) }) },
-    errors: [],
   },
   saveAlertRule: {
-    ...change,
+    ...accountChange,
     method: 'POST',
     path: '/api/v1/alert-rules',
     summary: 'Create the alert rule of a kind, or change its threshold',
@@ -27,10 +21,9 @@ export const alertRoutes = {
       'The service evaluates all rules every 30 s. An alert closes when its rule no longer holds.',
     body: AlertRule,
     responses: { 200: Closed({ rule: AlertRule }) },
-    errors: [],
   },
   deleteAlertRule: {
-    ...change,
+    ...accountChange,
     method: 'DELETE',
     path: '/api/v1/alert-rules/:kind',
     summary: 'Delete the alert rule of a kind; its open alerts close',
@@ -39,25 +32,20 @@ export const alertRoutes = {
     errors: ['not_found'],
   },
   listAlerts: {
-    method: 'GET',
+    ...accountRead,
     path: '/api/v1/alerts',
     summary: "List the account's alerts of the last year, newest first",
-    access: 'session',
-    limit: 'none',
     query: Closed({
       ...PageQuery,
       open: Type.Optional(Type.Literal('true', { description: 'only open alerts' })),
     }),
     responses: { 200: page(Alert) },
-    errors: [],
   },
   acknowledgeAlert: {
-    ...change,
+    ...accountChangeById,
     method: 'POST',
     path: '/api/v1/alerts/:id/acknowledge',
     summary: 'Acknowledge an alert',
-    params: Id,
     responses: { 200: Closed({ alert: Alert }) },
-    errors: ['not_found'],
   },
 } as const satisfies Record<string, Route>;

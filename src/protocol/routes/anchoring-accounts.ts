@@ -1,18 +1,15 @@
 // The route of the service's list of anchoring accounts.
 import { AnchorsList } from '../anchoring-accounts.ts';
-import type { Route } from '../route.ts';
+import { publicRead, type Route } from '../route.ts';
 
 export const anchoringAccountRoutes = {
   getAnchoringAccounts: {
-    method: 'GET',
+    ...publicRead,
     path: '/.well-known/svc-anchors.json',
     summary: 'Read the list of the accounts that anchor for this service, past ones included',
     description:
       'Each account signs its own entry once. Each account that is in use signs the list. `svc trust add` checks the signatures and saves the list. The response may be cached for one minute.',
-    access: 'public',
-    limit: 'none',
     cors: true,
     responses: { 200: AnchorsList },
-    errors: [],
   },
 } as const satisfies Record<string, Route>;

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { Address, Closed, Text, Timestamp } from '../fields.ts';
 import { limits } from '../limits.ts';
-import type { Route } from '../route.ts';
+import { accountChange, publicChange, type Route } from '../route.ts';
 
 /** Base64url of 32 bytes, whose last character carries 4 bits. */
 const DeviceCode = Type.String({
@@ -12,16 +12,13 @@ const DeviceCode = Type.String({
 
 export const cliSignInRoutes = {
   startCliSignIn: {
-    method: 'POST',
+    ...publicChange,
     path: '/api/auth/cli/device',
     summary: 'Request the codes with which a browser signs the command line in (RFC 8628)',
     description: `The codes last 10 minutes. At most ${limits.openCliCodes} codes are open, and at most ${limits.openCliCodesOfSource} per source (an IPv4 address, or an IPv6 /56). Above the first limit, the oldest code of the source that has the most codes ends. Above the second, the error is \`overloaded\`.`,
-    access: 'public',
-    limit: 'none',
     body: Closed({
       name: Text(limits.nameLength, 'name of the machine, which the page shows; without U+0000'),
     }),
-    maxBody: limits.smallBodyBytes,
     responses: {
       201: Closed({
         device_code: DeviceCode,
@@ -34,16 +31,14 @@ export const cliSignInRoutes = {
         interval: Type.Integer({ description: 'seconds between two requests for the token' }),
       }),
     },
-    errors: [],
   },
   decideCliSignIn: {
+    ...accountChange,
     method: 'POST',
     path: '/api/auth/cli/authorize',
     summary: 'Show, allow or refuse the sign-in of a user code',
     description: `The Origin header must be the origin of the service. The session must have been opened with a wallet signature. If the session that allowed a code ends, the code ends too. After ${limits.wrongCliCodes} wrong codes the owner must sign in again.`,
-    access: 'session',
     sessionOnly: true,
-    limit: 'account',
     ownOriginOnly: true,
     body: Closed({
       user_code: Type.String({
@@ -56,7 +51,6 @@ export const cliSignInRoutes = {
         }),
       ),
     }),
-    maxBody: limits.smallBodyBytes,
     responses: {
       200: Closed({
         name: Type.String({ description: 'name that the machine gave itself' }),
@@ -67,15 +61,12 @@ export const cliSignInRoutes = {
     errors: ['invalid_code', 'wallet_session_required'],
   },
   redeemCliCode: {
-    method: 'POST',
+    ...publicChange,
     path: '/api/auth/cli/token',
     summary: 'Open a session with a device code that was allowed; works once',
     description:
       'The new session has its own entry in the list of sessions, and is revoked separately.',
-    access: 'public',
-    limit: 'none',
     body: Closed({ device_code: DeviceCode }),
-    maxBody: limits.smallBodyBytes,
     fieldErrors: { device_code: 'invalid_code' },
     responses: {
       200: Closed({

@@ -2,47 +2,32 @@
 import { Type } from 'typebox';
 import { Bundle } from '../bundle.ts';
 import { Closed, Hash } from '../fields.ts';
-import { limits } from '../limits.ts';
-import { Id } from '../paging.ts';
 import { Proof } from '../resources.ts';
-import type { Route } from '../route.ts';
+import { accountDeletion, type Route, taskReadById } from '../route.ts';
 
 /** Submitted evidence, for its robot and its account; never public. */
 export const evidenceRoutes = {
   getProof: {
-    method: 'GET',
+    ...taskReadById,
     path: '/api/v1/tasks/:id/proof',
     summary: 'Read the submitted evidence of a task',
     description:
       'Evidence is never public. After it is erased, the response is 404 with `proof_hash`.',
-    access: 'robot_or_session',
-    limit: 'robot',
-    params: Id,
     responses: { 200: Closed({ proof: Proof, proof_hash: Hash }) },
-    errors: ['not_found'],
   },
   eraseProof: {
-    method: 'DELETE',
+    ...accountDeletion,
     path: '/api/v1/tasks/:id/proof',
     summary: 'Erase the evidence of a task; its hash and receipt remain',
     description: 'Idempotent. A pending anchor continues.',
-    access: 'session',
-    limit: 'account',
-    params: Id,
-    maxBody: limits.smallBodyBytes,
-    responses: { 200: Closed({ deleted: Type.Literal(true) }) },
-    errors: ['not_found'],
   },
   getBundle: {
-    method: 'GET',
+    ...taskReadById,
     path: '/api/v1/tasks/:id/bundle',
     summary:
       'Read the bundle of a task: all data needed to verify it with only a node of the chain',
     description:
       'The format is `svc-bundle/1` until the anchor is final and its chain proof is stored, and `svc-bundle/2` from then on; `format=1` always gives `svc-bundle/1`. The bundle has no `proof` if the evidence was erased. The response is 409 `completion_in_progress` while the anchor is pending, and 404 if there is no completion or it failed.',
-    access: 'robot_or_session',
-    limit: 'robot',
-    params: Id,
     query: Closed({ format: Type.Optional(Type.Literal('1')) }),
     responses: { 200: Bundle },
     errors: ['not_found', 'completion_in_progress'],

@@ -3,18 +3,24 @@ import { Type } from 'typebox';
 import { Closed, Nullable, Patch, Text, Uuid, VisibleText } from '../fields.ts';
 import { Fleet, SortOrder, Tags } from '../fleets.ts';
 import { limits } from '../limits.ts';
-import { Id, PageQuery, page } from '../paging.ts';
-import type { Route } from '../route.ts';
+import { PageQuery, page } from '../paging.ts';
+import {
+  accountChange,
+  accountChangeById,
+  accountDeletion,
+  accountRead,
+  accountReadById,
+  type Route,
+} from '../route.ts';
 
 const OneFleet = Closed({ fleet: Fleet });
 
 export const fleetRoutes = {
   createFleet: {
+    ...accountChange,
     method: 'POST',
     path: '/api/v1/fleets',
     summary: 'Create a fleet, last in the display order',
-    access: 'session',
-    limit: 'account',
     body: Closed({
       id: Type.Optional(Uuid),
       name: VisibleText(limits.nameLength),
@@ -23,16 +29,13 @@ export const fleetRoutes = {
       shift: Type.Optional(Text(limits.shiftLength)),
       tags: Type.Optional(Tags),
     }),
-    maxBody: limits.smallBodyBytes,
     responses: { 201: OneFleet },
     errors: ['fleet_limit_reached', 'id_conflict', 'storage_quota'],
   },
   listFleets: {
-    method: 'GET',
+    ...accountRead,
     path: '/api/v1/fleets',
     summary: "List the account's fleets in display order",
-    access: 'session',
-    limit: 'none',
     query: Closed({
       ...PageQuery,
       cursor: Type.Optional(
@@ -43,25 +46,18 @@ export const fleetRoutes = {
       ),
     }),
     responses: { 200: page(Fleet) },
-    errors: [],
   },
   getFleet: {
-    method: 'GET',
+    ...accountReadById,
     path: '/api/v1/fleets/:id',
     summary: 'Read a fleet',
-    access: 'session',
-    limit: 'none',
-    params: Id,
     responses: { 200: OneFleet },
-    errors: ['not_found'],
   },
   patchFleet: {
+    ...accountChangeById,
     method: 'PATCH',
     path: '/api/v1/fleets/:id',
     summary: 'Update a fleet. A null value clears the field, and tags replace all existing tags',
-    access: 'session',
-    limit: 'account',
-    params: Id,
     body: Patch({
       name: Type.Optional(VisibleText(limits.nameLength)),
       description: Type.Optional(Nullable(Text(limits.descriptionLength))),
@@ -70,32 +66,22 @@ export const fleetRoutes = {
       tags: Type.Optional(Tags),
       sort_order: Type.Optional(SortOrder),
     }),
-    maxBody: limits.smallBodyBytes,
     responses: { 200: OneFleet },
-    errors: ['not_found'],
   },
   deleteFleet: {
-    method: 'DELETE',
+    ...accountDeletion,
     path: '/api/v1/fleets/:id',
     summary: 'Delete a fleet; its robots become ungrouped',
-    access: 'session',
-    limit: 'account',
-    params: Id,
-    maxBody: limits.smallBodyBytes,
-    responses: { 200: Closed({ deleted: Type.Literal(true) }) },
-    errors: ['not_found'],
   },
   reorderFleets: {
+    ...accountChange,
     method: 'POST',
     path: '/api/v1/fleets/reorder',
     summary:
       'Reorder fleets. The listed fleets come first, in this order. The other fleets follow in their present order',
-    access: 'session',
-    limit: 'account',
     body: Closed({
       order: Type.Array(Uuid, { maxItems: limits.fleetsPerAccount, uniqueItems: true }),
     }),
-    maxBody: limits.smallBodyBytes,
     responses: { 200: Closed({ fleets: Type.Array(Fleet) }) },
     errors: ['not_found'],
   },

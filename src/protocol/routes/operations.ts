@@ -1,7 +1,7 @@
 // Routes of health, readiness and the OpenAPI document.
 import { Type } from 'typebox';
 import { Closed } from '../fields.ts';
-import type { Route } from '../route.ts';
+import { publicRead, type Route } from '../route.ts';
 
 const Readiness = Closed({
   status: Type.Union([Type.Literal('ready'), Type.Literal('degraded')]),
@@ -10,30 +10,23 @@ const Readiness = Closed({
 
 export const operationsRoutes = {
   getHealth: {
-    method: 'GET',
+    ...publicRead,
     path: '/healthz',
     summary: 'Check that the process is running',
-    access: 'public',
-    limit: 'none',
     responses: { 200: Closed({ status: Type.Literal('up') }) },
-    errors: [],
   },
   getReadiness: {
-    method: 'GET',
+    ...publicRead,
     path: '/readyz',
     summary:
       'Check that the service can handle requests; 503 if the database is unavailable or the service is stopping',
-    access: 'public',
-    limit: 'none',
     responses: { 200: Readiness },
     errors: ['storage_unavailable'],
   },
   getOpenApi: {
-    method: 'GET',
+    ...publicRead,
     path: '/openapi.json',
     summary: 'Read this interface as an OpenAPI 3.1 document',
-    access: 'public',
-    limit: 'none',
     cors: true,
     responses: {
       200: Type.Object({
@@ -42,6 +35,5 @@ export const operationsRoutes = {
         paths: Type.Record(Type.String(), Type.Unknown()),
       }),
     },
-    errors: [],
   },
 } as const satisfies Record<string, Route>;

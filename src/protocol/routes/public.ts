@@ -2,25 +2,21 @@
 import { Type } from 'typebox';
 import { Closed, Uuid } from '../fields.ts';
 import { AnchorTransaction, ChainDetails, PublicVerification } from '../resources.ts';
-import type { Route } from '../route.ts';
+import { publicRead, type Route } from '../route.ts';
 
 export const publicRoutes = {
   getChain: {
-    method: 'GET',
+    ...publicRead,
     path: '/api/chain',
     summary: 'Read the details of the anchoring network, for wallets',
-    access: 'public',
-    limit: 'none',
     cors: true,
     responses: { 200: ChainDetails },
     errors: ['chain_unavailable'],
   },
   verifyProofHash: {
-    method: 'GET',
+    ...publicRead,
     path: '/api/v1/verify/:proofHash',
     summary: 'Verify a proof hash: read its anchor from the chain and check it',
-    access: 'public',
-    limit: 'none',
     cors: true,
     params: Closed({
       proofHash: Type.String({
@@ -34,13 +30,11 @@ export const publicRoutes = {
     errors: ['not_found', 'chain_unavailable'],
   },
   readAnchorTransaction: {
-    method: 'GET',
+    ...publicRead,
     path: '/api/v1/transactions/:txHash',
     summary: 'Read an anchoring transaction from the chain',
     description:
       'The response is 404 for a transaction that this service did not sign. `auditAnchor` of the proof library checks a receipt against the response.',
-    access: 'public',
-    limit: 'none',
     cors: true,
     params: Closed({
       txHash: Type.String({

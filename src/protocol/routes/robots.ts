@@ -2,26 +2,31 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, Patch, Text, Uuid, VisibleText } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { Id, PageQuery, page } from '../paging.ts';
+import { PageQuery, page } from '../paging.ts';
 import { ApiKey, Robot } from '../resources.ts';
-import type { Route } from '../route.ts';
+import {
+  accountChange,
+  accountChangeById,
+  accountDeletion,
+  accountRead,
+  accountReadById,
+  type Route,
+} from '../route.ts';
 
 const OneRobot = Closed({ robot: Robot });
 const RobotWithKey = Closed({ robot: Robot, api_key: ApiKey });
 
 export const robotRoutes = {
   createRobot: {
+    ...accountChange,
     method: 'POST',
     path: '/api/v1/robots',
     summary: 'Register a robot; only this response contains its API key',
-    access: 'session',
-    limit: 'account',
     body: Closed({
       id: Type.Optional(Uuid),
       name: VisibleText(limits.nameLength),
       description: Type.Optional(Text(limits.descriptionLength)),
     }),
-    maxBody: limits.smallBodyBytes,
     responses: {
       201: Closed({
         robot: Robot,
@@ -34,24 +39,17 @@ export const robotRoutes = {
     errors: ['robot_limit_reached', 'id_conflict', 'storage_quota'],
   },
   listRobots: {
-    method: 'GET',
+    ...accountRead,
     path: '/api/v1/robots',
     summary: "List the account's robots, oldest first",
-    access: 'session',
-    limit: 'none',
     query: Closed(PageQuery),
     responses: { 200: page(Robot) },
-    errors: [],
   },
   getRobot: {
-    method: 'GET',
+    ...accountReadById,
     path: '/api/v1/robots/:id',
     summary: 'Read a robot',
-    access: 'session',
-    limit: 'none',
-    params: Id,
     responses: { 200: OneRobot },
-    errors: ['not_found'],
   },
   getOwnRobot: {
     method: 'GET',
@@ -63,72 +61,53 @@ export const robotRoutes = {
     errors: [],
   },
   patchRobot: {
+    ...accountChangeById,
     method: 'PATCH',
     path: '/api/v1/robots/:id',
     summary:
       'Update a robot. A null description clears the text, and a null fleet_id removes the robot from its fleet',
-    access: 'session',
-    limit: 'account',
-    params: Id,
     body: Patch({
       name: Type.Optional(VisibleText(limits.nameLength)),
       description: Type.Optional(Nullable(Text(limits.descriptionLength))),
       fleet_id: Type.Optional(Nullable(Uuid)),
     }),
-    maxBody: limits.smallBodyBytes,
     responses: { 200: OneRobot },
-    errors: ['not_found'],
   },
   assignRobots: {
+    ...accountChange,
     method: 'POST',
     path: '/api/v1/robots/bulk',
     summary:
       'Move robots into a fleet, or out of their fleets with null. If one robot cannot be moved, no robot is moved',
-    access: 'session',
-    limit: 'account',
     body: Closed({
       robot_ids: Type.Array(Uuid, { maxItems: limits.robotsPerAssignment, uniqueItems: true }),
       fleet_id: Nullable(Uuid),
     }),
-    maxBody: limits.smallBodyBytes,
     responses: {
       200: Closed({ updated: Type.Integer({ minimum: 0 }), robots: Type.Array(Robot) }),
     },
     errors: ['not_found'],
   },
   rotateKey: {
+    ...accountChangeById,
     method: 'POST',
     path: '/api/v1/robots/:id/rotate-key',
     summary:
       'Rotate the API key of a robot; only this response contains the new key, and the old one stops working immediately',
-    access: 'session',
-    limit: 'account',
-    params: Id,
-    maxBody: limits.smallBodyBytes,
     responses: { 200: RobotWithKey },
     errors: ['not_found', 'storage_quota'],
   },
   deleteKey: {
+    ...accountChangeById,
     method: 'DELETE',
     path: '/api/v1/robots/:id/key',
     summary: 'Revoke the API key of a robot immediately; its tasks remain',
-    access: 'session',
-    limit: 'account',
-    params: Id,
-    maxBody: limits.smallBodyBytes,
     responses: { 200: OneRobot },
-    errors: ['not_found'],
   },
   deleteRobot: {
-    method: 'DELETE',
+    ...accountDeletion,
     path: '/api/v1/robots/:id',
     summary:
       'Delete a robot and its tasks. Queued anchors are canceled. Transactions that are already signed are still sent and charged',
-    access: 'session',
-    limit: 'account',
-    params: Id,
-    maxBody: limits.smallBodyBytes,
-    responses: { 200: Closed({ deleted: Type.Literal(true) }) },
-    errors: ['not_found'],
   },
 } as const satisfies Record<string, Route>;

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { Address, Closed } from '../fields.ts';
 import { limits } from '../limits.ts';
-import type { Route } from '../route.ts';
+import { publicChange, type Route } from '../route.ts';
 
 export const Signature = Type.String({
   pattern: '^0x([0-9a-fA-F]{2})+$',
@@ -35,11 +35,9 @@ export const signInRoutes = {
     errors: [],
   },
   verifySignature: {
-    method: 'POST',
+    ...publicChange,
     path: '/api/auth/verify',
     summary: 'Sign in with the signed challenge',
-    access: 'public',
-    limit: 'none',
     body: Closed({
       address: Address,
       signature: Signature,
@@ -50,7 +48,6 @@ export const signInRoutes = {
         }),
       ),
     }),
-    maxBody: limits.smallBodyBytes,
     fieldErrors: { address: 'invalid_address' },
     responses: {
       200: Closed({
@@ -68,13 +65,9 @@ export const signInRoutes = {
     ],
   },
   signOut: {
-    method: 'POST',
+    ...publicChange,
     path: '/api/auth/logout',
     summary: 'Revoke the session, if there is one',
-    access: 'public',
-    limit: 'none',
-    maxBody: limits.smallBodyBytes,
     responses: { 200: Closed({ signed_out: Type.Literal(true) }) },
-    errors: [],
   },
 } as const satisfies Record<string, Route>;

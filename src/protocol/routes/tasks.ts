@@ -23,7 +23,7 @@ import {
   TaskStatus,
   Verification,
 } from '../resources.ts';
-import type { Route } from '../route.ts';
+import { type Route, robotChange, taskRead, taskReadById } from '../route.ts';
 
 const Unconfirmed = Closed({
   error: Type.Literal('anchor_unconfirmed'),
@@ -44,12 +44,10 @@ const Queued = Closed({
 
 export const taskRoutes = {
   createTask: {
-    method: 'POST',
+    ...robotChange,
     path: '/api/v1/tasks',
     summary:
       'Claim a task before the work starts. After the task is completed, anyone with the proof hash can read its title and the name of the robot',
-    access: 'robot',
-    limit: 'robot',
     body: Closed({
       id: Type.Optional(Uuid),
       title: VisibleText(limits.titleLength),
@@ -57,20 +55,16 @@ export const taskRoutes = {
       expected_result: Type.Optional(JsonObject),
       occurred_at: Type.Optional(CallerTimestamp),
     }),
-    maxBody: limits.bodyBytes,
     document: { field: 'expected_result', maxBytes: limits.expectedResultBytes },
     responses: { 201: Closed({ task: Task, next: Type.String() }) },
     errors: ['id_conflict', 'storage_quota'],
   },
   completeTask: {
-    method: 'POST',
+    ...robotChange,
     path: '/api/v1/tasks/:id/complete',
     summary: 'Submit the evidence of a task as `proof`, and wait until its hash is anchored',
-    access: 'robot',
-    limit: 'robot',
     params: Id,
     body: Closed({ proof: Proof }),
-    maxBody: limits.bodyBytes,
     document: { field: 'proof', maxBytes: limits.proofBytes },
     fieldErrors: { proof: 'invalid_proof' },
     lateValidation: true,
@@ -89,13 +83,11 @@ export const taskRoutes = {
     ],
   },
   listTasks: {
-    method: 'GET',
+    ...taskRead,
     path: '/api/v1/tasks',
     summary: "List the tasks of the account's robots, newest first",
     description:
       'With a robot key: the tasks of this robot. Items have no `expected_result`. The response is 404 if `robot_id` or `fleet_id` is not of the account. A filtered page may have fewer items than `limit` and still a `next_cursor`. With `Accept: text/csv` all pages are one table.',
-    access: 'robot_or_session',
-    limit: 'robot',
     query: Closed({
       ...PageQuery,
       ...PeriodQuery,
@@ -109,12 +101,9 @@ export const taskRoutes = {
     errors: ['not_found'],
   },
   getTask: {
-    method: 'GET',
+    ...taskReadById,
     path: '/api/v1/tasks/:id',
     summary: 'Read a task, the state of its anchor and its receipt',
-    access: 'robot_or_session',
-    limit: 'robot',
-    params: Id,
     responses: {
       200: Closed({
         task: TaskDetail,
@@ -122,6 +111,5 @@ export const taskRoutes = {
         verification: Nullable(Verification),
       }),
     },
-    errors: ['not_found'],
   },
 } as const satisfies Record<string, Route>;

@@ -2,8 +2,8 @@
 import { Type } from 'typebox';
 import { CallerTimestamp, Closed, JsonObject, Text, Uuid } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { Id, PageQuery, PeriodQuery, page, SealedCursor } from '../paging.ts';
-import type { Route } from '../route.ts';
+import { PageQuery, PeriodQuery, page, SealedCursor } from '../paging.ts';
+import { accountRead, accountReadById, type Route, robotChange } from '../route.ts';
 import {
   EventType,
   NewSamples,
@@ -19,14 +19,11 @@ const { limit: Limit } = PageQuery;
 
 export const telemetryRoutes = {
   recordSamples: {
-    method: 'POST',
+    ...robotChange,
     path: '/api/v1/telemetry',
     summary: 'Record one telemetry sample, or up to 50 in `samples`. Samples are not anchored',
-    access: 'robot',
-    limit: 'robot',
     body: NewSamples,
     example: { battery_pct: 81.5, state: 'busy', metrics: { speed_mps: 0.42 } },
-    maxBody: limits.bodyBytes,
     maxValues: limits.samplesValues,
     fieldErrors: {
       id: 'invalid_sample',
@@ -44,11 +41,9 @@ export const telemetryRoutes = {
     errors: ['invalid_sample', 'batch_too_large', 'id_conflict', 'storage_quota'],
   },
   createEvent: {
-    method: 'POST',
+    ...robotChange,
     path: '/api/v1/events',
     summary: 'Record an ops event. Events are not anchored',
-    access: 'robot',
-    limit: 'robot',
     body: Closed({
       id: Type.Optional(Uuid),
       event_type: EventType,
@@ -57,20 +52,16 @@ export const telemetryRoutes = {
       payload: Type.Optional(JsonObject),
       occurred_at: Type.Optional(CallerTimestamp),
     }),
-    maxBody: limits.bodyBytes,
     document: { field: 'payload', maxBytes: limits.payloadBytes },
     fieldErrors: { event_type: 'invalid_event_type', severity: 'invalid_severity' },
     responses: { 201: Closed({ event: OpsEvent }) },
     errors: ['id_conflict', 'storage_quota'],
   },
   readTelemetry: {
-    method: 'GET',
+    ...accountReadById,
     path: '/api/v1/robots/:id/telemetry',
     summary:
       "Read a robot's samples of a time range: in pages, newest first, or with `resolution` as a series by minute (at most 6 hours), hour (31 days) or day (366 days)",
-    access: 'session',
-    limit: 'none',
-    params: Id,
     query: Closed({
       ...PeriodQuery,
       resolution: Type.Optional(Resolution),
@@ -87,11 +78,9 @@ export const telemetryRoutes = {
     errors: ['not_found', 'overloaded'],
   },
   listEvents: {
-    method: 'GET',
+    ...accountRead,
     path: '/api/v1/events',
     summary: "List the account's ops events, newest first",
-    access: 'session',
-    limit: 'none',
     query: Closed({
       ...PeriodQuery,
       severity: Type.Optional(Severity),
@@ -105,11 +94,9 @@ export const telemetryRoutes = {
     errors: ['not_found'],
   },
   getStats: {
-    method: 'GET',
+    ...accountRead,
     path: '/api/v1/stats',
     summary: 'Read statistics of the account, or of one of its fleets',
-    access: 'session',
-    limit: 'none',
     query: Closed({ fleet_id: Type.Optional(Uuid) }),
     responses: { 200: Stats },
     errors: ['not_found'],

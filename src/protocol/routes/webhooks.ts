@@ -2,8 +2,15 @@
 import { Type } from 'typebox';
 import { Closed, Patch } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { Id, PageQuery, page } from '../paging.ts';
-import type { Route } from '../route.ts';
+import { PageQuery, page } from '../paging.ts';
+import {
+  accountChange,
+  accountChangeById,
+  accountDeletion,
+  accountRead,
+  accountReadById,
+  type Route,
+} from '../route.ts';
 import {
   Webhook,
   WebhookDelivery,
@@ -14,12 +21,10 @@ import {
 } from '../webhooks.ts';
 
 const types = Object.entries(webhookEvents).map(([type, meaning]) => `\`${type}\`: ${meaning}`);
-const change = { access: 'session', limit: 'account', maxBody: limits.smallBodyBytes } as const;
-const changeById = { ...change, params: Id } as const;
 
 export const webhookRoutes = {
   createWebhook: {
-    ...change,
+    ...accountChange,
     method: 'POST',
     path: '/api/v1/webhooks',
     summary: 'Create a webhook; only this response contains its secret',
@@ -30,17 +35,14 @@ export const webhookRoutes = {
     errors: ['webhooks_off', 'webhook_url_refused', 'webhook_limit_reached'],
   },
   listWebhooks: {
-    method: 'GET',
+    ...accountRead,
     path: '/api/v1/webhooks',
     summary: "List the account's webhooks, newest first",
-    access: 'session',
-    limit: 'none',
     query: Closed(PageQuery),
     responses: { 200: page(Webhook) },
-    errors: [],
   },
   patchWebhook: {
-    ...changeById,
+    ...accountChangeById,
     method: 'PATCH',
     path: '/api/v1/webhooks/:id',
     summary: 'Change, enable or disable a webhook',
@@ -55,7 +57,7 @@ export const webhookRoutes = {
     errors: ['not_found', 'webhooks_off', 'webhook_url_refused'],
   },
   rotateWebhookSecret: {
-    ...changeById,
+    ...accountChangeById,
     method: 'POST',
     path: '/api/v1/webhooks/:id/rotate-secret',
     summary: 'Replace the secret; for 24 hours messages have signatures of both',
@@ -64,15 +66,12 @@ export const webhookRoutes = {
     errors: ['not_found', 'webhooks_off'],
   },
   deleteWebhook: {
-    ...changeById,
-    method: 'DELETE',
+    ...accountDeletion,
     path: '/api/v1/webhooks/:id',
     summary: 'Delete a webhook and the messages that wait',
-    responses: { 200: Closed({ deleted: Type.Literal(true) }) },
-    errors: ['not_found'],
   },
   testWebhook: {
-    ...changeById,
+    ...accountChangeById,
     method: 'POST',
     path: '/api/v1/webhooks/:id/test',
     summary: 'Send a test message to an enabled webhook',
@@ -80,18 +79,14 @@ export const webhookRoutes = {
     errors: ['not_found', 'webhooks_off'],
   },
   listWebhookDeliveries: {
-    method: 'GET',
+    ...accountReadById,
     path: '/api/v1/webhooks/:id/deliveries',
     summary: 'List the messages of a webhook in the last 7 days, newest first',
-    access: 'session',
-    limit: 'none',
-    params: Id,
     query: Closed(PageQuery),
     responses: { 200: page(WebhookDelivery) },
-    errors: ['not_found'],
   },
   replayWebhookDelivery: {
-    ...changeById,
+    ...accountChangeById,
     method: 'POST',
     path: '/api/v1/webhook-deliveries/:id/replay',
     summary: 'Send a message again, with the same webhook-id, if its webhook is enabled',

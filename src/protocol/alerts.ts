@@ -1,6 +1,6 @@
 // Schemas of alerts and their rules.
 import { type Static, Type } from 'typebox';
-import { Closed, Nullable, Timestamp, Uuid } from './fields.ts';
+import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
 /** What rules watch, by kind: the condition, with the threshold as N. Add new kinds here. */
 export const alertKinds = {
@@ -15,13 +15,12 @@ export const alertKinds = {
     'a webhook was disabled after failures; opens without a rule, and N has no meaning',
 } as const;
 
-export const AlertKind = Type.Unsafe<keyof typeof alertKinds>({
-  type: 'string',
-  enum: Object.keys(alertKinds),
-  description: Object.entries(alertKinds)
+export const AlertKind = OneOf(
+  Object.keys(alertKinds) as (keyof typeof alertKinds)[],
+  Object.entries(alertKinds)
     .map(([kind, condition]) => `${kind}: ${condition}`)
     .join('; '),
-});
+);
 export type AlertKind = Static<typeof AlertKind>;
 
 export const AlertRule = Closed({

@@ -1,6 +1,6 @@
 // Schema of the audit log: who did what to an account, from where and when.
 import { type Static, Type } from 'typebox';
-import { Closed, Nullable, Timestamp, Uuid } from './fields.ts';
+import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
 /** What is recorded, by kind: the meaning of `target_id` and `detail`. Add new kinds here. */
 export const auditKinds = {
@@ -31,12 +31,11 @@ export type AuditKind = keyof typeof auditKinds;
 
 export const AuditEntry = Closed({
   id: Uuid,
-  kind: Type.Unsafe<AuditKind>({ type: 'string', enum: Object.keys(auditKinds) }),
-  actor: Type.Unsafe<'session' | 'token' | 'operator' | 'unknown'>({
-    type: 'string',
-    enum: ['session', 'token', 'operator', 'unknown'],
-    description: 'who acted; unknown for failed sign-ins',
-  }),
+  kind: OneOf(Object.keys(auditKinds) as AuditKind[]),
+  actor: OneOf(
+    ['session', 'token', 'operator', 'unknown'],
+    'who acted; unknown for failed sign-ins',
+  ),
   actor_name: Nullable(
     Type.String({ description: 'name of the token, or command of the operator' }),
   ),

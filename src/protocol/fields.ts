@@ -30,6 +30,12 @@ export function dropAbsent(schema: TSchema, value: unknown): void {
   }
 }
 
+/** One of these texts. */
+export function OneOf<Value extends string>(values: readonly Value[], description?: string) {
+  const described = description === undefined ? {} : { description };
+  return Type.Unsafe<Value>({ type: 'string', enum: values, ...described });
+}
+
 export function Nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }

@@ -6,6 +6,7 @@ import {
   Hash,
   JsonObject,
   Nullable,
+  OneOf,
   Text,
   Timestamp,
   Url,
@@ -94,12 +95,10 @@ export const AnchorState = Type.Union([
 ]);
 
 /** The filter of the task list: an anchor's state, or `refused` for tasks that wait for credit. */
-export const AnchorFilter = Type.Unsafe<AnchorState | 'refused'>({
-  type: 'string',
-  enum: [...AnchorState.anyOf.map((state) => state.const), 'refused'],
-  description:
-    'state of the anchor; refused: no proof, and a completion was refused for lack of credit',
-});
+export const AnchorFilter = OneOf<AnchorState | 'refused'>(
+  [...AnchorState.anyOf.map((state) => state.const), 'refused'],
+  'state of the anchor; refused: no proof, and a completion was refused for lack of credit',
+);
 
 /** The state of a task's anchor. The transaction is null until one is signed. */
 export const Anchor = Closed({

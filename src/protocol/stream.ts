@@ -1,11 +1,11 @@
 // Schema of the stream's messages: what changed in an account.
 import { type Static, Type } from 'typebox';
-import { Closed, Uuid } from './fields.ts';
+import { Closed, OneOf, Uuid } from './fields.ts';
 
 export const changeKinds = ['robot', 'task', 'anchor', 'event', 'credit', 'alert'] as const;
 
 export const Change = Closed({
-  kind: Type.Unsafe<(typeof changeKinds)[number]>({ type: 'string', enum: [...changeKinds] }),
+  kind: OneOf(changeKinds),
   id: Type.String({
     ...Uuid,
     description:

@@ -6,6 +6,7 @@ import {
   Decimal,
   JsonObject,
   Nullable,
+  OneOf,
   Text,
   Timestamp,
   Uuid,
@@ -51,11 +52,7 @@ export const NewSamples = Closed({
   ),
 });
 
-export const Severity = Type.Unsafe<'info' | 'warn' | 'error'>({
-  type: 'string',
-  enum: ['info', 'warn', 'error'],
-  description: 'info, warn or error',
-});
+export const Severity = OneOf(['info', 'warn', 'error'], 'info, warn or error');
 
 export const EventType = VisibleText(limits.eventTypeLength);
 
@@ -71,11 +68,7 @@ export const OpsEvent = Closed({
   created_at: Timestamp,
 });
 
-export const Resolution = Type.Unsafe<'minute' | 'hour' | 'day'>({
-  type: 'string',
-  enum: ['minute', 'hour', 'day'],
-  description: 'minute, hour or day',
-});
+export const Resolution = OneOf(['minute', 'hour', 'day'], 'minute, hour or day');
 
 /** Aggregate of one number over the samples of an interval. */
 const Spread = Closed({ min: Type.Number(), avg: Type.Number(), max: Type.Number() });

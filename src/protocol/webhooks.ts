@@ -1,6 +1,6 @@
 // Schemas of webhooks and their deliveries.
 import { type Static, Type } from 'typebox';
-import { Closed, Nullable, Timestamp, Uuid } from './fields.ts';
+import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
 /** What a webhook can subscribe to, by type: the meaning of a message, and its `data`. Add new types here. */
 export const webhookEvents = {
@@ -17,10 +17,13 @@ export const webhookEvents = {
 /** `test` messages go to one webhook on request, whatever it subscribes to. */
 export type WebhookType = keyof typeof webhookEvents | 'test';
 
-export const WebhookEvents = Type.Array(
-  Type.Unsafe<keyof typeof webhookEvents>({ type: 'string', enum: Object.keys(webhookEvents) }),
-  { minItems: 1, uniqueItems: true, description: 'the types of messages that it gets' },
-);
+const eventTypes = Object.keys(webhookEvents) as (keyof typeof webhookEvents)[];
+
+export const WebhookEvents = Type.Array(OneOf(eventTypes), {
+  minItems: 1,
+  uniqueItems: true,
+  description: 'the types of messages that it gets',
+});
 
 export const WebhookUrl = Type.String({
   maxLength: 2000,
@@ -44,12 +47,10 @@ export const Webhook = Closed({
   failing_since: Nullable(Timestamp),
   disabled_at: Nullable(Timestamp),
   disabled_for: Nullable(
-    Type.Unsafe<'owner' | 'failures' | 'backlog'>({
-      type: 'string',
-      enum: ['owner', 'failures', 'backlog'],
-      description:
-        'disabled by the owner, after 3 days of failures, or with too many messages waiting',
-    }),
+    OneOf(
+      ['owner', 'failures', 'backlog'],
+      'disabled by the owner, after 3 days of failures, or with too many messages waiting',
+    ),
   ),
 });
 export type Webhook = Static<typeof Webhook>;
@@ -59,12 +60,8 @@ export const WebhookDelivery = Closed({
     ...Uuid,
     description: 'the webhook-id of the message, the same in each attempt',
   }),
-  type: Type.Unsafe<WebhookType>({ type: 'string', enum: [...Object.keys(webhookEvents), 'test'] }),
-  state: Type.Unsafe<'pending' | 'delivered' | 'abandoned'>({
-    type: 'string',
-    enum: ['pending', 'delivered', 'abandoned'],
-    description: 'abandoned: the webhook was disabled first',
-  }),
+  type: OneOf<WebhookType>([...eventTypes, 'test']),
+  state: OneOf(['pending', 'delivered', 'abandoned'], 'abandoned: the webhook was disabled first'),
   attempts: Type.Integer({ minimum: 0 }),
   last_status: Nullable(Type.Integer({ description: 'HTTP status of the last attempt' })),
   last_error: Nullable(Type.String()),

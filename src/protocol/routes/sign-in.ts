@@ -1,6 +1,6 @@
 // Routes of wallet sign-in.
 import { Type } from 'typebox';
-import { Address, Closed } from '../fields.ts';
+import { Address, Closed, OneOf } from '../fields.ts';
 import { limits } from '../limits.ts';
 import { publicChange, type Route } from '../route.ts';
 
@@ -21,11 +21,7 @@ export const signInRoutes = {
       address: Address,
       chainId: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
       purpose: Type.Optional(
-        Type.Unsafe<'sign_in' | 'delete_account'>({
-          type: 'string',
-          enum: ['sign_in', 'delete_account'],
-          description: 'what the message is for; sign_in if absent',
-        }),
+        OneOf(['sign_in', 'delete_account'], 'what the message is for; sign_in if absent'),
       ),
     }),
     maxBody: limits.smallBodyBytes,

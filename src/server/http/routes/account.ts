@@ -42,7 +42,7 @@ export function accountHandlers(deps: Deps) {
         if (invalid) throw invalid;
       });
       cookies.setChallenge(reply, message);
-      return { status: 200, body: { message } };
+      return { message };
     },
     async verifySignature({ body, request, reply }) {
       const message = body.message ?? challengeMessage(request);
@@ -55,57 +55,39 @@ export function accountHandlers(deps: Deps) {
       cookies.setSession(reply, token);
       cookies.setDevice(reply, device);
       cookies.clearChallenge(reply);
-      return { status: 200, body: { signed_in: true, wallet, gate: { holds } } };
+      return { signed_in: true, wallet, gate: { holds } };
     },
     async signOut({ request, reply }) {
       await signOut(deps, sessionToken(request), actorOf(deps, request));
       cookies.clearSession(reply);
-      return { status: 200, body: { signed_out: true } };
+      return { signed_out: true };
     },
-    async startCliSignIn({ body, request }) {
-      const { source } = callerOf(request);
-      return { status: 201, body: await startCliSignIn(deps, { name: body.name, source }) };
-    },
-    async decideCliSignIn({ caller, body }) {
-      return { status: 200, body: await decideCliSignIn(deps, caller, body) };
-    },
-    async redeemCliCode({ body, request }) {
-      const by = actorOf(deps, request);
-      return { status: 200, body: await redeemCliCode(deps, body.device_code, by) };
-    },
-    async listSessions({ caller, query }) {
-      return { status: 200, body: await listSessions(deps, caller, query) };
-    },
+    startCliSignIn: ({ body: { name }, request }) =>
+      startCliSignIn(deps, { name, source: callerOf(request).source }),
+    decideCliSignIn: ({ caller, body }) => decideCliSignIn(deps, caller, body),
+    redeemCliCode: ({ body, request }) =>
+      redeemCliCode(deps, body.device_code, actorOf(deps, request)),
+    listSessions: ({ caller, query }) => listSessions(deps, caller, query),
     async revokeSession({ caller, params, reply }) {
       await endSession(deps, caller, params.id, 'session');
       if (params.id === caller.id) cookies.clearSession(reply);
-      return { status: 200, body: { deleted: true } };
+      return { deleted: true };
     },
-    async createToken({ caller, body }) {
-      return { status: 201, body: await createToken(deps, caller, body) };
-    },
-    async listTokens({ caller, query }) {
-      return { status: 200, body: await listTokens(deps, caller.wallet, query) };
-    },
+    createToken: ({ caller, body }) => createToken(deps, caller, body),
+    listTokens: ({ caller, query }) => listTokens(deps, caller.wallet, query),
     async revokeToken({ caller, params }) {
       await endSession(deps, caller, params.id, 'token');
-      return { status: 200, body: { deleted: true } };
+      return { deleted: true };
     },
-    async listAuditLog({ caller, query }) {
-      return { status: 200, body: await listAuditLog(deps, caller.wallet, query) };
-    },
-    async getAccount({ caller }) {
-      return { status: 200, body: await readAccount(deps, readGate, caller.wallet) };
-    },
+    listAuditLog: ({ caller, query }) => listAuditLog(deps, caller.wallet, query),
+    getAccount: ({ caller }) => readAccount(deps, readGate, caller.wallet),
     async deleteAccount({ caller: { wallet, by }, body, request, reply }) {
       const signed = { ...callerOf(request), address: wallet, ...body, by };
       const challenge = await signIn.requireDeletion(signed);
       if (!(await beginDeletion(deps, wallet, challenge))) throw invalidSignature();
       cookies.clearSession(reply);
-      return { status: 200, body: { deleting: true } };
+      return { deleting: true };
     },
-    async listLedger({ caller, query }) {
-      return { status: 200, body: await listLedger(deps, caller.wallet, query) };
-    },
+    listLedger: ({ caller, query }) => listLedger(deps, caller.wallet, query),
   } satisfies Partial<Handlers>;
 }

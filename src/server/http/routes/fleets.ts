@@ -15,27 +15,21 @@ export function fleetHandlers(deps: Deps) {
     async createFleet({ caller, body, reply }) {
       const fleet = await createFleet(deps, caller.wallet, body);
       reply.header('location', `/api/v1/fleets/${fleet.id}`);
-      return { status: 201, body: { fleet } };
+      return { fleet };
     },
-    async listFleets({ caller, query }) {
-      return { status: 200, body: await listFleets(deps, caller.wallet, query) };
-    },
-    async getFleet({ caller, params }) {
-      return { status: 200, body: { fleet: await getFleet(deps, caller.wallet, params.id) } };
-    },
-    async patchFleet({ caller, params, body }) {
-      const fleet = await patchFleet(deps, caller.wallet, params.id, body);
-      return { status: 200, body: { fleet } };
-    },
+    listFleets: ({ caller, query }) => listFleets(deps, caller.wallet, query),
+    getFleet: async ({ caller, params }) => ({
+      fleet: await getFleet(deps, caller.wallet, params.id),
+    }),
+    patchFleet: async ({ caller, params, body }) => ({
+      fleet: await patchFleet(deps, caller.wallet, params.id, body),
+    }),
     async deleteFleet({ caller, params }) {
       await deleteFleet(deps, caller, params.id);
-      return { status: 200, body: { deleted: true } };
+      return { deleted: true };
     },
-    async reorderFleets({ caller, body }) {
-      return {
-        status: 200,
-        body: { fleets: await reorderFleets(deps, caller.wallet, body.order) },
-      };
-    },
+    reorderFleets: async ({ caller, body }) => ({
+      fleets: await reorderFleets(deps, caller.wallet, body.order),
+    }),
   } satisfies Partial<Handlers>;
 }

@@ -1,7 +1,8 @@
-// Handlers for public reads: verification, the chain, health and the OpenAPI document.
+// Handlers for public reads: verification, the chain, anchoring accounts, health and the OpenAPI document.
 import { packageVersion } from '../../../base/version.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { type OpenApiDocument, openApiDocument } from '../../../protocol/openapi/document.ts';
+import { createListReader } from '../../core/anchoring-accounts.ts';
 import type { Deps } from '../../core/deps.ts';
 import { getChainDetails, getReadiness } from '../../core/operations.ts';
 import { shareChainReads } from '../../core/shared-reads.ts';
@@ -13,27 +14,24 @@ export function publicHandlers(deps: Deps) {
   const reads = shareChainReads(deps.chain, () => deps.settings.verifyMaxAgeMs);
   // Built once, because that takes too long for a request. As text it needs less memory than as objects.
   const document = new JsonText<OpenApiDocument>(JSON.stringify(openApiDocument(packageVersion())));
+  const readList = createListReader(deps);
   return {
-    async verifyProofHash({ params, query }) {
+    verifyProofHash({ params, query }) {
       const proofHash = params.proofHash.toLowerCase() as Hex; // Validated by the route's schema.
-      const taskId = query.task_id ?? null;
-      return { status: 200, body: await verifyProofHash(deps, reads, proofHash, taskId) };
+      return verifyProofHash(deps, reads, proofHash, query.task_id ?? null);
     },
-    async readAnchorTransaction({ params }) {
+    readAnchorTransaction({ params }) {
       const txHash = params.txHash.toLowerCase() as Hex; // Validated by the route's schema.
-      return { status: 200, body: await readAnchorTransaction(deps, reads, txHash) };
+      return readAnchorTransaction(deps, reads, txHash);
     },
-    async getChain() {
-      return { status: 200, body: await getChainDetails(deps) };
+    getChain: () => getChainDetails(deps),
+    getHealth: async () => ({ status: 'up' }),
+    getReadiness: () => getReadiness(deps),
+    async getAnchoringAccounts({ reply }) {
+      const list = await readList();
+      reply.header('cache-control', 'public, max-age=60');
+      return list;
     },
-    async getHealth() {
-      return { status: 200, body: { status: 'up' } };
-    },
-    async getReadiness() {
-      return { status: 200, body: await getReadiness(deps) };
-    },
-    async getOpenApi() {
-      return { status: 200, body: document };
-    },
+    getOpenApi: async () => document,
   } satisfies Partial<Handlers>;
 }

@@ -19,34 +19,23 @@ export function robotHandlers(deps: Deps, longReads: LongReads) {
     async createRobot({ caller, body, reply }) {
       const created = await createRobot(deps, caller, body);
       reply.header('location', `/api/v1/robots/${created.robot.id}`);
-      return { status: 201, body: created };
+      return created;
     },
-    async listRobots({ caller, query }) {
-      const { wallet } = caller;
-      return { status: 200, body: await longReads(wallet, () => listRobots(deps, wallet, query)) };
-    },
-    async getRobot({ caller, params }) {
-      return { status: 200, body: { robot: await getRobot(deps, caller.wallet, params.id) } };
-    },
-    async getOwnRobot({ caller }) {
-      return { status: 200, body: await getOwnRobot(deps, caller) };
-    },
-    async patchRobot({ caller, params, body }) {
-      const robot = await patchRobot(deps, caller.wallet, params.id, body);
-      return { status: 200, body: { robot } };
-    },
-    async assignRobots({ caller, body }) {
-      return { status: 200, body: await assignRobots(deps, caller.wallet, body) };
-    },
-    async rotateKey({ caller, params }) {
-      return { status: 200, body: await rotateKey(deps, caller, params.id) };
-    },
-    async deleteKey({ caller, params }) {
-      return { status: 200, body: { robot: await deleteKey(deps, caller, params.id) } };
-    },
+    listRobots: ({ caller: { wallet }, query }) =>
+      longReads(wallet, () => listRobots(deps, wallet, query)),
+    getRobot: async ({ caller, params }) => ({
+      robot: await getRobot(deps, caller.wallet, params.id),
+    }),
+    getOwnRobot: ({ caller }) => getOwnRobot(deps, caller),
+    patchRobot: async ({ caller, params, body }) => ({
+      robot: await patchRobot(deps, caller.wallet, params.id, body),
+    }),
+    assignRobots: ({ caller, body }) => assignRobots(deps, caller.wallet, body),
+    rotateKey: ({ caller, params }) => rotateKey(deps, caller, params.id),
+    deleteKey: async ({ caller, params }) => ({ robot: await deleteKey(deps, caller, params.id) }),
     async deleteRobot({ caller, params }) {
       await deleteRobot(deps, caller, params.id);
-      return { status: 200, body: { deleted: true } };
+      return { deleted: true };
     },
   } satisfies Partial<Handlers>;
 }

@@ -43,34 +43,32 @@ export function taskHandlers(deps: Deps, longReads: LongReads) {
     async createTask({ caller, body, reply }) {
       const claim = await claimTask(deps, caller, body);
       reply.header('location', `/api/v1/tasks/${claim.task.id}`);
-      return { status: 201, body: claim };
+      return claim;
     },
-    completeTask({ caller, params, body, invalid, request }) {
+    completeTask({ caller, params, body, invalid, request, reply }) {
       if (invalid) return refuseCompletion(deps, caller, params.id, invalid);
       const proof = body.proof as Proof; // Validated by the route's schema.
-      return wait(request.raw.socket, (enough) =>
+      const completed = wait(request.raw.socket, (enough) =>
         completeTask(deps, caller, params.id, proof, enough),
       );
+      return completed.then((answer) => {
+        reply.status(answer.status);
+        return answer.body;
+      });
     },
-    async getTask({ caller, params }) {
-      return { status: 200, body: await readTask(deps, params.id, caller) };
-    },
+    getTask: ({ caller, params }) => readTask(deps, params.id, caller),
     async listTasks({ caller, query, request }) {
       const read = (more = query) => longReads(caller.wallet, () => listTasks(deps, caller, more));
-      if (!wantsCsv(request)) return { status: 200, body: await read() };
+      if (!wantsCsv(request)) return read();
       return Csv.open(taskColumns, (cursor = query.cursor) =>
         read({ ...query, limit: '200', ...(cursor !== undefined && { cursor }) }).then(flattened),
       );
     },
-    async getProof({ caller, params }) {
-      return { status: 200, body: await readProof(deps, params.id, caller) };
-    },
+    getProof: ({ caller, params }) => readProof(deps, params.id, caller),
     async eraseProof({ caller, params }) {
       await eraseProof(deps, params.id, caller);
-      return { status: 200, body: { deleted: true } };
+      return { deleted: true };
     },
-    async getBundle({ caller, params, query }) {
-      return { status: 200, body: await readBundle(deps, params.id, caller, query.format) };
-    },
+    getBundle: ({ caller, params, query }) => readBundle(deps, params.id, caller, query.format),
   } satisfies Partial<Handlers>;
 }

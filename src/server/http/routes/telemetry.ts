@@ -11,12 +11,8 @@ const sampleColumns = ['id', 'recorded_at', 'battery_pct', 'state', 'metrics'];
 
 export function telemetryHandlers(deps: Deps, longReads: LongReads) {
   return {
-    recordSamples({ caller, body }) {
-      return recordSamples(deps, caller, body).then((receipt) => ({ status: 201, body: receipt }));
-    },
-    async createEvent({ caller, body }) {
-      return { status: 201, body: await createEvent(deps, caller, body) };
-    },
+    recordSamples: ({ caller, body }) => recordSamples(deps, caller, body),
+    createEvent: ({ caller, body }) => createEvent(deps, caller, body),
     async readTelemetry({ caller, params, query, request }) {
       const robot = { wallet: caller.wallet, robotId: params.id };
       const { resolution } = query;
@@ -28,18 +24,12 @@ export function telemetryHandlers(deps: Deps, longReads: LongReads) {
         });
       }
       if (resolution === undefined) {
-        const read = () => listSamples(deps, robot, query);
-        return { status: 200, body: await longReads(caller.wallet, read) };
+        return longReads(caller.wallet, () => listSamples(deps, robot, query));
       }
-      const read = () => readSeries(deps, robot, { ...query, resolution });
-      return { status: 200, body: await longReads(caller.wallet, read) };
+      return longReads(caller.wallet, () => readSeries(deps, robot, { ...query, resolution }));
     },
-    async listEvents({ caller, query }) {
-      const { wallet } = caller;
-      return { status: 200, body: await longReads(wallet, () => listEvents(deps, wallet, query)) };
-    },
-    async getStats({ caller, query }) {
-      return { status: 200, body: await getStats(deps, caller.wallet, query.fleet_id ?? null) };
-    },
+    listEvents: ({ caller: { wallet }, query }) =>
+      longReads(wallet, () => listEvents(deps, wallet, query)),
+    getStats: ({ caller, query }) => getStats(deps, caller.wallet, query.fleet_id ?? null),
   } satisfies Partial<Handlers>;
 }

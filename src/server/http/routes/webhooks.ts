@@ -15,52 +15,39 @@ import type { Handlers } from '../server/call.ts';
 
 export function webhookHandlers(deps: Deps) {
   return {
-    async createWebhook({ caller, body }) {
-      return { status: 201, body: await createWebhook(deps, caller, body) };
-    },
-    async listWebhooks({ caller, query }) {
-      return { status: 200, body: await listWebhooks(deps, caller.wallet, query) };
-    },
-    async patchWebhook({ caller, params, body }) {
-      return { status: 200, body: { webhook: await patchWebhook(deps, caller, params.id, body) } };
-    },
-    async rotateWebhookSecret({ caller, params }) {
-      return { status: 200, body: await rotateSecret(deps, caller, params.id) };
-    },
+    createWebhook: ({ caller, body }) => createWebhook(deps, caller, body),
+    listWebhooks: ({ caller, query }) => listWebhooks(deps, caller.wallet, query),
+    patchWebhook: async ({ caller, params, body }) => ({
+      webhook: await patchWebhook(deps, caller, params.id, body),
+    }),
+    rotateWebhookSecret: ({ caller, params }) => rotateSecret(deps, caller, params.id),
     async deleteWebhook({ caller, params }) {
       await deleteWebhook(deps, caller, params.id);
-      return { status: 200, body: { deleted: true } };
+      return { deleted: true };
     },
-    async testWebhook({ caller, params }) {
-      const delivery = await testWebhook(deps, caller.wallet, params.id);
-      return { status: 200, body: { delivery } };
-    },
-    async listWebhookDeliveries({ caller, params, query }) {
-      return { status: 200, body: await listDeliveries(deps, caller.wallet, params.id, query) };
-    },
+    testWebhook: async ({ caller, params }) => ({
+      delivery: await testWebhook(deps, caller.wallet, params.id),
+    }),
+    listWebhookDeliveries: ({ caller, params, query }) =>
+      listDeliveries(deps, caller.wallet, params.id, query),
     async replayWebhookDelivery({ caller, params }) {
       await replayDelivery(deps, caller.wallet, params.id);
-      return { status: 200, body: { replayed: true } };
+      return { replayed: true };
     },
-    async listAlertRules({ caller }) {
-      return { status: 200, body: { rules: await deps.store.listAlertRules(caller.wallet) } };
-    },
+    listAlertRules: async ({ caller }) => ({
+      rules: await deps.store.listAlertRules(caller.wallet),
+    }),
     async saveAlertRule({ caller, body }) {
       await deps.store.saveAlertRule(caller.wallet, body);
-      return { status: 200, body: { rule: body } };
+      return { rule: body };
     },
     async deleteAlertRule({ caller, params }) {
       await deleteRule(deps, caller.wallet, params.kind);
-      return { status: 200, body: { deleted: true } };
+      return { deleted: true };
     },
-    async listAlerts({ caller, query }) {
-      return { status: 200, body: await listAlerts(deps, caller.wallet, query) };
-    },
-    async acknowledgeAlert({ caller, params }) {
-      return {
-        status: 200,
-        body: { alert: await acknowledgeAlert(deps, caller.wallet, params.id) },
-      };
-    },
+    listAlerts: ({ caller, query }) => listAlerts(deps, caller.wallet, query),
+    acknowledgeAlert: async ({ caller, params }) => ({
+      alert: await acknowledgeAlert(deps, caller.wallet, params.id),
+    }),
   } satisfies Partial<Handlers>;
 }

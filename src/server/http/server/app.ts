@@ -20,7 +20,6 @@ import type { Deps } from '../../core/deps.ts';
 import { wireError } from '../../ports/errors.ts';
 import { JsonText } from '../../ports/json-text.ts';
 import { accountHandlers } from '../routes/account.ts';
-import { anchoringAccountHandlers } from '../routes/anchoring-accounts.ts';
 import { fleetHandlers } from '../routes/fleets.ts';
 import { type Metrics, metricsPage } from '../routes/metrics.ts';
 import { cliLoginPage, dashboardPages, docsPage, sendDocument } from '../routes/pages.ts';
@@ -228,6 +227,7 @@ function registerRoute<Name extends RouteName>(
   handlers: Handlers,
 ): void {
   const route: Route = routes[name];
+  const [status = '200'] = Object.keys(route.responses);
   scope.route({
     method: route.method,
     url: route.path,
@@ -240,14 +240,14 @@ function registerRoute<Name extends RouteName>(
       ...(route.body && { body: route.body }),
     },
     handler: async (request, reply) => {
-      const answer = await handlers[name](takeCall<Name>(request, reply));
-      if (answer === null) return reply;
-      if (answer instanceof Csv) return answer.send(request, reply);
-      reply.status(answer.status as number);
-      const written = answer.body instanceof JsonText ? answer.body.text : null;
-      if (written === null && !route.longAnswer) return reply.send(answer.body);
+      reply.status(Number(status));
+      const body = await handlers[name](takeCall<Name>(request, reply));
+      if (body === null) return reply;
+      if (body instanceof Csv) return body.send(request, reply);
+      const written = body instanceof JsonText ? body.text : null;
+      if (written === null && !route.longAnswer) return reply.send(body);
       reply.type('application/json; charset=utf-8');
-      return reply.send(written ?? Readable.from(jsonPieces(answer.body as object)));
+      return reply.send(written ?? Readable.from(jsonPieces(body as object)));
     },
   });
 }
@@ -281,7 +281,6 @@ function createHandlers(deps: Deps): Handlers {
     ...telemetryHandlers(deps, longReads),
     ...streamHandlers(deps),
     ...publicHandlers(deps),
-    ...anchoringAccountHandlers(deps),
     ...webhookHandlers(deps),
   };
 }

@@ -30,17 +30,16 @@ export interface Call<Name extends RouteName> {
   reply: FastifyReply;
 }
 
-/** Null: the handler has responded itself. */
+/**
+ * Handlers return the body of the response; null: the handler has responded itself. The status is the first one of the
+ * route, unless the handler sets another.
+ */
 export type Handlers = {
-  [Name in RouteName]: (
-    call: Call<Name>,
-  ) => Promise<Answer<Name> | Written<Answer<Name>> | Csv | null>;
+  [Name in RouteName]: (call: Call<Name>) => Promise<Content<Answer<Name>['body']> | Csv | null>;
 };
 
-/** The same answer with a body that is already serialized. */
-type Written<Given> = Given extends { status: infer Status; body: infer Value }
-  ? { status: Status; body: JsonText<Value> }
-  : never;
+/** A body, which may be serialized already. */
+type Content<Body> = Body extends unknown ? Body | JsonText<Body> : never;
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -20,7 +20,7 @@ export const figures = {
   anchors: 'anchors_30_days',
 } as const;
 
-export type Figure = keyof typeof figures | 'refusals';
+type Figure = keyof typeof figures | 'refusals';
 
 const TOP = 20;
 
@@ -57,20 +57,25 @@ export async function show(
   );
 }
 
-/** `svc-server accounts suspend` and `resume`, also while servers run. */
-export async function suspend(
-  environment: NodeJS.ProcessEnv,
-  address: string,
-  { isSuspended, reason, ...options }: Output & { isSuspended: boolean; reason?: string },
-): Promise<void> {
-  const wallet = walletOf(address);
-  const by = operator(isSuspended ? 'accounts suspend' : 'accounts resume');
-  print(
-    await withStore(environment, options, (store) =>
-      suspendAccount(store, wallet, { isSuspended, reason: reason ?? null, by }),
-    ),
-    options,
-  );
+/** `svc-server accounts suspend`, also while servers run. */
+export const suspend = changeTo(true, 'accounts suspend');
+
+/** `svc-server accounts resume`, also while servers run. */
+export const resume = changeTo(false, 'accounts resume');
+
+function changeTo(isSuspended: boolean, command: string) {
+  return async (
+    environment: NodeJS.ProcessEnv,
+    address: string,
+    { reason = null, ...options }: Output & { reason?: string | null },
+  ): Promise<void> => {
+    const change = { isSuspended, reason, by: operator(command) };
+    const wallet = walletOf(address);
+    print(
+      await withStore(environment, options, (store) => suspendAccount(store, wallet, change)),
+      options,
+    );
+  };
 }
 
 /** `svc-server accounts export`: prints JSON lines, as `svc account export`. */

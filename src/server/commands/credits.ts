@@ -7,7 +7,7 @@ import { operator } from '../core/audit-log.ts';
 import type { Balance } from '../ports/account.ts';
 import { withStore } from './database.ts';
 
-export interface GrantOptions {
+interface GrantOptions {
   anchors: number;
   gasWei: bigint;
   note: string;

@@ -11,7 +11,7 @@ import { environment } from '../environment.ts';
 import { startAnvil } from './dev-chain.ts';
 import { stopSignal, untilStopped } from './start.ts';
 
-export interface DevOptions {
+interface DevOptions {
   host: string;
   port: number;
   dataDir: string;
@@ -22,7 +22,7 @@ export interface DevOptions {
 const DEV_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
 
 /** Runs service and chain on this machine, with generous grants, until a signal stops them. */
-export async function dev(options: DevOptions): Promise<void> {
+export async function dev(_: NodeJS.ProcessEnv, options: DevOptions): Promise<void> {
   if (!isLoopback(options.host)) {
     throw new SvcError('usage', '--host must be a loopback address: the keys of dev are public.', {
       hint: 'Use svc-server start to serve other machines.',

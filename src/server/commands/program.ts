@@ -7,7 +7,11 @@ import { addInstallCommands } from '../../base/install/commands.ts';
 import { prepareErrors, reportError } from '../../base/report-error.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
-import type { ReconcileOptions } from './reconcile.ts';
+
+/** The action of a command: loads its function, calls it with the environment, and keeps the exit code it may return. */
+type Run = <Input extends unknown[]>(
+  load: () => Promise<(environment: NodeJS.ProcessEnv, ...input: Input) => unknown>,
+) => (...input: Input) => Promise<void>;
 
 /**
  * Runs `svc-server` and returns its exit code: 0 success, 1 failure, 2 usage or configuration error. Commands load
@@ -32,13 +36,18 @@ export async function main(argv: string[]): Promise<number> {
         '\n  svc-server credits grant 0x… --anchors 1000 --gas-wei 1000000000000000000 --note welcome',
     );
 
+  const run: Run = (load) => {
+    return async (...args) => {
+      const command = await load();
+      const result = await command(environment, ...args);
+      if (typeof result === 'number') exitCode = result;
+    };
+  };
+
   program
     .command('start')
     .description('Run the service, configured by SVC_… variables; see config --describe')
-    .action(async () => {
-      const { start } = await import('./start.ts');
-      await start(process.env);
-    });
+    .action(run(async () => (await import('./start.ts')).start));
 
   program
     .command('dev')
@@ -48,10 +57,7 @@ export async function main(argv: string[]): Promise<number> {
     .option('--data-dir <folder>', 'folder of the database and the local chain', './data')
     .option('--json', 'when ready, print one JSON object: url, rpc_url, chain_id, data_dir')
     .addHelpText('after', '\nExamples:\n  svc-server dev\n  svc-server dev --port 0 --json')
-    .action(async (options: import('./dev.ts').DevOptions) => {
-      const { dev } = await import('./dev.ts');
-      await dev(options);
-    });
+    .action(run(async () => (await import('./dev.ts')).dev));
 
   const credits = program.command('credits').description('Grant or show prepaid credits');
   credits
@@ -72,31 +78,22 @@ export async function main(argv: string[]): Promise<number> {
       'after',
       '\nExample:\n  svc-server credits grant 0x… --anchors 1000 --gas-wei 50000000000000000 --note "invoice 17"',
     )
-    .action(async (wallet: string, options: import('./credits.ts').GrantOptions) => {
-      const { grantCredits } = await import('./credits.ts');
-      await grantCredits(environment, wallet, options);
-    });
+    .action(run(async () => (await import('./credits.ts')).grantCredits));
   credits
     .command('show')
     .description('Show the balance of a wallet')
     .argument('<wallet>', 'wallet address of the account')
     .option('--json', 'print one JSON object')
-    .action(async (wallet: string, options: { json?: boolean }) => {
-      const { showCredits } = await import('./credits.ts');
-      await showCredits(environment, wallet, options);
-    });
+    .action(run(async () => (await import('./credits.ts')).showCredits));
 
-  addAccountCommands(program, () => environment);
+  addAccountCommands(program, run);
 
   const anchors = program.command('anchors').description('List or retire anchoring accounts');
   anchors
     .command('list')
     .description('List every account that anchored for this service')
     .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean }) => {
-      const { listAnchors } = await import('./anchors.ts');
-      await listAnchors(environment, options);
-    });
+    .action(run(async () => (await import('./anchors.ts')).listAnchors));
   anchors
     .command('retire')
     .description(
@@ -104,20 +101,11 @@ export async function main(argv: string[]): Promise<number> {
     )
     .argument('<address>', 'address of the account')
     .option('--json', 'print one JSON object')
-    .action(async (address: string, options: { json?: boolean }) => {
-      const { retireAnchor } = await import('./anchors.ts');
-      await retireAnchor(environment, address, options);
-    });
+    .action(run(async () => (await import('./anchors.ts')).retireAnchor));
 
   addConfigCommand(program, () => import('./config.ts'));
   addInstallCommands(program, async () => (await import('./start.ts')).serverInstallation);
-  addDatabaseCommands(
-    program,
-    () => environment,
-    (code) => {
-      exitCode = code;
-    },
-  );
+  addDatabaseCommands(program, run);
   addCompletionCommand(program);
 
   if (argv[2] === '__complete') {
@@ -183,7 +171,7 @@ function wei(text: string): bigint {
 }
 
 /** Adds `accounts` with its commands. */
-function addAccountCommands(program: Command, environment: () => NodeJS.ProcessEnv): void {
+function addAccountCommands(program: Command, run: Run): void {
   const accounts = program
     .command('accounts')
     .description('List, show, suspend or resume accounts; works while the service runs');
@@ -191,10 +179,7 @@ function addAccountCommands(program: Command, environment: () => NodeJS.ProcessE
     .command('list')
     .description('List all accounts with balance and usage')
     .option('--json', 'print one JSON object per line')
-    .action(async (options: { json?: boolean }) => {
-      const { list } = await import('./accounts.ts');
-      await list(environment(), options);
-    });
+    .action(run(async () => (await import('./accounts.ts')).list));
   accounts
     .command('top')
     .description('List the 20 largest accounts')
@@ -207,22 +192,16 @@ function addAccountCommands(program: Command, environment: () => NodeJS.ProcessE
         .default('bytes'),
     )
     .option('--json', 'print one JSON object per line')
-    .action(async (options: { by: import('./accounts.ts').Figure; json?: boolean }) => {
-      const { top } = await import('./accounts.ts');
-      await top(environment(), options);
-    });
+    .action(run(async () => (await import('./accounts.ts')).top));
   accounts
     .command('show')
     .description('Show balance and usage of an account')
     .argument('<wallet>', 'wallet address of the account')
     .option('--json', 'print one JSON object')
-    .action(async (wallet: string, options: { json?: boolean }) => {
-      const { show } = await import('./accounts.ts');
-      await show(environment(), wallet, options);
-    });
-  for (const [name, description, isSuspended] of [
-    ['suspend', 'Stop sign-in and writes of an account; its data can still be read', true],
-    ['resume', 'Resume a suspended account', false],
+    .action(run(async () => (await import('./accounts.ts')).show));
+  for (const [name, description] of [
+    ['suspend', 'Stop sign-in and writes of an account; its data can still be read'],
+    ['resume', 'Resume a suspended account'],
   ] as const) {
     accounts
       .command(name)
@@ -230,19 +209,13 @@ function addAccountCommands(program: Command, environment: () => NodeJS.ProcessE
       .argument('<wallet>', 'wallet address of the account')
       .option('--reason <text>', 'shown to the owner in the audit log')
       .option('--json', 'print one JSON object')
-      .action(async (wallet: string, options: { reason?: string; json?: boolean }) => {
-        const { suspend } = await import('./accounts.ts');
-        await suspend(environment(), wallet, { ...options, isSuspended });
-      });
+      .action(run(async () => (await import('./accounts.ts'))[name]));
   }
   accounts
     .command('export')
     .description('Write everything that an account stores, as JSON lines')
     .argument('<wallet>', 'wallet address of the account')
-    .action(async (wallet: string) => {
-      const { exportLines } = await import('./accounts.ts');
-      await exportLines(environment(), wallet);
-    });
+    .action(run(async () => (await import('./accounts.ts')).exportLines));
   accounts
     .command('delete')
     .description(
@@ -251,37 +224,24 @@ function addAccountCommands(program: Command, environment: () => NodeJS.ProcessE
     .argument('<wallet>', 'wallet address of the account')
     .requiredOption('-y, --yes', 'confirm the deletion')
     .option('--json', 'print one JSON object')
-    .action(async (wallet: string, options: { json?: boolean }) => {
-      const { remove } = await import('./accounts.ts');
-      await remove(environment(), wallet, options);
-    });
+    .action(run(async () => (await import('./accounts.ts')).remove));
 }
 
 /** Adds the database commands: `check`, `migrate`, `backup`, `restore`, `migrate-store`, `hold` and `reconcile`. */
-function addDatabaseCommands(
-  program: Command,
-  environment: () => NodeJS.ProcessEnv,
-  exit: (code: number) => void,
-): void {
+function addDatabaseCommands(program: Command, run: Run): void {
   program
     .command('check')
     .description(
       'Check that ledger, anchors and receipts in the database agree; exits with 1 if not',
     )
     .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean }) => {
-      const { check } = await import('./database.ts');
-      exit(await check(environment(), options));
-    });
+    .action(run(async () => (await import('./database.ts')).check));
 
   program
     .command('migrate')
     .description('Update the database schema without starting the service')
     .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean }) => {
-      const { migrate } = await import('./database.ts');
-      await migrate(environment(), options);
-    });
+    .action(run(async () => (await import('./database.ts')).migrate));
 
   program
     .command('backup')
@@ -289,10 +249,7 @@ function addDatabaseCommands(
     .argument('<file>', 'path of a new file')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  svc-server backup /backups/svc-2026-11-20.db')
-    .action(async (file: string, options: { json?: boolean }) => {
-      const { backup } = await import('./database.ts');
-      backup(environment(), file, options);
-    });
+    .action(run(async () => (await import('./database.ts')).backup));
 
   program
     .command('restore')
@@ -302,10 +259,7 @@ function addDatabaseCommands(
     .argument('<file>', 'file written by backup')
     .option('--force', 'move an existing database aside')
     .option('--json', 'print one JSON object')
-    .action(async (file: string, options: { json?: boolean; force?: boolean }) => {
-      const { restore } = await import('./database.ts');
-      restore(environment(), file, options);
-    });
+    .action(run(async () => (await import('./database.ts')).restore));
 
   program
     .command('migrate-store')
@@ -322,10 +276,7 @@ function addDatabaseCommands(
       'after',
       "\nExample:\n  svc-server migrate-store --from sqlite:/var/lib/svc-server/svc.db --to 'postgres://svc@db.example/svc?sslmode=verify-full'",
     )
-    .action(async (options: { from: string; to: string; json?: boolean }) => {
-      const { migrateStore } = await import('./database.ts');
-      await migrateStore(environment(), options);
-    });
+    .action(run(async () => (await import('./database.ts')).migrateStore));
 
   program
     .command('hold')
@@ -333,10 +284,7 @@ function addDatabaseCommands(
       'Pause anchoring until you run reconcile. After a restore with other tools, run this before start',
     )
     .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean }) => {
-      const { hold } = await import('./database.ts');
-      await hold(environment(), options);
-    });
+    .action(run(async () => (await import('./database.ts')).hold));
 
   program
     .command('reconcile')
@@ -356,8 +304,5 @@ function addDatabaseCommands(
       '--accept-anchors-in <file>',
       'accept the anchors whose transaction hashes are in the file, one per line',
     )
-    .action(async (options: ReconcileOptions) => {
-      const { reconcile } = await import('./reconcile.ts');
-      exit(await reconcile(environment(), options));
-    });
+    .action(run(async () => (await import('./reconcile.ts')).reconcile));
 }

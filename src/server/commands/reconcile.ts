@@ -14,7 +14,7 @@ const ACCEPT_ANCHOR =
   'The anchor was made by another service with this key, or after the backup. Use a newer backup if there is one. Otherwise run reconcile with --accept-anchor TX_HASH; proofs in that anchor that still wait in this database are anchored again.';
 const TX_HASH = /^0x[0-9a-f]{64}$/i;
 
-export interface ReconcileOptions {
+interface ReconcileOptions {
   readonly json?: boolean;
   readonly yes?: boolean;
   /** Hashes of accepted anchors. */

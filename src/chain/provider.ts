@@ -51,7 +51,7 @@ export function openProvider({
   verifyPerSecond,
   ...options
 }: ProviderOptions): Provider {
-  const health = createHealth();
+  const health = new ProviderHealth();
   let owed = 0;
   let probing: Promise<void> | null = null;
   const rpc = connectRpc({
@@ -63,10 +63,9 @@ export function openProvider({
   });
   const unlessBanned = (ask: Ask): Ask => {
     return async (calls, signal) => {
-      const ban = health.banMs();
-      if (ban > 0)
-        throw new ProviderError('the provider asked to retry later', { retryAfterMs: ban });
-      return ask(calls, signal);
+      const { banMs: retryAfterMs } = health;
+      if (retryAfterMs === 0) return ask(calls, signal);
+      throw new ProviderError('the provider asked to retry later', { retryAfterMs });
     };
   };
   const counted = (ask: Ask): Ask => {
@@ -93,7 +92,10 @@ export function openProvider({
     },
     probe(expected) {
       probing ??= identify(anchoring, expected)
-        .then(health.identified, (error) => noteStray(health, error))
+        .then(
+          () => health.identified(),
+          (error) => noteStray(health, error),
+        )
         .finally(() => {
           probing = null;
         });
@@ -133,90 +135,81 @@ function note(health: ProviderHealth, { calls, error, answers, seconds }: Asked)
   else if (answers.length > 0) health.answered(seconds);
 }
 
-interface ProviderHealth {
-  /** It answers, and does not serve another chain. */
-  readonly isUp: boolean;
-  /** It asked not to be called now (429 or 503 with Retry-After). */
-  readonly isBanned: boolean;
-  /** It is down, and its back-off is over. */
-  readonly isProbeDue: boolean;
-  /** Its chain was confirmed since its last failure. */
-  readonly isIdentified: boolean;
-  readonly isWrongChain: boolean;
-  /** It was too slow the last time, so the pool does not wait for it. */
-  lags: boolean;
-  readonly lastReason: string | null;
-  /** 0 to 1, by latency and recent failures. */
-  readonly score: number;
-  /** Milliseconds until it may be called again; 0 if it is not banned. */
-  banMs(): number;
-  answered(seconds: number): void;
-  failed(reason: string, retryAfterMs: number | null): void;
-  /** Its last answer came from the expected chain. */
-  identified(): void;
-  /** Its last answer came from another chain. */
-  strayed(): void;
-}
-
 const REST: BackoffRange = { firstMs: 500, maxMs: 30_000 };
 /** Maximum ban: after this time a provider is called again, whatever Retry-After said. */
 const LONGEST_BAN_MS = 60_000;
 /** Weight of past observations in the moving averages. */
 const MEMORY = 0.9;
 
-/** Tracks the health of one endpoint. Instants are `performance.now()`. */
-function createHealth(now: () => number = () => performance.now()): ProviderHealth {
-  let [failures, restsUntil, bannedUntil] = [0, 0, 0];
-  let [isIdentified, isWrongChain] = [false, false];
-  let lastReason: string | null = null;
-  let latency = 0;
-  let reliability = 1;
-  const rest = (reason: string) => {
-    failures += 1;
-    restsUntil = now() + backoffMs(failures, REST);
-    lastReason = reason;
-    isIdentified = false;
-  };
-  return {
-    lags: false,
-    get isUp() {
-      return failures === 0 && !isWrongChain;
-    },
-    get isBanned() {
-      return now() < bannedUntil;
-    },
-    get isProbeDue() {
-      return !this.isUp && now() >= restsUntil && !this.isBanned;
-    },
-    get isIdentified() {
-      return isIdentified;
-    },
-    get isWrongChain() {
-      return isWrongChain;
-    },
-    get lastReason() {
-      return lastReason;
-    },
-    get score() {
-      return reliability / (1 + latency);
-    },
-    banMs: () => Math.max(0, bannedUntil - now()),
-    answered(seconds) {
-      if (!isWrongChain) failures = 0;
-      latency = latency === 0 ? seconds : MEMORY * latency + (1 - MEMORY) * seconds;
-      reliability = MEMORY * reliability + (1 - MEMORY);
-    },
-    failed(reason, retryAfterMs) {
-      rest(reason);
-      reliability *= MEMORY;
-      if (retryAfterMs !== null) bannedUntil = now() + Math.min(retryAfterMs, LONGEST_BAN_MS);
-    },
-    identified() {
-      [isIdentified, isWrongChain, failures] = [true, false, 0];
-    },
-    strayed() {
-      isWrongChain = true;
-      rest('another chain answers');
-    },
-  };
+/** The health of one endpoint. Instants are `performance.now()`. */
+class ProviderHealth {
+  /** Its chain was confirmed since its last failure. */
+  isIdentified = false;
+  isWrongChain = false;
+  /** It was too slow the last time, so the pool does not wait for it. */
+  lags = false;
+  lastReason: string | null = null;
+  #failures = 0;
+  #restsUntil = 0;
+  #bannedUntil = 0;
+  #latency = 0;
+  #reliability = 1;
+
+  /** It answers, and does not serve another chain. */
+  get isUp(): boolean {
+    return this.#failures === 0 && !this.isWrongChain;
+  }
+
+  /** It asked not to be called now (429 or 503 with Retry-After). */
+  get isBanned(): boolean {
+    return this.banMs > 0;
+  }
+
+  /** It is down, and its back-off is over. */
+  get isProbeDue(): boolean {
+    return !this.isUp && performance.now() >= this.#restsUntil && !this.isBanned;
+  }
+
+  /** 0 to 1, by latency and recent failures. */
+  get score(): number {
+    return this.#reliability / (1 + this.#latency);
+  }
+
+  /** Milliseconds until it may be called again; 0 if it is not banned. */
+  get banMs(): number {
+    return Math.max(0, this.#bannedUntil - performance.now());
+  }
+
+  answered(seconds: number): void {
+    if (!this.isWrongChain) this.#failures = 0;
+    this.#latency = this.#latency === 0 ? seconds : MEMORY * this.#latency + (1 - MEMORY) * seconds;
+    this.#reliability = MEMORY * this.#reliability + (1 - MEMORY);
+  }
+
+  failed(reason: string, retryAfterMs: number | null): void {
+    this.#rest(reason);
+    this.#reliability *= MEMORY;
+    if (retryAfterMs === null) return;
+    this.#bannedUntil = performance.now() + Math.min(retryAfterMs, LONGEST_BAN_MS);
+  }
+
+  /** Its last answer came from the expected chain. */
+  identified(): void {
+    this.isIdentified = true;
+    this.isWrongChain = false;
+    this.#failures = 0;
+  }
+
+  /** Its last answer came from another chain. */
+  strayed(): void {
+    this.isWrongChain = true;
+    this.#rest('another chain answers');
+  }
+
+  #rest(reason: string): void {
+    this.#failures += 1;
+    this.#restsUntil = performance.now() + backoffMs(this.#failures, REST);
+    this.lastReason = reason;
+    this.isIdentified = false;
+  }
 }

@@ -85,10 +85,15 @@ export function formatTimestamp(ms: number): string {
   return text;
 }
 
+/** As `formatTimestamp`; null stays null. */
+export function formatIfAny(ms: number | null): string | null {
+  return ms === null ? null : formatTimestamp(ms);
+}
+
 /** A validated time of a caller in the service's own form, null if there is none: an instant has one text. */
 export function utcOf(text: string | undefined): string | null {
   const ms = text === undefined ? null : parseTimestamp(text);
-  return ms === null ? null : formatTimestamp(ms);
+  return formatIfAny(ms);
 }
 
 function keepMinute(ms: number, text: string): void {

@@ -1,5 +1,5 @@
 // Pages of a list, and cursors sealed so that clients cannot forge them.
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { open, seal } from '../../base/seal.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { AccountStore } from '../ports/account.ts';
 import { wireError } from '../ports/errors.ts';
@@ -24,20 +24,26 @@ export async function pageOf<Found, Item>(
   };
 }
 
+/** As `pageOf`, for a list whose cursor is the id of the last item. */
+export function pageById<Found extends { id: string }, Item>(
+  { limit, cursor = null }: { limit?: string; cursor?: string | null },
+  find: (count: number, cursor: string | null) => Promise<Found[]>,
+  view: (found: Found) => Item,
+): Promise<Page<Item>> {
+  return pageOf(limit, (count) => find(count, cursor), { cursorOf: ({ id }) => id, view });
+}
+
 interface Cursors {
   cursorOf(seq: number): string;
   /** Null without a cursor. Throws `invalid_request` for a cursor that this list did not issue. */
   seqOf(cursor: string | undefined): number | null;
 }
 
-const CIPHER = 'aes-256-gcm';
-const NONCE_BYTES = 12;
 const SEQ_BYTES = 8;
 
 /**
  * Cursors of an account's list that is ordered by a sequence shared by all accounts. They are encrypted, because the
- * sequence reveals how much other accounts write. Format: nonce, encrypted sequence number and tag, 36 bytes in
- * base64url.
+ * sequence reveals how much other accounts write. Format: the sealed sequence number, 36 bytes in base64url.
  */
 export async function openCursors(
   store: Pick<AccountStore, 'cursorKey'>,
@@ -45,32 +51,22 @@ export async function openCursors(
   wallet: string,
 ): Promise<Cursors> {
   const key = await store.cursorKey();
-  const scope = Buffer.from(`${list} ${wallet}`);
+  const scope = `${list} ${wallet}`;
   return {
     cursorOf(seq) {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(scope);
       const place = Buffer.alloc(SEQ_BYTES);
       place.writeBigUInt64BE(BigInt(seq));
-      const sealed = [nonce, cipher.update(place), cipher.final(), cipher.getAuthTag()];
-      return Buffer.concat(sealed).toString('base64url');
+      return seal(key, scope, place).toString('base64url');
     },
     seqOf(cursor) {
       if (cursor === undefined) return null;
-      const sealed = Buffer.from(cursor, 'base64url');
-      const end = NONCE_BYTES + SEQ_BYTES;
-      const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES));
-      decipher.setAAD(scope).setAuthTag(sealed.subarray(end));
-      const place = decipher.update(sealed.subarray(NONCE_BYTES, end));
       try {
-        decipher.final();
+        const place = open(key, scope, Buffer.from(cursor, 'base64url'));
+        return Number(place.readBigUInt64BE());
       } catch {
-        throw wireError(
-          'invalid_request',
-          'cursor must be the next_cursor of a page of this list.',
-        );
+        const message = 'cursor must be the next_cursor of a page of this list.';
+        throw wireError('invalid_request', message);
       }
-      return Number(place.readBigUInt64BE());
     },
   };
 }

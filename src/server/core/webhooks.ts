@@ -1,11 +1,12 @@
 // Webhooks of an account: their secrets, messages and deliveries.
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { v7 as newId } from 'uuid';
 import { readPrivateFile } from '../../base/private-file.ts';
+import { open, seal } from '../../base/seal.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer, Body, Query } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Webhook, WebhookDelivery } from '../../protocol/webhooks.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
@@ -18,7 +19,7 @@ import type {
 } from '../ports/webhooks.ts';
 import { refusalOfUrl } from '../rules/webhooks.ts';
 import type { Deps } from './deps.ts';
-import { pageOf } from './paging.ts';
+import { pageById } from './paging.ts';
 
 type WithSecret = Answer<'createWebhook'>['body'];
 
@@ -56,12 +57,9 @@ export async function createWebhook(
 export function listWebhooks(
   { store }: Deps,
   wallet: string,
-  { limit, cursor }: Query<'listWebhooks'>,
+  query: Query<'listWebhooks'>,
 ): Promise<Page<Webhook>> {
-  return pageOf(limit, (count) => store.listWebhooks(wallet, count, cursor ?? null), {
-    cursorOf: ({ id }) => id,
-    view: viewWebhook,
-  });
+  return pageById(query, (...page) => store.listWebhooks(wallet, ...page), viewWebhook);
 }
 
 /** Throws `not_found`, `webhooks_off` and `webhook_url_refused`. */
@@ -116,14 +114,14 @@ export function listDeliveries(
   { store }: Deps,
   wallet: string,
   id: string,
-  { limit, cursor }: Query<'listWebhookDeliveries'>,
+  query: Query<'listWebhookDeliveries'>,
 ): Promise<Page<WebhookDelivery>> {
-  const find = async (count: number) => {
-    const found = await store.listDeliveries(id, wallet, count, cursor ?? null);
+  const find = async (count: number, cursor: string | null) => {
+    const found = await store.listDeliveries(id, wallet, count, cursor);
     if (found === null) throw webhookNotFound();
     return found;
   };
-  return pageOf(limit, find, { cursorOf: (last) => last.id, view: viewDelivery });
+  return pageById(query, find, viewDelivery);
 }
 
 /** Throws `not_found` and `webhooks_off`. */
@@ -160,26 +158,6 @@ export function signedMessage(
     'webhook-signature': signatures.join(' '),
   };
   return { headers, body };
-}
-
-const CIPHER = 'aes-256-gcm';
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-
-/** Nonce, encrypted secret and tag. The id binds the secret to its webhook. */
-function seal(key: Buffer, webhookId: string, secret: Buffer): Buffer {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(webhookId));
-  return Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()]);
-}
-
-function open(key: Buffer, webhookId: string, sealed: Buffer): Buffer {
-  const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES));
-  decipher.setAAD(Buffer.from(webhookId)).setAuthTag(sealed.subarray(-TAG_BYTES));
-  return Buffer.concat([
-    decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)),
-    decipher.final(),
-  ]);
 }
 
 function secretText(secret: Buffer): string {
@@ -219,8 +197,8 @@ function viewWebhook({ events, ...webhook }: WebhookRecord): Webhook {
     ...webhook,
     events: JSON.parse(events),
     created_at: formatTimestamp(webhook.created_at),
-    failing_since: timeOrNull(webhook.failing_since),
-    disabled_at: timeOrNull(webhook.disabled_at),
+    failing_since: formatIfAny(webhook.failing_since),
+    disabled_at: formatIfAny(webhook.disabled_at),
   };
 }
 
@@ -228,10 +206,6 @@ function viewDelivery(delivery: DeliveryRecord): WebhookDelivery {
   return {
     ...delivery,
     created_at: formatTimestamp(delivery.created_at),
-    attempted_at: timeOrNull(delivery.attempted_at),
+    attempted_at: formatIfAny(delivery.attempted_at),
   };
-}
-
-function timeOrNull(time: number | null): string | null {
-  return time === null ? null : formatTimestamp(time);
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { AccountUsage } from '../../protocol/operator-api.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import type {
   AccountSummary,
   Balance,
@@ -52,10 +52,7 @@ export async function readAccount(
     gate: { required: settings.gate !== null, holds },
     credits: {
       ...viewCredits(balance ?? { wallet, anchorQuota: 0, gasCreditWei: 0n }, reservedWei),
-      refused: {
-        tasks: refused.tasks,
-        since: refused.since === null ? null : formatTimestamp(refused.since),
-      },
+      refused: { tasks: refused.tasks, since: formatIfAny(refused.since) },
       credit_url: settings.creditUrl,
     },
     limits: {
@@ -242,7 +239,7 @@ function viewAccount(account: AccountSummary): AccountUsage {
   return {
     ...viewBalance(account),
     created_at: formatTimestamp(createdAt),
-    suspended_at: suspendedAt === null ? null : formatTimestamp(suspendedAt),
+    suspended_at: formatIfAny(suspendedAt),
     robots,
     stored_bytes: storedBytes,
     queued_proofs: queued,

@@ -2,15 +2,15 @@
 import type { Clock } from '../../base/clock.ts';
 import { type Alert, type AlertKind, alertKinds } from '../../protocol/alerts.ts';
 import type { Query } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import type { AlertRecord, AlertStore, Firing } from '../ports/alerts.ts';
 import type { AnchorStore } from '../ports/anchoring.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { ChangeStore } from '../ports/stream.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
-import type { Deps } from './deps.ts';
-import { pageOf } from './paging.ts';
+import { type Deps, noSuch } from './deps.ts';
+import { pageById } from './paging.ts';
 
 /** Throws `not_found`. */
 export async function deleteRule({ store }: Deps, wallet: string, kind: AlertKind): Promise<void> {
@@ -22,13 +22,12 @@ export async function deleteRule({ store }: Deps, wallet: string, kind: AlertKin
 export function listAlerts(
   { store }: Deps,
   wallet: string,
-  { limit, cursor, open }: Query<'listAlerts'>,
+  query: Query<'listAlerts'>,
 ): Promise<Page<Alert>> {
-  const filter = { open: open === 'true', before: cursor ?? null };
-  return pageOf(limit, (count) => store.listAlerts(wallet, { ...filter, limit: count }), {
-    cursorOf: ({ id }) => id,
-    view: viewAlert,
-  });
+  const open = query.open === 'true';
+  const find = (limit: number, before: string | null) =>
+    store.listAlerts(wallet, { open, before, limit });
+  return pageById(query, find, viewAlert);
 }
 
 /** Throws `not_found`. */
@@ -38,18 +37,17 @@ export async function acknowledgeAlert(
   id: string,
 ): Promise<Alert> {
   const alert = await store.acknowledgeAlert(id, wallet, clock.now());
-  if (alert === null) throw wireError('not_found', 'This account has no alert with this id.');
+  if (alert === null) throw noSuch('alert');
   store.changed(wallet, { alert: id });
   return viewAlert(alert);
 }
 
 function viewAlert({ opened_at, acknowledged_at, closed_at, ...alert }: AlertRecord): Alert {
-  const view = (time: number | null) => (time === null ? null : formatTimestamp(time));
   return {
     ...alert,
     opened_at: formatTimestamp(opened_at),
-    acknowledged_at: view(acknowledged_at),
-    closed_at: view(closed_at),
+    acknowledged_at: formatIfAny(acknowledged_at),
+    closed_at: formatIfAny(closed_at),
   };
 }
 

@@ -5,7 +5,7 @@ import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { Deps } from './deps.ts';
-import { pageOf } from './paging.ts';
+import { pageById } from './paging.ts';
 
 /** The operator, by a command of `svc-server`. */
 export function operator(command: string): Actor {
@@ -17,10 +17,11 @@ export function operator(command: string): Actor {
 export function listAuditLog(
   { store }: Deps,
   wallet: string,
-  { limit, cursor }: Query<'listAuditLog'>,
+  query: Query<'listAuditLog'>,
 ): Promise<Page<AuditEntry>> {
-  return pageOf(limit, (count) => store.listAuditLog(wallet, count, cursor ?? null), {
-    cursorOf: ({ id }) => id,
-    view: ({ at, ...entry }) => ({ ...entry, created_at: formatTimestamp(at) }),
-  });
+  return pageById(
+    query,
+    (...page) => store.listAuditLog(wallet, ...page),
+    ({ at, ...entry }) => ({ ...entry, created_at: formatTimestamp(at) }),
+  );
 }

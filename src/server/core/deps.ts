@@ -48,6 +48,11 @@ export interface Deps {
   stopping: AbortSignal;
 }
 
+/** The error for a resource that the account does not have. */
+export function noSuch(what: 'robot' | 'fleet' | 'session' | 'token' | 'alert') {
+  return wireError('not_found', `This account has no ${what} with this id.`);
+}
+
 /**
  * Runs a write of `bytes` that adds to what is stored, if the account's quota and the disk have room for it.
  * Completions continue below these limits, so that finished work is not lost. Throws `storage_quota`, and

@@ -9,7 +9,7 @@ import type { EventRecord } from '../ports/events.ts';
 import { type JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, storing } from './deps.ts';
+import { type Deps, noSuch, storing } from './deps.ts';
 import { filteredPage, fleetMembers, periodOf } from './filters.ts';
 import { openCursors } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
@@ -72,7 +72,7 @@ export async function listEvents(
     isFiltered: query.fleet_id !== undefined || query.to !== undefined,
     async find(limit, last) {
       const found = await store.listEvents(filter, { limit, before: last?.seq ?? begin });
-      if (found === null) throw wireError('not_found', 'This account has no robot with this id.');
+      if (found === null) throw noSuch('robot');
       return found;
     },
     keeps: ({ robotId, createdAt }) => isMember(robotId) && createdAt < to,

@@ -3,7 +3,7 @@ import { limits } from '../../protocol/limits.ts';
 import { parseTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
-import type { Deps } from './deps.ts';
+import { type Deps, noSuch } from './deps.ts';
 
 /** Records that one request looks at. Then the page ends, even with few items, and its cursor continues there. */
 const LOOKED_AT = 1000;
@@ -54,15 +54,18 @@ export async function filteredPage<Found, Item>(
   }
 }
 
-/** The period of a query. Throws `invalid_request` if it is empty. */
-export function periodOf({ from, to }: { from?: string; to?: string }): Period {
-  const instant = (text: string | undefined) => (text === undefined ? null : parseTimestamp(text));
-  const period = {
-    from: instant(from) ?? Number.MIN_SAFE_INTEGER,
-    to: instant(to) ?? Number.MAX_SAFE_INTEGER,
-  };
+/** The period of a query; `fallback` has the ends that it leaves out. Throws `invalid_request` if it is empty. */
+export function periodOf(
+  { from, to }: { from?: string; to?: string },
+  fallback: Period = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER },
+): Period {
+  const period = { from: instantOf(from) ?? fallback.from, to: instantOf(to) ?? fallback.to };
   if (period.from < period.to) return period;
   throw wireError('invalid_request', 'from must be before to.');
+}
+
+export function instantOf(text: string | undefined): number | null {
+  return text === undefined ? null : parseTimestamp(text);
 }
 
 /** Whether a robot is in the fleet; any robot is without a fleet. Throws `not_found` for a fleet of another account. */
@@ -73,7 +76,7 @@ export async function fleetMembers(
 ): Promise<(robotId: string) => boolean> {
   if (fleetId === undefined) return () => true;
   if ((await store.getFleet(fleetId, wallet)) === null) {
-    throw wireError('not_found', 'This account has no fleet with this id.');
+    throw noSuch('fleet');
   }
   const robots = await store.listRobots(wallet, limits.robotsPerAccount, null);
   const members = new Set(robots.filter((robot) => robot.fleetId === fleetId).map(({ id }) => id));

@@ -10,7 +10,7 @@ import type { FleetPlace, FleetRecord } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, storing } from './deps.ts';
+import { type Deps, noSuch, storing } from './deps.ts';
 import { pageOf } from './paging.ts';
 
 /**
@@ -80,7 +80,7 @@ export async function deleteFleet(
   { wallet, by }: AccountCaller,
   id: string,
 ): Promise<void> {
-  if (!(await store.deleteFleet(id, wallet, clock.now(), by))) throw fleetNotFound();
+  if (!(await store.deleteFleet(id, wallet, clock.now(), by))) throw noSuch('fleet');
   store.changed(wallet, null);
 }
 
@@ -93,17 +93,13 @@ export async function reorderFleets(
   order: readonly string[],
 ): Promise<Fleet[]> {
   const fleets = await store.reorderFleets(wallet, order, clock.now());
-  if (fleets === null) throw fleetNotFound();
+  if (fleets === null) throw noSuch('fleet');
   store.changed(wallet, null);
   return fleets.map(viewFleet);
 }
 
-export function fleetNotFound() {
-  return wireError('not_found', 'This account has no fleet with this id.');
-}
-
 function found(fleet: FleetRecord | null): FleetRecord {
-  if (fleet === null) throw fleetNotFound();
+  if (fleet === null) throw noSuch('fleet');
   return fleet;
 }
 

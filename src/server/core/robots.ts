@@ -4,16 +4,15 @@ import { v7 as newId } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import type { Answer, Body, Query } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { ROW_BYTES, rowBytes } from '../rules/storage.ts';
-import { type Deps, storing } from './deps.ts';
-import { fleetNotFound } from './fleets.ts';
-import { pageOf } from './paging.ts';
+import { type Deps, noSuch, storing } from './deps.ts';
+import { pageById } from './paging.ts';
 import { hashToken } from './sessions.ts';
 import { keyRevoked } from './tasks.ts';
 
@@ -57,12 +56,9 @@ export async function createRobot(
 export function listRobots(
   { store }: Deps,
   wallet: string,
-  { limit, cursor }: Query<'listRobots'>,
+  query: Query<'listRobots'>,
 ): Promise<Page<Robot>> {
-  return pageOf(limit, (count) => store.listRobots(wallet, count, cursor ?? null), {
-    cursorOf: ({ id }) => id,
-    view: viewRobot,
-  });
+  return pageById(query, (...page) => store.listRobots(wallet, ...page), viewRobot);
 }
 
 /** Throws `not_found`, also for a robot of another account. */
@@ -93,7 +89,7 @@ export async function patchRobot(
     ...(fleetId !== undefined && { fleetId }),
   };
   const result = await store.patchRobot(id, wallet, patch, clock.now());
-  if (result.outcome !== 'patched') throw notFound(result.outcome);
+  if (result.outcome !== 'patched') throw noSuch(ofOutcome[result.outcome]);
   store.changed(wallet, { robot: id });
   return viewRobot(result.robot);
 }
@@ -105,7 +101,7 @@ export async function assignRobots(
   { robot_ids: ids, fleet_id: fleetId }: Body<'assignRobots'>,
 ): Promise<{ updated: number; robots: Robot[] }> {
   const result = await store.assignRobots(wallet, ids, fleetId, clock.now());
-  if (result.outcome !== 'assigned') throw notFound(result.outcome);
+  if (result.outcome !== 'assigned') throw noSuch(ofOutcome[result.outcome]);
   store.changed(wallet, null);
   return { updated: result.robots.length, robots: result.robots.map(viewRobot) };
 }
@@ -142,7 +138,7 @@ export async function deleteRobot(
   { wallet, by }: AccountCaller,
   id: string,
 ): Promise<void> {
-  if (!(await store.deleteRobot(id, wallet, clock.now(), by))) throw notFound('robot_not_found');
+  if (!(await store.deleteRobot(id, wallet, clock.now(), by))) throw noSuch('robot');
   // Its tasks and events are gone too.
   store.changed(wallet, null);
 }
@@ -164,14 +160,11 @@ function newApiKey(): string {
 }
 
 function found(robot: RobotRecord | null): RobotRecord {
-  if (robot === null) throw notFound('robot_not_found');
+  if (robot === null) throw noSuch('robot');
   return robot;
 }
 
-function notFound(what: 'robot_not_found' | 'fleet_not_found') {
-  if (what === 'fleet_not_found') return fleetNotFound();
-  return wireError('not_found', 'This account has no robot with this id.');
-}
+const ofOutcome = { robot_not_found: 'robot', fleet_not_found: 'fleet' } as const;
 
 function viewRobot(robot: RobotRecord): Robot {
   return {
@@ -182,7 +175,7 @@ function viewRobot(robot: RobotRecord): Robot {
     key_hint: robot.keyHint,
     created_at: formatTimestamp(robot.createdAt),
     updated_at: formatTimestamp(robot.updatedAt),
-    last_seen_at: robot.lastSeenAt === null ? null : formatTimestamp(robot.lastSeenAt),
+    last_seen_at: formatIfAny(robot.lastSeenAt),
     battery_pct: robot.batteryPct,
     state: robot.state,
   };

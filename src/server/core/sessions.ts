@@ -3,15 +3,15 @@ import { hash, randomBytes } from 'node:crypto';
 import { v7 as newId } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer, Body, Query } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import type { AccountToken } from '../../protocol/tokens.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { AccountCaller, SessionRecord } from '../ports/sign-in.ts';
-import type { Deps } from './deps.ts';
-import { pageOf } from './paging.ts';
+import { type Deps, noSuch } from './deps.ts';
+import { pageById } from './paging.ts';
 
 type Session = Answer<'listSessions'>['body']['items'][number];
 
@@ -78,13 +78,10 @@ export async function createToken(
 export function listTokens(
   { store, clock }: Deps,
   wallet: string,
-  { limit, cursor }: Query<'listTokens'>,
+  query: Query<'listTokens'>,
 ): Promise<Page<AccountToken>> {
   const now = clock.now();
-  return pageOf(limit, (count) => store.listSessions(wallet, now, count, cursor ?? null, true), {
-    cursorOf: ({ id }) => id,
-    view: viewToken,
-  });
+  return pageById(query, (...page) => store.listSessions(wallet, now, ...page, true), viewToken);
 }
 
 function viewToken(
@@ -96,7 +93,7 @@ function viewToken(
     scope: token.scope ?? 'read',
     created_at: formatTimestamp(token.createdAt),
     expires_at: formatTimestamp(token.expiresAt),
-    last_used_at: token.lastUsedAt === null ? null : formatTimestamp(token.lastUsedAt),
+    last_used_at: formatIfAny(token.lastUsedAt),
   };
 }
 
@@ -109,18 +106,19 @@ export async function signOut({ store }: Deps, token: string | null, by: Actor):
 export function listSessions(
   { store, clock }: Deps,
   { id: current, wallet }: AccountCaller,
-  { limit, cursor }: Query<'listSessions'>,
+  query: Query<'listSessions'>,
 ): Promise<Page<Session>> {
-  return pageOf(limit, (count) => store.listSessions(wallet, clock.now(), count, cursor ?? null), {
-    cursorOf: ({ id }) => id,
-    view: ({ id, signedInWith, createdAt, expiresAt }) => ({
+  return pageById(
+    query,
+    (...page) => store.listSessions(wallet, clock.now(), ...page),
+    ({ id, signedInWith, createdAt, expiresAt }) => ({
       id,
       signed_in_with: signedInWith === 'wallet' ? 'wallet' : 'cli_code',
       created_at: formatTimestamp(createdAt),
       expires_at: formatTimestamp(expiresAt),
       current: id === current,
     }),
-  });
+  );
 }
 
 /** Ends one of the account's sessions or tokens at once. Throws `not_found`. */
@@ -131,7 +129,7 @@ export async function endSession(
   kind: 'session' | 'token',
 ): Promise<void> {
   if (await store.endSession(wallet, id, by, kind === 'token')) return;
-  throw wireError('not_found', `This account has no ${kind} with this id.`);
+  throw noSuch(kind);
 }
 
 /** The error of a call that a suspended account may not make. */
@@ -213,10 +211,8 @@ export async function redeemCliCode(
   deviceCode: string,
   by: Actor,
 ): Promise<Answer<'redeemCliCode'>['body']> {
-  const token = randomBytes(32).toString('hex');
   const now = clock.now();
-  const expiresAt = now + limits.sessionLifetimeMs;
-  const session = { id: newId(), tokenHash: hashToken(token), createdAt: now, expiresAt };
+  const { token, session } = newSession(now);
   const deviceHash = hashToken(deviceCode);
   const found = await store.redeemCliCode({ deviceHash, session, now, by });
   if (found === 'pending') {
@@ -226,7 +222,15 @@ export async function redeemCliCode(
   if (found === 'unknown') {
     throw wireError('invalid_code', 'The code is unknown, used, refused or expired.');
   }
-  return { token, wallet: found.wallet, expires_at: formatTimestamp(expiresAt) };
+  return { token, wallet: found.wallet, expires_at: formatTimestamp(session.expiresAt) };
+}
+
+/** A session that is not stored yet, and its token. */
+export function newSession(now: number) {
+  const token = randomBytes(32).toString('hex');
+  const expiresAt = now + limits.sessionLifetimeMs;
+  const session = { id: newId(), tokenHash: hashToken(token), createdAt: now, expiresAt };
+  return { token, session };
 }
 
 /** The form in which the store keeps an API key or session token: the SHA-256 of its text, 64 hex digits. */

@@ -1,11 +1,8 @@
 // Wallet sign-in (EIP-4361), and the token gate.
 
-import { randomBytes } from 'node:crypto';
-import { v7 as newId } from 'uuid';
 import { FairQueue } from '../../base/fair-queue.ts';
 import { inTime } from '../../base/in-time.ts';
 import type { Hex } from '../../proof/bytes.ts';
-import { limits } from '../../protocol/limits.ts';
 import type { Body } from '../../protocol/routes.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
@@ -20,7 +17,7 @@ import {
   readDevice,
 } from './challenges.ts';
 import type { Deps } from './deps.ts';
-import { accountSuspended, hashToken } from './sessions.ts';
+import { accountSuspended, newSession } from './sessions.ts';
 
 /** What an anonymous caller sends. */
 interface Caller {
@@ -155,16 +152,11 @@ export function createSignIn(deps: Deps): WalletSignIn {
       const holds = await gateReads.run(input.source, () =>
         inTime(SIGN_IN_GATE_MS, meetsGate(deps, wallet), null),
       );
-      const token = randomBytes(32).toString('hex');
       const now = deps.clock.now();
+      const { token, session } = newSession(now);
       const outcome = await store.signIn({
         challenge,
-        session: {
-          id: newId(),
-          tokenHash: hashToken(token),
-          createdAt: now,
-          expiresAt: now + limits.sessionLifetimeMs,
-        },
+        session,
         mayOpen: holds === true || settings.signup.mode === 'open',
         grant: grantOf(deps, holds),
         now,

@@ -2,9 +2,8 @@
 import { limits } from '../../protocol/limits.ts';
 import type { Stats } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { wireError } from '../ports/errors.ts';
 import type { StatsRecord } from '../ports/telemetry.ts';
-import type { Deps } from './deps.ts';
+import { type Deps, noSuch } from './deps.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -25,7 +24,7 @@ export async function getStats(
     { wallet, fleetId },
     { hoursFrom: hours[0] ?? now, daysFrom: days[0] ?? now },
   );
-  if (found === null) throw wireError('not_found', 'This account has no fleet with this id.');
+  if (found === null) throw noSuch('fleet');
   const countsOfHour = new Map(found.hours.map((counts) => [counts.at, counts]));
   const countsOfDay = new Map(found.days.map((counts) => [counts.at, counts]));
   return {

@@ -15,7 +15,7 @@ import type {
   Verification,
 } from '../../protocol/resources.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
-import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
+import { formatIfAny, formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import type { Network } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
@@ -29,7 +29,7 @@ import type {
   Viewer,
 } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, storing } from './deps.ts';
+import { type Deps, noSuch, storing } from './deps.ts';
 import { filteredPage, fleetMembers, periodOf } from './filters.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 
@@ -139,7 +139,7 @@ export async function listTasks(
 ): Promise<Page<TaskListItem>> {
   const { status = null, state, fleet_id: fleetId } = query;
   const filter = { wallet, status, robotId: caller ?? query.robot_id ?? null };
-  if (caller !== undefined && (query.robot_id ?? caller) !== caller) throw robotNotFound();
+  if (caller !== undefined && (query.robot_id ?? caller) !== caller) throw noSuch('robot');
   const { from, to } = periodOf(query);
   const isMember = await fleetMembers(deps, wallet, fleetId);
   const end = { at: to, id: NIL };
@@ -151,7 +151,7 @@ export async function listTasks(
     async find(count, last) {
       const place = last === null ? begin : { at: last.createdAt, id: last.id };
       const found = await deps.store.listTasks(filter, count, place);
-      if (found === null) throw robotNotFound();
+      if (found === null) throw noSuch('robot');
       return found;
     },
     keeps: (task) =>
@@ -166,10 +166,6 @@ export async function listTasks(
 
 function filterStateOf({ progress, creditRefusedAt }: TaskListRecord) {
   return progress?.state ?? (creditRefusedAt === null ? null : 'refused');
-}
-
-function robotNotFound() {
-  return wireError('not_found', 'This account has no robot with this id.');
 }
 
 /** The fields from which the claim hash is computed. */
@@ -249,7 +245,7 @@ function viewTaskListItem(task: TaskListRecord, networks: Map<number, Network>):
     created_at: formatTimestamp(task.createdAt),
     occurred_at: task.occurredAt,
     robot_id: task.robotId,
-    credit_refused_at: refusedAt(task),
+    credit_refused_at: formatIfAny(task.creditRefusedAt),
     anchor:
       progress === null ? null : viewAnchor(progress, networks.get(progress.chainId ?? 0) ?? null),
   };
@@ -271,12 +267,8 @@ function viewTaskDetail(task: TaskRecord): TaskDetail {
     expected_result: expectedResultOf(task),
     occurred_at: task.occurredAt,
     robot_id: task.robotId,
-    credit_refused_at: refusedAt(task),
+    credit_refused_at: formatIfAny(task.creditRefusedAt),
   };
-}
-
-function refusedAt({ creditRefusedAt: at }: Pick<TaskRecord, 'creditRefusedAt'>): string | null {
-  return at === null ? null : formatTimestamp(at);
 }
 
 function expectedResultOf(task: TaskRecord): JsonObject | null {

@@ -24,8 +24,9 @@ import {
   type TimeRange,
 } from '../ports/telemetry.ts';
 import { samplesBytes } from '../rules/storage.ts';
-import { type Deps, storing } from './deps.ts';
-import { periodOf } from './filters.ts';
+import { type Deps, noSuch, storing } from './deps.ts';
+import { instantOf, periodOf } from './filters.ts';
+import { pageOf } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 /** Default length of a series without `from`. */
@@ -63,19 +64,18 @@ const noPlace: PlaceOf = () => '';
 export async function listSamples(
   { store }: Deps,
   robot: RobotOfAccount,
-  { from, to, limit, cursor }: Query<'readTelemetry'>,
+  query: Query<'readTelemetry'>,
 ): Promise<JsonText<Page<Sample>>> {
-  const size = limit === undefined ? limits.pageSize : Number(limit);
-  const range = periodOf({ ...(from && { from }), ...(to && { to }) });
+  const range = periodOf(query);
+  const { limit, cursor } = query;
   const before = cursor === undefined ? null : readCursor(cursor);
-  const found = await store.listSamples(robot, range, { limit: size + 1, before });
-  if (found === null) throw robotNotFound();
-  const items = found.slice(0, size);
-  const last = items.at(-1);
-  return writtenPage({
-    items: items.map(viewSample),
-    next_cursor: found.length > size && last !== undefined ? `${last.recordedAt}_${last.id}` : null,
-  });
+  const find = async (count: number) => {
+    const found = await store.listSamples(robot, range, { limit: count, before });
+    if (found === null) throw noSuch('robot');
+    return found;
+  };
+  const cursorOf = ({ recordedAt, id }: SampleRecord) => `${recordedAt}_${id}`;
+  return writtenPage(await pageOf(limit, find, { cursorOf, view: viewSample }));
 }
 
 /**
@@ -95,7 +95,7 @@ export async function readSeries(
   for (;;) {
     const range = { from: next, to };
     const found = await deps.store.listRollups(robot, resolution, range, READ_AT_ONCE);
-    if (found === null) throw robotNotFound();
+    if (found === null) throw noSuch('robot');
     for (const rollup of found) points.push(viewPoint(rollup));
     const last = found.at(-1);
     if (found.length < READ_AT_ONCE || last === undefined) break;
@@ -213,7 +213,7 @@ function seriesRange(
     );
   }
   const to = instantOf(query.to) ?? now + 1;
-  const range = rangeOf({ from: instantOf(query.from) ?? to - usualMs[resolution], to });
+  const range = periodOf(query, { from: to - usualMs[resolution], to });
   if (range.to - range.from > limits.seriesMs[resolution]) {
     const hours = limits.seriesMs[resolution] / stepMs.hour;
     throw wireError(
@@ -228,22 +228,9 @@ function seriesRange(
   };
 }
 
-function instantOf(text: string | undefined): number | null {
-  return text === undefined ? null : parseTimestamp(text);
-}
-
-function rangeOf(range: TimeRange): TimeRange {
-  if (range.from < range.to) return range;
-  throw wireError('invalid_request', 'from must be before to.');
-}
-
 function readCursor(cursor: string): Pick<SampleRecord, 'recordedAt' | 'id'> {
   const [recordedAt = '', id = ''] = cursor.split('_');
   return { recordedAt: Number(recordedAt), id };
-}
-
-function robotNotFound() {
-  return wireError('not_found', 'This account has no robot with this id.');
 }
 
 function viewSample(sample: SampleRecord): JsonText<Sample> {

@@ -5,20 +5,12 @@ import { type ErrorCode, errors, isErrorCode } from '../protocol/errors.ts';
 import type { Route } from '../protocol/route.ts';
 import {
   type Answer,
-  type Body,
-  type Params,
-  type Query,
+  type Input,
+  type LooseInput,
   type RouteName,
   routes,
 } from '../protocol/routes.ts';
 import type { Change } from '../protocol/stream.ts';
-
-/** Members that the route has. A query or body with only optional members may be omitted. */
-export type Input<Name extends RouteName> = (Params<Name> extends undefined
-  ? unknown
-  : { params: Params<Name> }) &
-  (Query<Name> extends undefined ? unknown : { query?: Query<Name> }) &
-  (Body<Name> extends undefined ? unknown : { body: Body<Name> }) & { signal?: AbortSignal };
 
 export interface ClientOptions {
   /** Origin of the service, without a path. */
@@ -60,14 +52,6 @@ export type CallName = Exclude<RouteName, 'openStream'>;
  * schema, which takes seconds in each file with a call.
  */
 type Arguments<Given> = Record<never, never> extends Given ? [NoInfer<Given>?] : [NoInfer<Given>];
-
-/** Any input. */
-export interface LooseInput {
-  params?: Record<string, string>;
-  query?: Record<string, string | undefined>;
-  body?: unknown;
-  signal?: AbortSignal;
-}
 
 /** A typed client of the HTTP interface, driven by the route table. It sends requests only when called. */
 export function createClient(options: ClientOptions): Client {

@@ -1,8 +1,13 @@
 // Typed requests to the service, by method and path. src/client would add 3 KB (gzip) to the first load, and 21 KB with
 // the schemas of its routes table; its messages are for programs.
-import type { Input as InputOf, LooseInput } from '../client/client.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
-import type { Answer, RouteName, Routes } from '../protocol/routes.ts';
+import type {
+  Answer,
+  Input as InputOf,
+  LooseInput,
+  RouteName,
+  Routes,
+} from '../protocol/routes.ts';
 
 /** Method and path of a route, as in the routes table: `GET /api/v1/robots/:id`. */
 type CallOf<Name extends RouteName> = `${Routes[Name]['method']} ${Routes[Name]['path']}`;

@@ -48,6 +48,21 @@ export type Params<Name extends RouteName> = Field<Name, 'params'>;
 export type Query<Name extends RouteName> = Field<Name, 'query'>;
 export type Body<Name extends RouteName> = Field<Name, 'body'>;
 
+/** Members that the route has. A query or body with only optional members may be omitted. */
+export type Input<Name extends RouteName> = (Params<Name> extends undefined
+  ? unknown
+  : { params: Params<Name> }) &
+  (Query<Name> extends undefined ? unknown : { query?: Query<Name> }) &
+  (Body<Name> extends undefined ? unknown : { body: Body<Name> }) & { signal?: AbortSignal };
+
+/** Any input. */
+export interface LooseInput {
+  params?: Record<string, string>;
+  query?: Record<string, string | undefined>;
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
 /** A response that is not an error: status and body together, so that one determines the other. */
 export type Answer<Name extends RouteName> = {
   [Status in keyof Routes[Name]['responses']]: {

@@ -2,8 +2,8 @@
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { type CallName, type Client, createClient, type Input } from '../../client/client.ts';
-import type { Answer } from '../../protocol/routes.ts';
+import { type CallName, type Client, createClient } from '../../client/client.ts';
+import type { Answer, Input } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
 import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
 import type { Spool } from '../spool/spool.ts';

@@ -1,10 +1,9 @@
 // Delivers claims and completions, and fetches receipts.
 import { SvcError } from '../../base/svc-error.ts';
-import type { Input } from '../../client/client.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import type { Verification } from '../../protocol/resources.ts';
-import type { Answer, Body } from '../../protocol/routes.ts';
+import type { Answer, Body, Input } from '../../protocol/routes.ts';
 import { utcOf } from '../../protocol/timestamp.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';

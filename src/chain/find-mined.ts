@@ -12,7 +12,7 @@ import { ProviderError } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import type { Still } from './provider-pool.ts';
 import { confirmationsOf } from './read-block.ts';
-import { type Ask, askInParts, resultOf } from './rpc.ts';
+import { type Ask, askInParts, blockCall, resultOf } from './rpc.ts';
 import { lesser } from './sender-state.ts';
 
 /** A sent anchor whose receipt is searched, with all variants of its nonce. */
@@ -170,7 +170,7 @@ async function readDetails(
 ): Promise<MinedAnchor[]> {
   if (matches.length === 0) return [];
   const calls = matches.flatMap(({ receipt }) => [
-    { method: 'eth_getBlockByNumber', params: [`0x${receipt.blockNumber.toString(16)}`, false] },
+    blockCall(receipt.blockNumber),
     { method: 'eth_getTransactionByHash', params: [receipt.txHash] },
   ]);
   const details = (await askInParts(ask, { head: [], calls }, signal)).flat();

@@ -1,10 +1,9 @@
 // Finds the transaction that used a nonce, by a search over blocks.
-import type { Hex } from '../proof/bytes.ts';
 import { headerAt, malformed, numberOf, objectOf } from './decode.ts';
 import { type FinalityRule, type Heads, headCalls, headsOf } from './finality.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type NonceUse, nonceUseOf } from './nonce-use.ts';
-import { type Ask, askInParts, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+import { type Ask, askInParts, blockCall, type RpcAnswer, resultOf } from './rpc.ts';
 import { lesser } from './sender-state.ts';
 
 export interface NonceSearch {
@@ -54,17 +53,13 @@ export async function findNonceUse(
   signal?: AbortSignal,
 ): Promise<NonceReading> {
   const { below = null, blocks = [] } = search.trail ?? {};
-  const seen = await readBlocks(ask, search, { blocks, finality, signal });
+  const seen = await readBlocks(ask, search, blocks, { finality, signal });
   if (seen.use !== null) return { use: seen.use, below };
   const range = await narrow(ask, search, seen.head, signal);
   if (range === null) return { use: null, below };
   const isBracketed = range.low !== null && range.high - range.low <= WHOLE;
   const from = isBracketed || below === null ? range.high : lesser(below, range.high);
-  const read = await readBlocks(ask, search, {
-    blocks: downFrom(from, range.low),
-    finality,
-    signal,
-  });
+  const read = await readBlocks(ask, search, downFrom(from, range.low), { finality, signal });
   if (read.use !== null || isBracketed) return { use: read.use, below };
   return { use: null, below: read.isTooOld || from < WHOLE ? null : from - WHOLE };
 }
@@ -139,7 +134,7 @@ async function probe(
 ): Promise<Range> {
   const calls = numbers.map((number) => ({
     method: 'eth_getTransactionCount',
-    params: [sender, hexOf(number)],
+    params: [sender, `0x${number.toString(16)}`],
   }));
   const parts = await askInParts(ask, { head: identityCalls, calls }, signal);
   const answers = parts.flatMap((part) => answersOn(identity, part));
@@ -181,19 +176,16 @@ interface Read {
 async function readBlocks(
   ask: Ask,
   search: NonceSearch,
-  {
-    blocks,
-    finality,
-    signal,
-  }: {
-    blocks: readonly bigint[];
-    finality: FinalityRule;
-    signal: AbortSignal | undefined;
-  },
+  blocks: readonly bigint[],
+  { finality, signal }: { finality: FinalityRule; signal: AbortSignal | undefined },
 ): Promise<Read> {
   const { identity } = search;
   const head = [...identityCalls, ...headCalls(finality)];
-  const parts = await askInParts(ask, { head, calls: blocks.map(wholeBlock) }, signal);
+  const parts = await askInParts(
+    ask,
+    { head, calls: blocks.map((number) => blockCall(number, true)) },
+    signal,
+  );
   const rest = [...blocks];
   const reads = await Promise.all(
     parts.map((part) => {
@@ -232,12 +224,4 @@ async function readShown(
     use ??= await nonceUseOf(transactions, { sender, nonce, header, heads });
   }
   return { head: heads.head, use, isTooOld };
-}
-
-function wholeBlock(number: bigint): RpcCall {
-  return { method: 'eth_getBlockByNumber', params: [hexOf(number), true] };
-}
-
-function hexOf(number: bigint): Hex {
-  return `0x${number.toString(16)}`;
 }

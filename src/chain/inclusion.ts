@@ -10,7 +10,7 @@ import {
   headsOf,
 } from './finality.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
-import { type Ask, askInParts, type RpcAnswer, resultOf } from './rpc.ts';
+import { type Ask, askInParts, blockCall, type RpcAnswer, resultOf } from './rpc.ts';
 import { lesser } from './sender-state.ts';
 
 /** Where a transaction was mined, as far as known. */
@@ -51,8 +51,12 @@ export async function readInclusion(
   signal?: AbortSignal,
 ): Promise<InclusionReading> {
   const head = [...identityCalls, ...headCalls(finality)];
-  const numbers = numbersOf(places);
-  const parts = await askInParts(ask, { head, calls: numbers.map(blockCall) }, signal);
+  const numbers = [...new Set(places.map(({ blockNumber }) => blockNumber))];
+  const parts = await askInParts(
+    ask,
+    { head, calls: numbers.map((number) => blockCall(number)) },
+    signal,
+  );
   const readings = parts.map((part) => {
     const answers = answersOn(identity, part);
     return { heads: headsOf(answers, finality), blocks: answers.slice(headCalls(finality).length) };
@@ -117,14 +121,6 @@ function standingOf(
   return { id, standing: isKnown ? 'replaced' : 'unknown', finality: 'included' };
 }
 
-function numbersOf(places: readonly Place[]): bigint[] {
-  return [...new Set(places.map(({ blockNumber }) => blockNumber))];
-}
-
-function blockCall(number: bigint) {
-  return { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] };
-}
-
 function hashAt(number: bigint, answer: RpcAnswer | undefined): Hex | null {
   // Some nodes refuse a block that they do not have yet.
   return answer?.ok === false ? null : (headerAt(number, resultOf(answer))?.hash ?? null);
@@ -151,24 +147,13 @@ function finalityByQuorum(shown: readonly PlaceInclusion[], quorum: number): Fin
 
 /** The highest heads that `quorum` URLs have reached, so that a node that is far behind delays nothing. */
 export function headsByQuorum(heads: readonly Heads[], quorum: number): Heads {
-  return {
-    head:
-      reached(
-        heads.map(({ head }) => head),
-        Math.min(quorum, heads.length),
-      ) ?? 0n,
-    safe: reached(
-      heads.map(({ safe }) => safe),
-      quorum,
-    ),
-    finalized: reached(
-      heads.map(({ finalized }) => finalized),
-      quorum,
-    ),
+  const reached = (name: keyof Heads, by = quorum) => {
+    const known = heads.map((one) => one[name]).filter((number) => number !== null);
+    return known.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0))[by - 1] ?? null;
   };
-}
-
-function reached(numbers: readonly (bigint | null)[], quorum: number): bigint | null {
-  const known = numbers.filter((number) => number !== null);
-  return known.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0))[quorum - 1] ?? null;
+  return {
+    head: reached('head', Math.min(quorum, heads.length)) ?? 0n,
+    safe: reached('safe'),
+    finalized: reached('finalized'),
+  };
 }

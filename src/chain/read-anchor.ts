@@ -171,13 +171,15 @@ function blockFacts(
   return { hash: block.hash, number: number.toString(), timestamp };
 }
 
-const order: readonly (Finality | null)[] = [null, 'included', 'safe', 'finalized'];
+/** The lowest first; null: not in the canonical chain. */
+export const finalities: readonly (Finality | null)[] = [null, 'included', 'safe', 'finalized'];
 
 function lower(a: AnchorReading, b: AnchorReading): AnchorReading {
   const isLower = (b.confirmations ?? 0n) < (a.confirmations ?? 0n);
   return {
     facts: a.facts,
     confirmations: isLower ? b.confirmations : a.confirmations,
-    finality: order.indexOf(b.finality) < order.indexOf(a.finality) ? b.finality : a.finality,
+    finality:
+      finalities.indexOf(b.finality) < finalities.indexOf(a.finality) ? b.finality : a.finality,
   };
 }

@@ -12,7 +12,7 @@ import {
 } from './finality.ts';
 import { headsByQuorum } from './inclusion.ts';
 import type { Still } from './provider-pool.ts';
-import { type Ask, resultOf } from './rpc.ts';
+import { type Ask, blockCall, resultOf } from './rpc.ts';
 
 /** A block as a node returned it: nothing proves that hash and transactions belong together. */
 export interface Block {
@@ -24,9 +24,7 @@ export interface Block {
 
 /** Null if the node does not have the block. */
 export async function readBlock(ask: Ask, number: bigint): Promise<Block | null> {
-  const [answer] = await ask([
-    { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, false] },
-  ]);
+  const [answer] = await ask([blockCall(number)]);
   const result = resultOf(answer);
   const header = headerAt(number, result);
   if (header === null) return null;

@@ -9,6 +9,11 @@ export interface RpcCall {
   readonly params: readonly unknown[];
 }
 
+/** Reads a block by its number, with all its transactions if `isWhole`, otherwise with their hashes. */
+export function blockCall(number: bigint, isWhole = false): RpcCall {
+  return { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, isWhole] };
+}
+
 /**
  * Sends the calls in one HTTP request and resolves with their answers in the same order. Never repeats a request.
  * Rejects with ProviderError if there is no usable answer; a call may have been executed then.

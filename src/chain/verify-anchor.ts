@@ -10,6 +10,7 @@ import { ProviderError } from './errors.ts';
 import type { Finality } from './finality.ts';
 import {
   type AnchorReading,
+  finalities,
   listsTransaction,
   prunedError,
   readAnchor,
@@ -225,8 +226,6 @@ function lowest(counts: readonly (bigint | null)[]): bigint | null {
   if (known.length < counts.length) return null;
   return known.toSorted((a, b) => (a < b ? -1 : 1))[0] ?? null;
 }
-
-const finalities: readonly (Finality | null)[] = [null, 'included', 'safe', 'finalized'];
 
 function lowestFinality(all: readonly (Finality | null)[]): Finality | null {
   return finalities[Math.min(...all.map((finality) => finalities.indexOf(finality)))] ?? null;

@@ -1,6 +1,7 @@
 // Turns a failed schema validation into an error that names field and limit.
 
 import type { ErrorCode } from './errors.ts';
+import type { Schema } from './openapi/example.ts';
 import type { Route } from './route.ts';
 
 /** Code and message of an error response. */
@@ -15,15 +16,6 @@ export interface AjvError {
   instancePath: string;
   params: Record<string, unknown>;
   parentSchema?: unknown;
-}
-
-interface Schema {
-  type?: string;
-  description?: string;
-  const?: unknown;
-  enum?: unknown[];
-  anyOf?: Schema[];
-  properties?: Record<string, Schema>;
 }
 
 const LONGEST_QUOTE = 200;

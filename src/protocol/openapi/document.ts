@@ -7,23 +7,7 @@ import { exampleOf } from './example.ts';
 import { type Names, namedSchemas, plain, withRefs } from './references.ts';
 import { type Content, headers, type ResponseObject, responsesOf } from './responses.ts';
 
-export interface OpenApiDocument {
-  openapi: '3.1.0';
-  info: {
-    title: string;
-    version: string;
-    description: string;
-    license: { name: string; identifier: string };
-  };
-  servers: { url: string }[];
-  tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, Operation>>;
-  components: {
-    securitySchemes: Record<string, unknown>;
-    headers: Record<string, unknown>;
-    schemas: Record<string, unknown>;
-  };
-}
+export type OpenApiDocument = ReturnType<typeof documentOf>;
 
 /** What the document describes. `token`: the one scheme of all its operations. */
 interface Api {
@@ -82,9 +66,9 @@ export function openApiDocument(version: string): OpenApiDocument {
   return documentOf(publicApi, version);
 }
 
-function documentOf({ routes, title, description, token }: Api, version: string): OpenApiDocument {
+function documentOf({ routes, title, description, token }: Api, version: string) {
   const named = namedSchemas();
-  const paths: OpenApiDocument['paths'] = {};
+  const paths: Record<string, Record<string, Operation>> = {};
   const tags = new Set<string>();
   for (const [name, route] of Object.entries(routes)) {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
@@ -94,13 +78,8 @@ function documentOf({ routes, title, description, token }: Api, version: string)
     for (const tag of operation.tags) tags.add(tag);
   }
   return {
-    openapi: '3.1.0',
-    info: {
-      title,
-      version,
-      license: { name: 'MIT License', identifier: 'MIT' },
-      description,
-    },
+    openapi: '3.1.0' as const,
+    info: { title, version, license: { name: 'MIT License', identifier: 'MIT' }, description },
     servers: [{ url: '/' }],
     tags: [...tags].map((tag) => ({ name: tag, description: tagTexts[tag] ?? '' })),
     paths,

@@ -1,5 +1,6 @@
 // Decides where webhooks may connect to, and when a failed message is tried again.
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { familyOf, rangesOf } from '../../base/address-ranges.ts';
 import type { Retry } from '../ports/webhooks.ts';
 
 /** IPv4 ranges that are not public: private, loopback, link-local, CGNAT, multicast, documentation and metadata. */
@@ -23,7 +24,7 @@ export type MayConnect = (address: string) => boolean;
 export function connectionRule(allowed: readonly string[]): MayConnect {
   const exceptions = rangesOf(allowed);
   return (address) => {
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    const family = familyOf(address);
     if (isIP(address) === 0) return false;
     if (exceptions.check(address, family)) return true;
     return (
@@ -56,14 +57,4 @@ const GIVE_UP_MS = 3 * 24 * 60 * MINUTE_MS;
 export function afterFailure(failures: number, failingSince: number | null, now: number): Retry {
   if (failingSince !== null && now - failingSince >= GIVE_UP_MS) return { disable: 'failures' };
   return { at: now + (PAUSES_MS[failures] ?? PAUSES_MS.at(-1) ?? 0) };
-}
-
-function rangesOf(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    list.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family);
-  }
-  return list;
 }

@@ -1,5 +1,6 @@
 // Keeps one source from holding all connections.
-import { BlockList, isIPv6, type Socket } from 'node:net';
+import type { BlockList, Socket } from 'node:net';
+import { familyOf, rangesOf } from '../../../base/address-ranges.ts';
 import { sourceOf } from './sources.ts';
 
 /**
@@ -61,7 +62,7 @@ export class StrangersConnections {
   }
 
   isProxy(address: string): boolean {
-    return this.#proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+    return this.#proxies.check(address, familyOf(address));
   }
 
   /** Prefers the oldest without a request that awaits its response: it is idle, or sends slowly. */
@@ -77,15 +78,4 @@ export class StrangersConnections {
     }
     oldest?.destroy();
   }
-}
-
-function rangesOf(addresses: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const text of addresses) {
-    const [address = '', bits] = text.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return list;
 }

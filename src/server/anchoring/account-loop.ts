@@ -3,7 +3,7 @@
 import { v7 as newId } from 'uuid';
 import { backoffMs } from '../../base/backoff.ts';
 import { ProviderError } from '../../chain/errors.ts';
-import type { ChainIdentity, Lease } from '../ports/anchoring.ts';
+import type { ChainIdentity } from '../ports/anchoring.ts';
 import { FOLLOWER } from '../rules/anchoring.ts';
 import { runAnchorLoop } from './anchor-loop.ts';
 import { type AccountLoopDependencies, type AnchoringContext, RETRY } from './context.ts';
@@ -19,8 +19,8 @@ export async function runAccountLoop(
   signal: AbortSignal,
   trigger: Trigger,
 ): Promise<void> {
-  const { options } = deps;
-  const logger = deps.logger.child({ sender: deps.address });
+  const { store, address, clock, options } = deps;
+  const logger = deps.logger.child({ sender: address });
   const holder = deps.key === null ? `${FOLLOWER}${newId()}` : newId();
   signal.addEventListener('abort', trigger.wake);
   let failures = 0;
@@ -29,7 +29,8 @@ export async function runAccountLoop(
   while (!signal.aborted) {
     try {
       const identity = await knownIdentity(deps, signal);
-      const lease = await takeLease(deps, identity, holder);
+      const sender = { chainId: identity.chainId, address };
+      const lease = await store.acquireLease(sender, holder, options.leaseTtlMs, clock.now());
       failures = 0;
       if (lease !== null) {
         waiting = false;
@@ -68,15 +69,6 @@ async function knownIdentity(
   const identity = await chain.identity(signal);
   await store.bindChain(identity);
   return identity;
-}
-
-function takeLease(
-  { store, address, clock, options }: AccountLoopDependencies,
-  { chainId }: ChainIdentity,
-  holder: string,
-): Promise<Lease | null> {
-  const sender = { chainId, address };
-  return store.acquireLease(sender, holder, options.leaseTtlMs, clock.now());
 }
 
 /** Runs the anchor loop under the lease, and releases it. Returns true if the account has nothing left to follow. */

@@ -20,10 +20,10 @@ import { FinalityWatch } from './finality.ts';
 import { follow, isFollowed } from './inclusion.ts';
 import { isLeaseLost } from './lease.ts';
 import { type BumpClock, type LiveAttempts, recoverAttempts, unmined } from './open-attempts.ts';
-import { createRefusals, type Refusals } from './preflight.ts';
+import { Refusals } from './preflight.ts';
 import { Settlements } from './settlement.ts';
 import { decide, submit } from './sign.ts';
-import { type ChainStatus, createChainStatus, degradationsOf, parkedCount } from './status.ts';
+import { ChainStatus, degradationsOf, parkedCount } from './status.ts';
 import type { Trigger } from './trigger.ts';
 
 /** State of an anchor loop. Instants are `performance.now()`, which changes of the system clock do not move. */
@@ -66,11 +66,11 @@ export async function runAnchorLoop(context: AnchoringContext, trigger: Trigger)
     context,
     queue: watchQueue(context.store, signal, trigger.wake),
     timing: createBatchTiming(context.options.pauses),
-    status: createChainStatus(),
+    status: new ChainStatus(),
     broadcasts: new Broadcasts(context, trigger.wake),
     settlements: new Settlements(context, trigger.wake),
     finality: new FinalityWatch(context, trigger.wake),
-    refusals: createRefusals(),
+    refusals: new Refusals(),
     fees: new FeeHistory(),
     pollAt: 0,
     senderStateAt: 0,

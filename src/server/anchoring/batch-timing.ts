@@ -2,23 +2,18 @@
 import type { AnchorStore } from '../ports/anchoring.ts';
 import type { AnchoringPauses } from './context.ts';
 
-export interface QueueWatch {
-  /** Whether the queue may contain proofs. */
-  readonly mayHold: boolean;
-  /** Call before reading the queue: any proof queued from then on sets `mayHold` again. */
-  rearm(): void;
-  /** Sets `mayHold` directly: proofs were left in the queue, or a notification may have been missed. */
-  raise(): void;
-}
+export type QueueWatch = ReturnType<typeof watchQueue>;
 
 /** Turns the store's notifications into a flag, so that a proof queued between two reads is not missed. */
-export function watchQueue(store: AnchorStore, signal: AbortSignal, wake: () => void): QueueWatch {
+export function watchQueue(store: AnchorStore, signal: AbortSignal, wake: () => void) {
   let mayHold = true;
   let armed = false;
   return {
+    /** Whether the queue may contain proofs. */
     get mayHold() {
       return mayHold;
     },
+    /** Call before reading the queue: any proof queued from then on sets `mayHold` again. */
     rearm() {
       mayHold = false;
       if (armed) return;
@@ -35,32 +30,25 @@ export function watchQueue(store: AnchorStore, signal: AbortSignal, wake: () => 
         },
       );
     },
+    /** Sets `mayHold` directly: proofs were left in the queue, or a notification may have been missed. */
     raise() {
       mayHold = true;
     },
   };
 }
 
-export interface BatchTiming {
-  /** Call with every observed head. */
-  note(head: bigint, now: number): void;
-  /** Interval between two lookups of receipts. */
-  pollMs(): number;
-  /** Interval between two readings of the sender state: about a block. */
-  senderStateMs(): number;
-  /** Interval between two transactions, so that the transactions in flight spread over a block. */
-  slotMs(places: number): number;
-}
+export type BatchTiming = ReturnType<typeof createBatchTiming>;
 
 /** A single proof waits no longer than this for a batch, however slow the chain. */
 const MAX_SLOT_MS = 1_000;
 
 /** Estimates the block time, so that a slow chain is not polled more often than it changes. */
-export function createBatchTiming(least: AnchoringPauses): BatchTiming {
+export function createBatchTiming(least: AnchoringPauses) {
   let { blockMs } = least;
   let seen: { head: bigint; at: number } | null = null;
   return {
-    note(head, now) {
+    /** Call with every observed head. */
+    note(head: bigint, now: number) {
       if (seen !== null && head <= seen.head) return;
       if (seen !== null) {
         const measured = (now - seen.at) / Number(head - seen.head);
@@ -68,9 +56,12 @@ export function createBatchTiming(least: AnchoringPauses): BatchTiming {
       }
       seen = { head, at: now };
     },
+    /** Interval between two lookups of receipts. */
     pollMs: () => clamp(blockMs / 8, least.pollMs, 1_000),
+    /** Interval between two readings of the sender state: about a block. */
     senderStateMs: () => clamp(blockMs, least.senderStateMs, 15_000),
-    slotMs: (places) => clamp(blockMs / places, 0, MAX_SLOT_MS),
+    /** Interval between two transactions, so that the transactions in flight spread over a block. */
+    slotMs: (places: number) => clamp(blockMs / places, 0, MAX_SLOT_MS),
   };
 }
 

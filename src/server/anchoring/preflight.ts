@@ -108,40 +108,31 @@ export async function refuseCode(
   );
 }
 
-export interface Refusals {
-  /** Whether the last estimate for the most expensive single was refused. */
-  readonly any: boolean;
-  /** Why the most expensive single was refused at two heads in a row; null: no refusal is confirmed. */
-  readonly confirmed: RefusalMeaning | null;
-  /** Call with every sender state that was read for the most expensive single. */
-  note(senderState: SenderState): void;
-}
-
 /**
  * Tracks whether the chain would refuse any anchor at all. A payload is calldata to an account without code, so if the
  * most expensive single passes, no other payload can fail by itself. A refusal must repeat at a later head, because a
  * single answer of a single node may be wrong.
  */
-export function createRefusals(): Refusals {
-  let first: { meaning: RefusalMeaning; headNumber: bigint } | null = null;
-  let confirmed: RefusalMeaning | null = null;
-  return {
-    get any() {
-      return first !== null;
-    },
-    get confirmed() {
-      return confirmed;
-    },
-    note({ gas, headNumber }) {
-      const meaning = gas.outcome === 'refused' ? gas.meaning : null;
-      if (meaning === null || meaning !== first?.meaning) {
-        first = meaning === null ? null : { meaning, headNumber };
-        confirmed = null;
-      } else if (headNumber > first.headNumber) {
-        confirmed = meaning;
-      }
-    },
-  };
+export class Refusals {
+  /** Why the most expensive single was refused at two heads in a row; null: no refusal is confirmed. */
+  confirmed: RefusalMeaning | null = null;
+  #first: { meaning: RefusalMeaning; headNumber: bigint } | null = null;
+
+  /** Whether the last estimate for the most expensive single was refused. */
+  get any(): boolean {
+    return this.#first !== null;
+  }
+
+  /** Call with every sender state that was read for the most expensive single. */
+  note({ gas, headNumber }: SenderState): void {
+    const meaning = gas.outcome === 'refused' ? gas.meaning : null;
+    if (meaning === null || meaning !== this.#first?.meaning) {
+      this.#first = meaning === null ? null : { meaning, headNumber };
+      this.confirmed = null;
+    } else if (headNumber > this.#first.headNumber) {
+      this.confirmed = meaning;
+    }
+  }
 }
 
 function holdOf(senderState: SenderState, terms: PreflightTerms): Hold | null {

@@ -1,4 +1,5 @@
 // The status of anchoring that operators see: degradations, parked anchors, fee quote.
+import { isDeepStrictEqual } from 'node:util';
 import type { FeeQuote } from '../ports/anchoring.ts';
 import type { AnchoringContext, Degradation, Hold } from './context.ts';
 import type { FeeHistory } from './fee-history.ts';
@@ -8,53 +9,42 @@ import type { Refusals } from './preflight.ts';
 /** A heartbeat: distinguishes an idle anchorer from a dead one. */
 const SAVED_AT_LEAST_EVERY_MS = 30_000;
 
-export interface ChainStatus {
-  /** Saves changes, and logs degradations that start or end. Fields that are left out stay unchanged. */
-  save(
-    context: AnchoringContext,
-    status: {
-      degraded: readonly Degradation[];
-      parked?: number;
-      quote?: FeeQuote | undefined;
-      balance?: bigint | null;
-    },
-  ): Promise<void>;
+interface NewStatus {
+  readonly degraded: readonly Degradation[];
+  readonly parked?: number;
+  readonly quote?: FeeQuote | undefined;
+  readonly balance?: bigint | null;
 }
 
 /** Keeps the chain status in the store up to date, without a commit when nothing has changed. */
-export function createChainStatus(): ChainStatus {
-  let savedDegraded = '';
-  let savedParked = 0;
-  let savedQuote: FeeQuote | undefined;
-  let savedAt = Number.NEGATIVE_INFINITY;
-  return {
-    async save(
-      { store, lease, clock, logger },
-      { degraded, parked = savedParked, quote, balance = null },
-    ) {
-      // A monotonic clock: a change of the system clock must not keep the status from being saved.
-      const now = performance.now();
-      const reasons = [...new Set(degraded)].sort();
-      const text = reasons.join();
-      const isNewQuote = quote !== undefined && !sameQuote(quote, savedQuote);
-      const isSame = text === savedDegraded && parked === savedParked && !isNewQuote;
-      if (isSame && now - savedAt < SAVED_AT_LEAST_EVERY_MS) return;
-      await store.saveChainStatus(lease, {
-        degraded: reasons,
-        parked,
-        now: clock.now(),
-        balance,
-        ...(quote === undefined ? {} : { quote }),
-      });
-      if (text !== savedDegraded) {
-        const sender = lease.sender;
-        if (text === '') logger.info({ sender }, 'anchoring recovered');
-        else logger.warn({ sender, degraded: reasons }, 'anchoring degraded');
-      }
-      [savedDegraded, savedParked] = [text, parked];
-      [savedQuote, savedAt] = [quote ?? savedQuote, now];
-    },
-  };
+export class ChainStatus {
+  #degraded = '';
+  #parked = 0;
+  #quote: FeeQuote | undefined;
+  #savedAt = Number.NEGATIVE_INFINITY;
+
+  /** Saves changes, and logs degradations that start or end. Fields that are left out stay unchanged. */
+  async save(
+    { store, lease, clock, logger }: AnchoringContext,
+    { degraded, parked = this.#parked, quote, balance = null }: NewStatus,
+  ): Promise<void> {
+    // A monotonic clock: a change of the system clock must not keep the status from being saved.
+    const now = performance.now();
+    const reasons = [...new Set(degraded)].sort();
+    const text = reasons.join();
+    const isNewQuote = quote !== undefined && !isDeepStrictEqual(quote, this.#quote);
+    const isSame = text === this.#degraded && parked === this.#parked && !isNewQuote;
+    if (isSame && now - this.#savedAt < SAVED_AT_LEAST_EVERY_MS) return;
+    const changed = { degraded: reasons, parked, now: clock.now(), balance };
+    await store.saveChainStatus(lease, { ...changed, ...(quote && { quote }) });
+    if (text !== this.#degraded) {
+      const sender = lease.sender;
+      if (text === '') logger.info({ sender }, 'anchoring recovered');
+      else logger.warn({ sender, degraded: reasons }, 'anchoring degraded');
+    }
+    [this.#degraded, this.#parked] = [text, parked];
+    [this.#quote, this.#savedAt] = [quote ?? this.#quote, now];
+  }
 }
 
 interface Reasons {
@@ -93,15 +83,6 @@ export function parkedCount(live: LiveAttempts): number {
   const parked = live.bumpClock?.parked == null ? null : live.bumpClock.attemptId;
   return unmined(live).filter(({ id, refusal }) => id === parked || refusal === 'underfunded')
     .length;
-}
-
-function sameQuote(a: FeeQuote, b: FeeQuote | undefined): boolean {
-  return (
-    a.singleGas === b?.singleGas &&
-    a.baseFeePerGas === b.baseFeePerGas &&
-    a.maxPriorityFeePerGas === b.maxPriorityFeePerGas &&
-    a.dataFeeWei === b.dataFeeWei
-  );
 }
 
 function refusalOf({ refusal }: LiveAttempt): Degradation[] {

@@ -1,7 +1,6 @@
 // The server's configuration, read and validated once at startup.
 import { isIP } from 'node:net';
 import path from 'node:path';
-import { isAddressRange } from '../base/address-ranges.ts';
 import { isLoopback } from '../base/loopback.ts';
 import { readEnvironment } from '../base/read-environment.ts';
 import { type Environment, environment } from './environment.ts';
@@ -75,12 +74,7 @@ export function hostInUrl(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }
 
-function databaseConfig(
-  values: Pick<
-    Environment,
-    'SVC_DATA_DIR' | 'SVC_DATABASE_URL' | 'SVC_DATABASE_POOL_MAX' | 'SVC_DATABASE_POOLER'
-  >,
-): DatabaseConfig {
+function databaseConfig(values: Environment): DatabaseConfig {
   const url = values.SVC_DATABASE_URL ?? `sqlite:${path.join(values.SVC_DATA_DIR, 'svc.db')}`;
   if (url.startsWith('sqlite:')) {
     return { kind: 'sqlite', path: path.resolve(url.slice('sqlite:'.length)) };
@@ -97,12 +91,17 @@ function trustedProxies(text = 'false'): readonly string[] {
   return text === 'false' ? [] : listOf(text);
 }
 
+/** Whether a text is an address, or a range of addresses such as 10.0.0.0/8. */
+export function isAddressRange(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const most = isIP(address) === 6 ? 128 : 32;
+  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
+  return isIP(address) !== 0 && fits && rest.length === 0;
+}
+
 /** The sources for `loadAnchorKeys`; empty if no key is configured. */
 function anchorKeys(
-  values: Pick<
-    Environment,
-    'SVC_ANCHOR_PRIVATE_KEY' | 'SVC_ANCHOR_KEY_FILE' | 'SVC_ANCHOR_KEY_PASSWORD_FILE'
-  >,
+  values: Environment,
 ): ({ privateKey: string } | { file: string; passwordFile: string | undefined })[] {
   const passwords = listOf(values.SVC_ANCHOR_KEY_PASSWORD_FILE);
   return [

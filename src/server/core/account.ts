@@ -23,8 +23,7 @@ import type { WebhookStore } from '../ports/webhooks.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
 import { operator } from './audit-log.ts';
 import type { Deps } from './deps.ts';
-import { filteredPage, periodOf } from './filters.ts';
-import { openCursors } from './paging.ts';
+import { filteredPage, openCursors, periodOf } from './paging.ts';
 import type { GateReader } from './sign-in.ts';
 
 type Account = Answer<'getAccount'>['body'];

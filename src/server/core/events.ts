@@ -10,8 +10,7 @@ import { type JsonText, type Page, withDocument, writtenPage } from '../ports/js
 import type { RobotCaller } from '../ports/robots.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, noSuch, storing } from './deps.ts';
-import { filteredPage, fleetMembers, periodOf } from './filters.ts';
-import { openCursors } from './paging.ts';
+import { filteredPage, fleetMembers, openCursors, periodOf } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 /**

@@ -30,8 +30,8 @@ import type {
 } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, noSuch, storing } from './deps.ts';
-import { filteredPage, fleetMembers, periodOf } from './filters.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
+import { filteredPage, fleetMembers, periodOf } from './paging.ts';
 
 /**
  * Claims a task for the robot. Repeating an id with the same content returns the stored task. Throws

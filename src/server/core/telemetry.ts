@@ -25,8 +25,7 @@ import {
 } from '../ports/telemetry.ts';
 import { samplesBytes } from '../rules/storage.ts';
 import { type Deps, noSuch, storing } from './deps.ts';
-import { instantOf, periodOf } from './filters.ts';
-import { pageOf } from './paging.ts';
+import { instantOf, pageOf, periodOf } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 /** Default length of a series without `from`. */

@@ -2,7 +2,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { v7 as newId } from 'uuid';
 import { readPrivateFile } from '../../base/private-file.ts';
-import { open, seal } from '../../base/seal.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer, Body, Query } from '../../protocol/routes.ts';
@@ -20,6 +19,7 @@ import type {
 import { refusalOfUrl } from '../rules/webhooks.ts';
 import type { Deps } from './deps.ts';
 import { pageById } from './paging.ts';
+import { open, seal } from './seal.ts';
 
 type WithSecret = Answer<'createWebhook'>['body'];
 

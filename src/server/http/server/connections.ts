@@ -1,6 +1,6 @@
 // Keeps one source from holding all connections.
 import type { BlockList, Socket } from 'node:net';
-import { familyOf, rangesOf } from '../../../base/address-ranges.ts';
+import { familyOf, rangesOf } from '../../rules/address-ranges.ts';
 import { sourceOf } from './sources.ts';
 
 /**

@@ -1,14 +1,6 @@
 // Ranges of IP addresses, such as 10.0.0.0/8.
 import { BlockList, isIP } from 'node:net';
 
-/** Whether a text is an address, or a range of addresses. */
-export function isAddressRange(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const most = isIP(address) === 6 ? 128 : 32;
-  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
-  return isIP(address) !== 0 && fits && rest.length === 0;
-}
-
 /** The addresses of these addresses and ranges. */
 export function rangesOf(ranges: readonly string[]): BlockList {
   const list = new BlockList();

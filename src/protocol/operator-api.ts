@@ -11,7 +11,7 @@ import {
   VisibleText,
 } from './fields.ts';
 import { limits } from './limits.ts';
-import type { Route } from './route.ts';
+import { publicChange, publicRead, type Route } from './route.ts';
 
 export const AccountBalance = Closed({
   wallet: Address,
@@ -53,22 +53,19 @@ export const Refusals = Closed({
 });
 export type Refusals = Static<typeof Refusals>;
 
-const common = { access: 'public', limit: 'none' } as const;
 const ofWallet = { params: Wallet, fieldErrors: { wallet: 'invalid_address' } } as const;
-const changes = { ...ofWallet, method: 'POST', maxBody: limits.smallBodyBytes } as const;
+const changes = { ...publicChange, ...ofWallet } as const;
 
 export const operatorRoutes = {
   listAccounts: {
-    ...common,
-    method: 'GET',
+    ...publicRead,
     path: '/accounts',
     summary: 'List all accounts with balance and usage, in the order of their wallets',
     responses: { 200: Closed({ items: Type.Array(AccountUsage) }) },
     errors: ['storage_unavailable'],
   },
   readAccount: {
-    ...common,
-    method: 'GET',
+    ...publicRead,
     path: '/accounts/:wallet',
     summary: 'Read balance and usage of an account',
     ...ofWallet,
@@ -76,7 +73,6 @@ export const operatorRoutes = {
     errors: ['invalid_address', 'not_found', 'storage_unavailable'],
   },
   grantCredits: {
-    ...common,
     ...changes,
     path: '/accounts/:wallet/grants',
     summary:
@@ -91,7 +87,6 @@ export const operatorRoutes = {
     errors: ['invalid_address', 'id_conflict', 'storage_unavailable'],
   },
   suspendAccount: {
-    ...common,
     ...changes,
     path: '/accounts/:wallet/suspend',
     summary: 'Suspend an account: it can be read, and neither sign in nor write. Repeatable',
@@ -100,7 +95,6 @@ export const operatorRoutes = {
     errors: ['invalid_address', 'not_found', 'storage_unavailable'],
   },
   resumeAccount: {
-    ...common,
     ...changes,
     path: '/accounts/:wallet/resume',
     summary: 'Resume a suspended account. Repeatable',
@@ -109,12 +103,10 @@ export const operatorRoutes = {
     errors: ['invalid_address', 'not_found', 'storage_unavailable'],
   },
   listRefusals: {
-    ...common,
-    method: 'GET',
+    ...publicRead,
     path: '/refusals',
     summary:
       'List the 100 accounts and addresses that were refused most on this instance, for lack of credit, storage or calls, since one to two hours ago',
     responses: { 200: Refusals },
-    errors: [],
   },
 } as const satisfies Record<string, Route>;

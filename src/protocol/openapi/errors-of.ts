@@ -4,27 +4,29 @@ import type { Route } from '../route.ts';
 
 /** Every error code of the route, each once: those implied by access, limit and body, then its own. */
 export function errorsOf(route: Route): ErrorCode[] {
+  const changes = route.method !== 'GET';
+  const takesToken = /session/.test(route.access);
   const codes: ErrorCode[] = [
     'invalid_request',
     ...Object.values(route.fieldErrors ?? {}),
     ...Object.values(route.countErrors ?? {}),
-    ...(route.method === 'GET' ? [] : bodyErrors),
-    ...(route.ownOriginOnly ? (['forbidden_origin'] as const) : []),
+    ...when(changes, ...bodyErrors),
+    ...when(route.ownOriginOnly, 'forbidden_origin'),
     ...accessErrors[route.access],
-    ...(/session/.test(route.access) ? (['invalid_token'] as const) : []),
-    ...(/session/.test(route.access) && (route.sessionOnly || route.method !== 'GET')
-      ? (['insufficient_scope'] as const)
-      : []),
-    ...(route.access !== 'public' && route.method !== 'GET'
-      ? (['account_suspended'] as const)
-      : []),
-    ...(route.limit === 'none' ? [] : (['rate_limited'] as const)),
+    ...when(takesToken, 'invalid_token'),
+    ...when(takesToken && (route.sessionOnly || changes), 'insufficient_scope'),
+    ...when(route.access !== 'public' && changes, 'account_suspended'),
+    ...when(route.limit !== 'none', 'rate_limited'),
     ...route.errors,
     ...everywhere,
     // Every route below /api uses the database.
-    ...(route.path.startsWith('/api/') ? (['storage_unavailable'] as const) : []),
+    ...when(route.path.startsWith('/api/'), 'storage_unavailable'),
   ];
   return [...new Set(codes)];
+}
+
+function when(applies: boolean | undefined, ...codes: ErrorCode[]): ErrorCode[] {
+  return applies ? codes : [];
 }
 
 /** Also for routes without a body: they accept an empty one, and refuse one that they cannot read. */

@@ -3,8 +3,13 @@ import { type Static, Type } from 'typebox';
 
 const Decimal = (description: string, fallback: string) =>
   Type.String({ pattern: '^(0|[1-9]\\d{0,77})$', default: fallback, description });
-const Whole = (description: string, minimum: number, fallback: number, maximum = 2 ** 31 - 1) =>
-  Type.Integer({ minimum, maximum, default: fallback, description });
+/** A whole number with a default. */
+const Whole = (
+  range: { minimum: number; default: number; maximum?: number },
+  description: string,
+) => Type.Integer({ maximum: 2 ** 31 - 1, ...range, description });
+const OptionalWhole = (range: { minimum: number; maximum?: number }, description: string) =>
+  Type.Optional(Type.Integer({ ...range, description }));
 const Optional = (description: string, pattern = '\\S') =>
   Type.Optional(Type.String({ pattern, description }));
 
@@ -17,7 +22,10 @@ const httpUrl = '^https?://[^\\s,]+$';
 /** The schema of the environment of `svc-server`. Defaults, documentation and .env.example derive from it. */
 export const environment = Type.Object({
   SVC_HOST: Type.String({ default: '127.0.0.1', description: 'Address to listen on' }),
-  SVC_PORT: Whole('Port to listen on; 0 chooses a free port', 0, 3000, 65_535),
+  SVC_PORT: Whole(
+    { minimum: 0, default: 3000, maximum: 65_535 },
+    'Port to listen on; 0 chooses a free port',
+  ),
   SVC_BASE_URL: Optional(
     'Public origin of the service; its host is the domain in the sign-in message; required if SVC_HOST is not loopback (default: http://HOST:PORT)',
     httpUrl,
@@ -31,10 +39,8 @@ export const environment = Type.Object({
     '^(sqlite:.+|postgres(ql)?://.+)$',
   ),
   SVC_DATABASE_POOL_MAX: Whole(
+    { minimum: 2, default: 10, maximum: 1000 },
     'Maximum number of PostgreSQL connections of this instance',
-    2,
-    10,
-    1000,
   ),
   SVC_DATABASE_POOLER: Type.Boolean({
     default: false,
@@ -49,12 +55,9 @@ export const environment = Type.Object({
     'Connections to other machines that may be unencrypted: postgres, rpc, or both, comma-separated (default: none)',
     '^(postgres|rpc)( *, *(postgres|rpc))?$',
   ),
-  SVC_CHAIN_ID: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      description:
-        'Chain id; the start fails if the RPC reports another (default: read from the RPC and stored)',
-    }),
+  SVC_CHAIN_ID: OptionalWhole(
+    { minimum: 1 },
+    'Chain id; the start fails if the RPC reports another (default: read from the RPC and stored)',
   ),
   SVC_CHAIN_NAME: Optional('Chain name for wallets (default: from the list of known chains)'),
   SVC_CHAIN_TESTNET: Type.Optional(
@@ -85,54 +88,45 @@ export const environment = Type.Object({
     'Files with the passwords of the keystores, comma-separated: one for all, or one per key file',
   ),
   SVC_ANCHOR_TIMEOUT_MS: Whole(
+    { minimum: 0, default: 30_000, maximum: 600_000 },
     'Time in ms that a completion waits for its anchor before the response 202',
-    0,
-    30_000,
-    600_000,
   ),
   SVC_ANCHOR_CONFIRMATIONS: Whole(
+    { minimum: 1, default: 1, maximum: 1000 },
     'Confirmations before a receipt is issued; 1 is the block that includes the anchor',
-    1,
-    1,
-    1000,
   ),
-  SVC_ANCHOR_FINALITY_DEPTH: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 10_000,
-      description:
-        "Confirmations after which an anchor is final. Anchoring exactly once holds only for reorganizations up to this depth (default: the chain's finalized tag, or 64 on chains without it)",
-    }),
+  SVC_ANCHOR_FINALITY_DEPTH: OptionalWhole(
+    { minimum: 1, maximum: 10_000 },
+    "Confirmations after which an anchor is final. Anchoring exactly once holds only for reorganizations up to this depth (default: the chain's finalized tag, or 64 on chains without it)",
   ),
-  SVC_ANCHOR_BATCH_MAX: Whole('Maximum number of proofs in one transaction', 1, 1024, 1024),
+  SVC_ANCHOR_BATCH_MAX: Whole(
+    { minimum: 1, default: 1024, maximum: 1024 },
+    'Maximum number of proofs in one transaction',
+  ),
   SVC_ANCHOR_LINGER_MS: Whole(
+    { minimum: 0, default: 50, maximum: 60_000 },
     'Minimum time in ms to collect a batch while a transaction is pending; the service waits longer on slow chains',
-    0,
-    50,
-    60_000,
   ),
   SVC_ANCHOR_MAX_IN_FLIGHT: Whole(
+    { minimum: 1, default: 4, maximum: 64 },
     'Maximum number of pending transactions per anchoring account',
-    1,
-    4,
-    64,
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
+    { minimum: 1000, default: 15_000 },
     'Age in ms at which a pending transaction is stuck: the service replaces the one with the lowest nonce at higher fees and resends the later ones',
-    1000,
-    15_000,
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
+    { minimum: 1, default: 500 },
     'Maximum fee per gas in gwei; above it, proofs stay queued and replacements wait',
-    1,
-    500,
   ),
   SVC_ANCHOR_MAX_TIP_GWEI: Whole(
+    { minimum: 0, default: 100 },
     'Maximum tip per gas, in gwei, of the first variant of an anchor; replacements may exceed it',
-    0,
-    100,
   ),
-  SVC_ANCHOR_MAX_GAS: Whole('Maximum gas limit of a transaction', 21_000, 2_000_000, 16_777_216),
+  SVC_ANCHOR_MAX_GAS: Whole(
+    { minimum: 21_000, default: 2_000_000, maximum: 16_777_216 },
+    'Maximum gas limit of a transaction',
+  ),
   SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR: Optional(
     'Maximum cost of all anchors signed in an hour, in wei, each counted at its highest cost; replacements are exempt. Default: no limit',
     '^(0|[1-9]\\d{0,77})$',
@@ -155,53 +149,42 @@ export const environment = Type.Object({
     'open',
     'Who may open an account: anyone (open), or holders of the token (gate)',
   ),
-  SVC_SIGNUP_ANCHORS: Whole('Number of anchors granted to a new account (anchor quota)', 0, 0),
+  SVC_SIGNUP_ANCHORS: Whole(
+    { minimum: 0, default: 0 },
+    'Number of anchors granted to a new account (anchor quota)',
+  ),
   SVC_SIGNUP_GAS_WEI: Decimal('Gas credit granted to a new account, in wei', '0'),
   SVC_SIGNUP_DELAY_HOURS: Whole(
+    { minimum: 0, default: 0, maximum: 8760 },
     'Hours after the first sign-in that qualifies for the grant; the wallet gets it at its first sign-in after them',
-    0,
-    0,
-    8760,
   ),
-  SVC_SIGNUP_ANCHORS_PER_DAY: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      description:
-        'Maximum number of anchors granted to all new accounts together in 24 hours; accounts above it get their grant at a later sign-in (default: no limit)',
-    }),
+  SVC_SIGNUP_ANCHORS_PER_DAY: OptionalWhole(
+    { minimum: 0 },
+    'Maximum number of anchors granted to all new accounts together in 24 hours; accounts above it get their grant at a later sign-in (default: no limit)',
   ),
   SVC_CREDIT_URL: Optional(
     'Page where account owners get credits; the dashboard links to it when credits run low (default: none)',
     httpUrl,
   ),
   SVC_VERIFY_RPC_PER_SECOND: Whole(
+    { minimum: 1, default: 50 },
     'Maximum number of JSON-RPC calls per second and URL for public verification; more wait for up to 10 s',
-    1,
-    50,
   ),
   SVC_VERIFY_MAX_AGE_MS: Whole(
+    { minimum: 0, default: 0, maximum: 60_000 },
     'Time in ms for which public verifications may reuse chain data; 0 reads the chain for each',
-    0,
-    0,
-    60_000,
   ),
   SVC_TELEMETRY_RETENTION_DAYS: Whole(
+    { minimum: 0, default: 0, maximum: 36_500 },
     'Age in days at which telemetry samples are deleted; 0 keeps them',
-    0,
-    0,
-    36_500,
   ),
   SVC_EVENT_RETENTION_DAYS: Whole(
+    { minimum: 0, default: 0, maximum: 36_500 },
     'Age in days at which events are deleted; 0 keeps them',
-    0,
-    0,
-    36_500,
   ),
   SVC_PROOF_RETENTION_DAYS: Whole(
+    { minimum: 0, default: 0, maximum: 36_500 },
     'Age in days at which evidence is erased; its hash and receipt remain. 0 keeps evidence',
-    0,
-    0,
-    36_500,
   ),
   SVC_WEBHOOK_KEY_FILE: Optional(
     'File with the key that seals the secrets of webhooks, 64 hex digits, the same for all instances (default: none; webhooks are off)',
@@ -210,19 +193,16 @@ export const environment = Type.Object({
     'Addresses or CIDR ranges, comma-separated, that webhooks may connect to although they are not public (default: none)',
   ),
   SVC_DISK_MIN_FREE_MB: Whole(
+    { minimum: 0, default: 256 },
     'Free disk space in MiB below which only completions are accepted',
-    0,
-    256,
   ),
   SVC_STORAGE_POOL_MB: Whole(
+    { minimum: 1, default: 4096 },
     'Storage in MiB that all accounts without a grant by the operator in the last 90 days share; one of them may hold an eighth of what the others leave',
-    1,
-    4096,
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
+    { minimum: 1, default: 102_400 },
     'Storage in MiB of each account with a grant by the operator in the last 90 days',
-    1,
-    102_400,
   ),
   SVC_OPERATOR_LISTEN: Optional(
     'Loopback address and port, or path of a unix socket, of the operator API, such as 127.0.0.1:3900 (default: no operator API)',

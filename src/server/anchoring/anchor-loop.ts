@@ -15,7 +15,6 @@ import {
 import { Broadcasts, broadcastDueAt } from './broadcast.ts';
 import { type AnchoringContext, type Degradation, type Hold, RETRY } from './context.ts';
 import { bump, bumpDueAt, runBumpClock } from './fee-bump.ts';
-import { FeeHistory } from './fee-history.ts';
 import { FinalityWatch } from './finality.ts';
 import { follow, isFollowed } from './inclusion.ts';
 import { isLeaseLost } from './lease.ts';
@@ -23,7 +22,7 @@ import { type BumpClock, type LiveAttempts, recoverAttempts, unmined } from './o
 import { Refusals } from './preflight.ts';
 import { Settlements } from './settlement.ts';
 import { decide, submit } from './sign.ts';
-import { ChainStatus, degradationsOf, parkedCount } from './status.ts';
+import { ChainStatus, degradationsOf, FeeHistory, parkedCount } from './status.ts';
 import type { Trigger } from './trigger.ts';
 
 /** State of an anchor loop. Instants are `performance.now()`, which changes of the system clock do not move. */

@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FeeQuote } from '../ports/anchoring.ts';
 import type { AnchoringContext, Degradation, Hold } from './context.ts';
-import type { FeeHistory } from './fee-history.ts';
 import { type LiveAttempt, type LiveAttempts, unmined } from './open-attempts.ts';
 import type { Refusals } from './preflight.ts';
 
@@ -44,6 +43,32 @@ export class ChainStatus {
     }
     [this.#degraded, this.#parked] = [text, parked];
     [this.#quote, this.#savedAt] = [quote ?? this.#quote, now];
+  }
+}
+
+const HOUR_MS = 3_600_000;
+const KEPT_EVERY_MS = 60_000;
+const JUMP = 10n;
+
+/** Remembers the fees of the last hour, to report a jump. */
+export class FeeHistory {
+  #kept: { at: number; fee: bigint }[] = [];
+  #isJump = false;
+
+  /** Whether the newest fee is above ten times the median of the last hour. */
+  get isJump(): boolean {
+    return this.#isJump;
+  }
+
+  /** Notes a fee per gas in wei, read at `now` (`performance.now()`). */
+  note(fee: bigint, now: number): void {
+    this.#kept = this.#kept.filter(({ at }) => now - at < HOUR_MS);
+    const sorted = this.#kept.map((one) => one.fee).sort((a, b) => (a < b ? -1 : 1));
+    const median = sorted[Math.floor(sorted.length / 2)];
+    this.#isJump = median !== undefined && fee > JUMP * median;
+    if (now - (this.#kept.at(-1)?.at ?? Number.NEGATIVE_INFINITY) >= KEPT_EVERY_MS) {
+      this.#kept.push({ at: now, fee });
+    }
   }
 }
 

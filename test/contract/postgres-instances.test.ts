@@ -268,8 +268,10 @@ describe('many requests that wait', () => {
     onTestFinished(() => queries.mockRestore());
     const asked = () =>
       queries.mock.calls.flatMap(([query]) => {
-        const { text, values = [] } = query as unknown as pg.QueryConfig<unknown[][]>;
-        return text?.includes('AS asked (id)') ? [values[0]?.length] : [];
+        const { text, values = [] } = query as unknown as pg.QueryConfig<string[]>;
+        return text?.includes('t.id IS NULL OR t.status')
+          ? [JSON.parse(`${values[0]}`).length]
+          : [];
       });
 
     const waits = tasks.map(({ id }) => there.waitForCompletion(id, new AbortController().signal));

@@ -37,6 +37,7 @@ const shortWalks = [
   'SCAN chain_proofs USING INDEX chain_proofs_missing',
   'SCAN missing',
   'SCAN newest',
+  'SCAN of_robot',
   'SCAN claimed',
   'SCAN verified',
   'SCAN waiting',
@@ -117,16 +118,20 @@ it.each([
   ['open challenges', /FROM challenges WHERE wallet/, 'INDEX challenges_wallet'],
   [
     'samples',
-    /metrics FROM telemetry\s+WHERE robot_id = \? AND recorded_at >= /,
+    /metrics FROM telemetry\s+WHERE robot_id = \$1 AND recorded_at >= /,
     '(robot_id=? AND recorded_at>? AND (recorded_at,id)<(?,?))',
   ],
   ['roll-ups', /FROM telemetry_rollups\s+WHERE .* at < /, 'USING PRIMARY KEY (robot_id=? AND res'],
   [
     'events',
-    /INDEXED BY events_robot_severity\s[\s\S]+FROM robots WHERE robots.wallet/,
+    /WHERE \(robot_id, severity\) = \(robots\.id, \$4\)[\s\S]+FROM robots WHERE wallet/,
     'INDEX events_robot_severity (robot_id=? AND severity=? AND rowid<?)',
   ],
-  ['events of a type', /INDEXED BY events_robot_type\s/, 'robot_id=? AND event_type=? AND rowid<?'],
+  [
+    'events of a type',
+    /WHERE \(robot_id, event_type\) = /,
+    'robot_id=? AND event_type=? AND rowid<?',
+  ],
   [
     'hours',
     /error FROM activity_hours/,

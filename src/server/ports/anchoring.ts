@@ -129,7 +129,7 @@ export interface AnchorStore {
   listAnchorAddresses(): Promise<string[]>;
   /**
    * Acquires the lease; the fence increases whenever the holder changes. Null while another holder's lease has not
-   * expired, unless `holder` takes precedence over that one (`goesBefore` in rules/anchoring.ts). Null, too, while
+   * expired, unless that one is a follower and `holder` is not (`FOLLOWER` in rules/anchoring.ts). Null, too, while
    * the sender is held (`OperationsStore.holdQueue`).
    */
   acquireLease(

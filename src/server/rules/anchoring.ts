@@ -75,13 +75,11 @@ export function moveAttempt(from: AttemptState, event: AttemptEvent): AttemptSta
   throw new SvcError('illegal_transition', message);
 }
 
-/** Prefix of the name of a lease holder without a key: it follows the account's open attempts and signs nothing. */
+/**
+ * Prefix of the name of a lease holder without a key: it follows the account's open attempts and signs nothing. A
+ * holder with the key takes over its lease at once.
+ */
 export const FOLLOWER = 'follower ';
-
-/** Whether a holder takes over the lease of another at once: one with the key, from one that only follows. */
-export function goesBefore(holder: string, other: string): boolean {
-  return other.startsWith(FOLLOWER) && !holder.startsWith(FOLLOWER);
-}
 
 /** A move of a completion as SQL: the target state, and the list of source states. */
 export function completionMove(event: CompletionEvent): { to: string; from: string } {

@@ -80,20 +80,7 @@ export const attemptSql = {
   reserveSpend: 'INSERT INTO anchor_spend (attempt_id, at, wei) VALUES ($1, $2, $3)',
 } as const;
 
-export function attemptStore({
-  read,
-  leased,
-}: StepRunner): Pick<
-  AnchorStore,
-  | 'getNextNonce'
-  | 'commitAttempt'
-  | 'addVariant'
-  | 'adoptVariant'
-  | 'recordBroadcast'
-  | 'recordInclusion'
-  | 'listOpenAttempts'
-  | 'listOpenSenders'
-> {
+export function attemptStore({ read, leased }: StepRunner) {
   return {
     getNextNonce: (lease) => leased.read(lease, () => nextNonce(senderOf(lease))),
 
@@ -150,7 +137,7 @@ export function attemptStore({
     listOpenAttempts: (lease) => leased.read(lease, () => openAttempts(senderOf(lease))),
 
     listOpenSenders: () => read(() => rows<SenderKey>(attemptSql.openSenders)),
-  };
+  } satisfies Partial<AnchorStore>;
 }
 
 /**

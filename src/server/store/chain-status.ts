@@ -29,15 +29,7 @@ export const chainStatusSql = {
   senders: 'SELECT degraded, parked FROM leases WHERE holder IS NOT NULL AND expires_at > $1',
 } as const;
 
-export function chainStatusStore({
-  read,
-  write,
-  leased,
-  clock,
-}: StepRunner): Pick<
-  AnchorStore,
-  'bindChain' | 'getChainIdentity' | 'saveChainStatus' | 'getChainStatus'
-> {
+export function chainStatusStore({ read, write, leased, clock }: StepRunner) {
   const identity = () => first<ChainIdentity>(chainStatusSql.identity);
 
   return {
@@ -76,5 +68,5 @@ export function chainStatusStore({
           updatedAt: row.updated_at,
         };
       }),
-  };
+  } satisfies Partial<AnchorStore>;
 }

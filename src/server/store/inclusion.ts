@@ -21,16 +21,7 @@ export const inclusionSql = {
   setSafe: `UPDATE attempts SET safe = ($2 = 1), updated_at = $3 WHERE id ${among('uuid', 1)}`,
 } as const;
 
-export function inclusionStore({
-  leased: { read, write },
-}: StepRunner): Pick<
-  AnchorStore,
-  | 'listIncludedAttempts'
-  | 'listIncludedBelow'
-  | 'listMinedFrom'
-  | 'isUsedElsewhere'
-  | 'recordInclusionChanges'
-> {
+export function inclusionStore({ leased: { read, write } }: StepRunner) {
   const included = (text: string, { chainId, sender }: Lease, ...values: (string | number)[]) =>
     rows<IncludedRow>(text, chainId, sender, ...values);
 
@@ -74,5 +65,5 @@ export function inclusionStore({
         yield* rows(inclusionSql.setSafe, JSON.stringify(safe), 1, now);
         yield* rows(inclusionSql.setSafe, JSON.stringify(reorged), 0, now);
       }),
-  };
+  } satisfies Partial<AnchorStore>;
 }

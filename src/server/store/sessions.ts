@@ -2,16 +2,10 @@
 
 import { limits } from '../../protocol/limits.ts';
 import type { Actor } from '../ports/audit-log.ts';
-import type { NewSession, SessionStore, SignInMethod } from '../ports/sign-in.ts';
+import type { CliCode, NewSession, SessionStore, SignInMethod } from '../ports/sign-in.ts';
 import { hasRoomForToken } from '../rules/fleets.ts';
 import { recordAudit } from './audit-log.ts';
-import {
-  type CliCodeRow,
-  SESSION_COLUMNS,
-  type SessionRow,
-  toCliCode,
-  toSession,
-} from './rows/sign-in.ts';
+import { SESSION_COLUMNS, type SessionRow, toSession } from './rows/sign-in.ts';
 import { first, insert, LAST_ID, lock, rows, type StepRunner, type Steps, some } from './steps.ts';
 
 /** Expired codes deleted per write: more than a write adds, and few enough to be quick. */
@@ -48,7 +42,7 @@ export const sessionSql = {
   // The lock waits for a transaction that is ending the session, and counts concurrent guesses one after the other.
   live: `SELECT signed_in_with, wrong_codes FROM sessions
     WHERE id = $1 AND expires_at > $2 FOR UPDATE`,
-  undecided: `SELECT device_hash, name, created_at, expires_at FROM cli_codes
+  undecided: `SELECT device_hash, name, created_at AS "createdAt", expires_at AS "expiresAt" FROM cli_codes
     WHERE user_hash = $1 AND expires_at > $2 AND session_id IS NULL FOR UPDATE`,
   countWrong: 'UPDATE sessions SET wrong_codes = wrong_codes + 1 WHERE id = $1',
   allow: 'UPDATE cli_codes SET session_id = $2 WHERE device_hash = $1',
@@ -121,14 +115,19 @@ function cliCodes({
         if (session === undefined) return 'session_ended';
         if (session.signed_in_with !== 'wallet') return 'not_by_wallet';
         if (session.wrong_codes >= limits.wrongCliCodes) return 'too_many_wrong';
-        const code = yield* first<CliCodeRow>(sessionSql.undecided, userHash, now);
-        if (code === undefined) {
+        const found = yield* first<CliCode & { device_hash: string }>(
+          sessionSql.undecided,
+          userHash,
+          now,
+        );
+        if (found === undefined) {
           yield* rows(sessionSql.countWrong, sessionId);
           return 'unknown';
         }
-        if (decision === 'allow') yield* rows(sessionSql.allow, code.device_hash, sessionId);
-        if (decision === 'refuse') yield* rows(sessionSql.removeCode, code.device_hash);
-        return toCliCode(code);
+        const { device_hash: hash, ...code } = found;
+        if (decision === 'allow') yield* rows(sessionSql.allow, hash, sessionId);
+        if (decision === 'refuse') yield* rows(sessionSql.removeCode, hash);
+        return code;
       }),
 
     async redeemCliCode({ deviceHash, session, now, by }) {

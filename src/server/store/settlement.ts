@@ -82,11 +82,7 @@ interface LeafRow {
 
 type TaskRow = { task_id: string };
 
-/** `wake` wakes the requests that wait for the topics, on all instances. */
-export function settlementStore(
-  { read, leased, endOffers }: StepRunner,
-  wake: (topics: string[]) => void,
-): Pick<AnchorStore, 'settleLeaves' | 'recordReplacedNonce' | 'refuseQueuedProofs'> {
+export function settlementStore({ read, leased, endOffers, wake }: StepRunner) {
   const paths = inclusionPaths(async (attemptId) => {
     const leaves = await read(() => rows<{ leaf: Hex }>(settlementSql.leaves, attemptId));
     return leaves.map(({ leaf }) => leaf);
@@ -147,7 +143,7 @@ export function settlementStore(
       });
       wake(refused.map(completionTopic));
     },
-  };
+  } satisfies Partial<AnchorStore>;
 }
 
 /** Charges each task once, at its first settlement. Anchoring it again after a reorganization is free. */

@@ -1,16 +1,10 @@
 // Stores sign-in: open challenges, new accounts and their sessions.
 
-import type { SignInStore, SignupGrant } from '../ports/sign-in.ts';
+import type { Challenge, SignInStore, SignupGrant } from '../ports/sign-in.ts';
 import { isSignupGrantDue } from '../rules/credits.ts';
 import { recordAudit } from './audit-log.ts';
 import { ledgerSql, openAccount, postEntries } from './ledger.ts';
-import {
-  type ChallengeRow,
-  DAY_MS,
-  type SessionRow,
-  signupEntry,
-  toChallenge,
-} from './rows/sign-in.ts';
+import { DAY_MS, signupEntry } from './rows/sign-in.ts';
 import { openSession } from './sessions.ts';
 import { first, mutex, rows, type StepRunner, type Steps, some } from './steps.ts';
 
@@ -19,7 +13,7 @@ const PURGED_PER_WRITE = 10;
 
 export const signInSql = {
   key: 'SELECT key FROM challenge_key WHERE id = 1',
-  open: `SELECT nonce, wallet, message, expires_at FROM challenges
+  open: `SELECT nonce, wallet, message, expires_at AS "expiresAt" FROM challenges
     WHERE wallet = $1 AND source = $2 AND expires_at > $3 ORDER BY seq DESC`,
   isSpent: 'SELECT nonce FROM spent_challenges WHERE nonce = $1',
   spend: `INSERT INTO spent_challenges (nonce, expires_at) VALUES ($1, $2)
@@ -38,14 +32,7 @@ export const signInSql = {
     FROM ledger WHERE note = 'signup' AND at > $1`,
 } as const;
 
-export function signInStore({
-  read,
-  write,
-  clock,
-}: StepRunner): Pick<
-  SignInStore,
-  'challengeKey' | 'isChallengeOpen' | 'openChallenges' | 'signIn' | 'revokeSession'
-> {
+export function signInStore({ read, write, clock }: StepRunner) {
   return {
     async challengeKey() {
       const row = await read(() => first<{ key: Buffer }>(signInSql.key));
@@ -61,7 +48,7 @@ export function signInStore({
     openChallenges: (wallet, source) =>
       read(function* () {
         const values = [wallet, source, yield* clock()];
-        return (yield* rows<ChallengeRow>(signInSql.open, ...values)).map(toChallenge);
+        return yield* rows<Challenge>(signInSql.open, ...values);
       }),
 
     signIn: ({ challenge, session, mayOpen, grant, now, by }) =>
@@ -69,7 +56,7 @@ export function signInStore({
         const { nonce, wallet, expiresAt } = challenge;
         const instant = yield* clock();
         if (expiresAt <= instant) return 'challenge_spent';
-        type Account = Pick<SessionRow, 'suspended_at'>;
+        type Account = { suspended_at: number | null };
         const account = yield* first<Account>(signInSql.account, wallet);
         if (account === undefined && !mayOpen) return 'signup_refused';
         if (account && account.suspended_at !== null) return 'account_suspended';
@@ -89,7 +76,7 @@ export function signInStore({
         const ended = yield* first<Ended>(signInSql.endSession, tokenHash);
         if (ended) yield* recordAudit(ended.wallet, 'sign_out', by, { target_id: ended.id });
       }),
-  };
+  } satisfies Partial<SignInStore>;
 }
 
 /** Notes that the wallet qualifies, and makes its sign-up grant if that is due. Call it inside a write. */

@@ -1,10 +1,8 @@
 // Counts anchors by day, and reads statistics: the stored counts and the current state of the account's robots.
 
 import type { StatsRecord, StatsStore } from '../ports/telemetry.ts';
+import { beginOf, byInterval } from './rows/roll-ups.ts';
 import { among, first, rows, type StepRunner, type Steps, some } from './steps.ts';
-
-const HOUR_MS = 60 * 60_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** The robots of an account or a fleet, whose id is `$1`, with their counts of tasks. */
 const robotsOf = (column: 'wallet' | 'fleet_id') =>
@@ -18,6 +16,14 @@ export const statsSql = {
   ofFleet: robotsOf('fleet_id'),
   hours: `SELECT at, samples, info, warn, error FROM activity_hours
     WHERE scope = $1 AND at >= $2 ORDER BY at`,
+  // Locks the hours in the order of their scopes. All robots of an account, on all instances, count in them.
+  countActivity: `INSERT INTO activity_hours (scope, at, samples, info, warn, error)
+    SELECT g.value ->> 0, (g.value ->> 1)::bigint, (g.value ->> 2)::bigint, (g.value ->> 3)::bigint,
+      (g.value ->> 4)::bigint, (g.value ->> 5)::bigint
+    FROM json_array_elements($1::json) AS g WHERE true ORDER BY 1, 2
+    ON CONFLICT (scope, at) DO UPDATE SET samples = activity_hours.samples + excluded.samples,
+      info = activity_hours.info + excluded.info, warn = activity_hours.warn + excluded.warn,
+      error = activity_hours.error + excluded.error`,
   // FOR SHARE: a robot cannot leave its fleet, and the fleet cannot be deleted, before this is counted.
   fleetsOf: `SELECT t.id AS "taskId", r.fleet_id AS "fleetId" FROM tasks t
     JOIN robots r ON r.id = t.robot_id WHERE t.id ${among('uuid', 1)} ORDER BY r.id FOR SHARE OF r`,
@@ -32,11 +38,6 @@ export const statsSql = {
 type RobotRow = StatsRecord['robots'][number] & StatsRecord['tasks'];
 type HourRow = { at: number; samples: number } & StatsRecord['hours'][number]['events'];
 type DayRow = { at: number; anchors: number; gas_wei: string };
-
-/** The start of the hour (UTC) that contains the instant, in ms. */
-export function hourOf(instant: number): number {
-  return Math.floor(instant / HOUR_MS) * HOUR_MS;
-}
 
 export function statsStore({ snapshot }: StepRunner): StatsStore {
   return {
@@ -61,6 +62,43 @@ export function statsStore({ snapshot }: StepRunner): StatsStore {
   };
 }
 
+/** The scopes of a count: the account, and the robot's fleet if it is in one. */
+export interface CountedIn {
+  wallet: string;
+  fleet_id: string | null;
+}
+
+/** What a robot did in one hour. */
+type Activity = CountedIn & { at: number } & Partial<Record<(typeof activities)[number], number>>;
+
+const activities = ['samples', 'info', 'warn', 'error'] as const;
+
+/** Counts samples and events by hour. Call it last inside a write: all robots of an account lock these rows. */
+export function* countActivity(counts: readonly Activity[]): Steps<void> {
+  const sums = new Map<string, [scope: string, at: number, ...number[]]>();
+  for (const { wallet, fleet_id: fleetId, at, ...count } of counts) {
+    for (const scope of fleetId === null ? [wallet] : [wallet, fleetId]) {
+      const before = sums.get(`${scope} ${at}`) ?? [scope, at];
+      const after = activities.map((name, i) => Number(before[2 + i] ?? 0) + (count[name] ?? 0));
+      sums.set(`${scope} ${at}`, [scope, at, ...after]);
+    }
+  }
+  if (sums.size > 0) yield* rows(statsSql.countActivity, JSON.stringify([...sums.values()]));
+}
+
+/** Groups samples by hour. */
+export function* countSamples(
+  robots: readonly (CountedIn & { samples: readonly { recordedAt: number }[] })[],
+): Steps<void> {
+  yield* countActivity(
+    robots.flatMap(({ wallet, fleet_id, samples }) =>
+      [...byInterval('hour', samples)].map(([at, ofHour]) => {
+        return { wallet, fleet_id, at, samples: ofHour.length };
+      }),
+    ),
+  );
+}
+
 interface Settled {
   wallet: string;
   taskId: string;
@@ -72,7 +110,7 @@ interface Settled {
  * Call it inside a write that has locked the accounts. Locks the robots by id.
  */
 export function* countAnchors(settled: readonly Settled[], at: number): Steps<void> {
-  const day = Math.floor(at / DAY_MS) * DAY_MS;
+  const day = beginOf('day', at);
   const taskIds = JSON.stringify(settled.map(({ taskId }) => taskId));
   type Placed = { taskId: string; fleetId: string | null };
   const placed = yield* rows<Placed>(statsSql.fleetsOf, taskIds);

@@ -2,6 +2,7 @@
 
 import type { StorageStore } from '../ports/storage.ts';
 import { FUNDED_MS, mayStore, poolShare, ROW_BYTES, type StorageLimits } from '../rules/storage.ts';
+import { type Freed, first, rows, type StepRunner, type Steps, type StepValue } from './steps.ts';
 
 /** The counts are saved, and usage is read again, this long after the first change. */
 const SAVE_AFTER_MS = 5_000;
@@ -14,20 +15,16 @@ export const UNLIMITED: StorageLimits = {
   accountBytes: Number.MAX_SAFE_INTEGER,
 };
 
-/** What a store does for `StorageUsage`. */
-export interface UsageTable {
-  add(wallets: readonly string[], bytes: readonly number[]): Promise<void>;
-  /** Sum over all accounts that no operator's grant has funded since, each up to `most`. */
-  readPool(fundedSince: number, most: number): Promise<number>;
-  readAccount(wallet: string, fundedSince: number): Promise<AccountUsage>;
+/** What a database does for `StorageUsage`. */
+interface UsageSource {
   /** The differences between what is stored and what is saved, without zeros. */
   readErrors(): Promise<{ wallet: string; bytes: number }[]>;
   hasRoom(times: number): Promise<boolean>;
 }
 
-export interface AccountUsage {
+interface AccountUsage {
   bytes: number;
-  isFunded: boolean;
+  isFunded: boolean | 0 | 1;
 }
 
 /** Saved usage at one time. Accounts are read when they first write. */
@@ -50,7 +47,8 @@ class Count {
 }
 
 export class StorageUsage {
-  readonly #table: UsageTable;
+  readonly #steps: StepRunner;
+  readonly #source: UsageSource;
   readonly #limits: StorageLimits;
   readonly #held = new Count();
   #stored = new Count();
@@ -60,8 +58,9 @@ export class StorageUsage {
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> | undefined;
 
-  constructor(table: UsageTable, limits: StorageLimits) {
-    this.#table = table;
+  constructor(steps: StepRunner, source: UsageSource, limits: StorageLimits) {
+    this.#steps = steps;
+    this.#source = source;
     this.#limits = limits;
   }
 
@@ -72,11 +71,11 @@ export class StorageUsage {
   }
 
   async take(wallet: string, bytes: number, now: number): ReturnType<StorageStore['takeStorage']> {
-    if (!(await this.#table.hasRoom(1))) return { outcome: 'disk_full' };
+    if (!(await this.#source.hasRoom(1))) return { outcome: 'disk_full' };
     const since = now - FUNDED_MS;
     const reading = this.#read(since);
     const { bytes: saved, isFunded } = await this.#accountOf(reading, wallet, since);
-    if (!isFunded && !(await this.#table.hasRoom(UNFUNDED_ROOM))) {
+    if (!isFunded && !(await this.#source.hasRoom(UNFUNDED_ROOM))) {
       return { outcome: 'storage_quota' };
     }
     const pool = await reading.pool;
@@ -84,7 +83,7 @@ export class StorageUsage {
     if (this.#reading !== reading) return this.take(wallet, bytes, now);
     const inMemory = [this.#stored, this.#held];
     const situation = {
-      isFunded,
+      isFunded: Boolean(isFunded),
       account: inMemory.reduce((sum, { accounts }) => sum + (accounts.get(wallet) ?? 0), saved),
       pool: inMemory.reduce((sum, count) => sum + count.pool, pool),
     };
@@ -103,12 +102,11 @@ export class StorageUsage {
 
   async recount(): ReturnType<StorageStore['recountStorage']> {
     await this.save();
-    const errors = await this.#table.readErrors();
-    const bytes = errors.map((error) => error.bytes);
-    const wallets = errors.map(({ wallet }) => wallet);
-    if (errors.length > 0) await this.#table.add(wallets, bytes);
+    const errors = await this.#source.readErrors();
+    await this.#add(errors.map(({ wallet, bytes }) => [wallet, bytes]));
     this.#reading = null;
-    return { accounts: errors.length, bytes: bytes.reduce((sum, one) => sum + Math.abs(one), 0) };
+    const bytes = errors.reduce((sum, error) => sum + Math.abs(error.bytes), 0);
+    return { accounts: errors.length, bytes };
   }
 
   async close(): Promise<void> {
@@ -121,7 +119,7 @@ export class StorageUsage {
     this.#timer = undefined;
     const saved = new Map(this.#stored.accounts);
     try {
-      if (saved.size > 0) await this.#table.add([...saved.keys()], [...saved.values()]);
+      await this.#add([...saved]);
     } catch {
       this.#saveSoon();
       return;
@@ -141,7 +139,7 @@ export class StorageUsage {
 
   #read(fundedSince: number): Reading {
     if (this.#reading !== null) return this.#reading;
-    const pool = this.#table.readPool(fundedSince, poolShare(this.#limits));
+    const pool = this.#readPool(fundedSince);
     const reading = { pool, accounts: new Map() };
     this.#reading = reading;
     this.#forgetFailed(pool, reading);
@@ -153,7 +151,7 @@ export class StorageUsage {
   async #accountOf(reading: Reading, wallet: string, fundedSince: number): Promise<AccountUsage> {
     let account = reading.accounts.get(wallet);
     if (account === undefined) {
-      account = this.#table.readAccount(wallet, fundedSince);
+      account = this.#readAccount(wallet, fundedSince);
       reading.accounts.set(wallet, account);
       this.#forgetFailed(account, reading);
     }
@@ -162,12 +160,46 @@ export class StorageUsage {
     return usage;
   }
 
+  async #add(bytes: [wallet: string, bytes: number][]): Promise<void> {
+    if (bytes.length > 0) {
+      await this.#steps.write(() => rows(usageSql.add, JSON.stringify(bytes)));
+    }
+  }
+
+  /** Sum over all accounts that no operator's grant has funded since, each up to its share. */
+  async #readPool(fundedSince: number): Promise<number> {
+    const most = poolShare(this.#limits);
+    const row = await this.#steps.read(() =>
+      first<{ bytes: number }>(usageSql.pool, most, fundedSince),
+    );
+    return row?.bytes ?? 0;
+  }
+
+  async #readAccount(wallet: string, fundedSince: number): Promise<AccountUsage> {
+    const row = await this.#steps.read(() =>
+      first<AccountUsage>(usageSql.account, wallet, fundedSince),
+    );
+    return row ?? { bytes: 0, isFunded: false };
+  }
+
   #forgetFailed(read: Promise<unknown>, reading: Reading): void {
     read.catch(() => {
       if (this.#reading === reading) this.#reading = null;
     });
   }
 }
+
+export const usageSql = {
+  /** Adds the bytes of accounts: a list of pairs. Locks them in the order of their wallets. */
+  add: `INSERT INTO storage_usage (wallet, bytes)
+    SELECT g.value ->> 0, (g.value ->> 1)::bigint FROM json_array_elements($1::json) AS g
+    WHERE true ORDER BY 1
+    ON CONFLICT (wallet) DO UPDATE SET bytes = storage_usage.bytes + excluded.bytes`,
+  pool: `SELECT CAST(coalesce(sum(CASE WHEN bytes < $1 THEN bytes ELSE $1 END), 0) AS bigint) AS bytes
+    FROM storage_usage u WHERE NOT ${isFundedSince('$2', 'u.wallet')}`,
+  account: `SELECT coalesce((SELECT bytes FROM storage_usage WHERE wallet = $1), 0) AS bytes,
+    ${isFundedSince('$2', '$1')} AS "isFunded"`,
+} as const;
 
 /** The bytes of a row in SQL, as `rowBytes` counts them. Both databases understand them. */
 const texts = {
@@ -186,6 +218,25 @@ export function bytesIn(table: keyof typeof texts, row: string): string {
 export function walletOf(robotId: string): string {
   return `coalesce((SELECT wallet FROM robots WHERE id = ${robotId}),
     (SELECT wallet FROM robot_traces WHERE robot_id = ${robotId}))`;
+}
+
+/** By table, what a deletion returns: the account of each deleted row and its bytes. */
+export const freed = {
+  tasks: `wallet, ${bytesIn('tasks', 'tasks')} AS bytes`,
+  proofs: `(SELECT wallet FROM tasks WHERE id = proofs.task_id) AS wallet, ${bytesIn('proofs', 'proofs')} AS bytes`,
+  telemetry: `${walletOf('telemetry.robot_id')} AS wallet, ${bytesIn('telemetry', 'telemetry')} AS bytes`,
+  events: `${walletOf('events.robot_id')} AS wallet, ${bytesIn('events', 'events')} AS bytes`,
+};
+
+/** Deletes rows that count in the usage of their accounts. Returns their number. */
+export function* freeing(
+  { free }: StepRunner,
+  deletion: string,
+  ...values: StepValue[]
+): Steps<number> {
+  const deleted = yield* rows<Freed>(deletion, ...values);
+  yield* free(deleted);
+  return deleted.length;
 }
 
 const ofRobots = (table: 'telemetry' | 'events') =>

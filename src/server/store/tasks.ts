@@ -1,6 +1,7 @@
 // Reads tasks: one by id, the list, public anchors and anchor transactions; and names what requests wait for.
 
 import type { TaskStore } from '../ports/tasks.ts';
+import type { FindTasks } from './anchor-changes.ts';
 import {
   FIND_PUBLIC_ANCHOR,
   FIND_VISIBLE_TASK,
@@ -54,7 +55,14 @@ export const taskSql = {
   publicAnchor: FIND_PUBLIC_ANCHOR,
   signed: 'SELECT tx_hash FROM variants WHERE tx_hash = $1',
   ownRobot: 'SELECT id FROM robots WHERE id = $1 AND wallet = $2',
+  owners: `SELECT id, wallet FROM tasks WHERE id IN (SELECT task_id FROM leaves
+    WHERE attempt_id = $1 UNION ALL SELECT value::uuid FROM json_array_elements_text($2::json))`,
 } as const;
+
+export function taskOwners({ read }: StepRunner): FindTasks {
+  return (attemptId, taskIds) =>
+    read(() => rows(taskSql.owners, attemptId, JSON.stringify(taskIds)));
+}
 
 export function taskStore({ read }: StepRunner): Omit<TaskStore, 'createTask'> {
   return {

@@ -13,104 +13,57 @@ export interface TransferTable {
 
 /**
  * All data of a service; a table comes after the tables it refers to. Not listed: rate counters of the running minute,
- * open challenges with their key, and tables that only one of the stores has.
+ * open challenges with their key, and tables that only one of the stores has. Each line has the name, the key and the
+ * other columns.
  */
-export const transferTables: readonly TransferTable[] = [
-  table(
-    'accounts',
-    'wallet',
-    'anchor_quota gas_credit_wei created_at qualified_at last_round suspended_at deleting_at',
-  ),
-  table(
-    'sessions',
-    'id',
-    'token_hash wallet created_at expires_at signed_in_with wrong_codes name scope last_used_at',
-  ),
-  table('audit_log', 'id', 'wallet kind actor actor_name source target_id detail count at'),
-  table('cli_codes', 'device_hash', 'user_hash source name session_id created_at expires_at'),
-  table('cursor_key', 'id', 'key'),
-  table(
-    'fleets',
-    'id',
-    'wallet name description location shift tags sort_order created_at updated_at',
-  ),
-  table(
-    'robots',
-    'id',
-    'wallet name description fleet_id key_hash key_hint created_at updated_at last_seen_at battery_pct battery_at state state_at',
-  ),
-  table(
-    'tasks',
-    'id',
-    'robot_id wallet title description expected_result occurred_at created_at status credit_refused_at',
-  ),
-  table('tombstones', 'task_id', 'deleted_at'),
-  table('robot_tombstones', 'robot_id', 'deleted_at'),
-  table('task_counts', 'robot_id', 'claimed verified'),
-  table('ledger', 'seq', 'wallet kind anchors gas_wei task_id cycle grant_id note at'),
-  table(
-    'completions',
-    'task_id',
-    'state proof_hash claim_hash leaf cycle generation reserve_seq round queued_at updated_at failure',
-  ),
-  table('queue_round', 'id', 'round'),
-  table('proof_hashes', 'proof_hash', 'occurrences'),
-  {
-    ...table('proofs', 'task_id', 'key sealed stored_at'),
-    source: 'proofs JOIN proof_keys ON proof_keys.id = proofs.key_id',
-  },
-  table(
-    'attempts',
-    'id',
-    'chain_id sender nonce state payload root leaf_count unsettled_leaves safe created_at updated_at mined_tx_hash mined_block_number mined_block_hash mined_tx_index mined_at gas_used effective_gas_price data_fee_wei cost_wei',
-  ),
-  table('anchor_spend', 'attempt_id', 'at wei'),
-  table(
-    'variants',
-    'tx_hash',
-    'attempt_id seq raw_tx max_fee_per_gas max_priority_fee_per_gas created_at adopted',
-  ),
-  table('chain_proofs', 'attempt_id', 'due_at tries header nodes'),
-  table('leaves', 'attempt_id leaf_index', 'task_id leaf path generation live settled_at'),
-  table('receipts', 'seq', 'task_id proof_hash attempt_id leaf_index'),
-  table('chain_identity', 'id', 'chain_id genesis_hash'),
-  table(
-    'chain_status',
-    'id',
-    'single_gas base_fee_per_gas max_priority_fee_per_gas data_fee_wei degraded updated_at',
-  ),
-  table('leases', 'chain_id address', 'holder fence expires_at degraded parked'),
-  table(
-    'anchoring_accounts',
-    'chain_id address',
-    'first_block last_block changed_in origin signature',
-  ),
-  table('restoration', 'id', 'restored_at'),
-  table('reconciled_senders', 'chain_id address', 'reconciled_at'),
-  table('foreign_nonces', 'chain_id sender nonce', 'tx_hash recorded_at'),
-  table('telemetry', 'robot_id recorded_at id', 'battery_pct state metrics'),
-  table('telemetry_rollups', 'robot_id resolution at', 'samples summary'),
-  table('telemetry_names', 'robot_id day', 'names'),
-  table('telemetry_horizons', 'robot_id', 'before'),
-  table('events', 'seq', 'robot_id id event_type severity message payload occurred_at created_at'),
-  table(
-    'webhooks',
-    'id',
-    'wallet url events secret old_secret old_until created_at failures failing_since next_at disabled_at disabled_for',
-  ),
-  table(
-    'webhook_deliveries',
-    'id',
-    'webhook_id type data state created_at number attempts last_status last_error attempted_at',
-  ),
-  table('alert_rules', 'wallet kind', 'threshold'),
-  table('alerts', 'id', 'wallet kind threshold robot_id opened_at acknowledged_at closed_at'),
-  table('alert_watch', 'id', 'evaluated_at since'),
-  table('activity_hours', 'scope at', 'samples info warn error'),
-  table('anchor_days', 'scope at', 'anchors gas_wei'),
-  table('robot_traces', 'robot_id', 'wallet'),
-  table('storage_usage', 'wallet', 'bytes'),
-];
+export const transferTables: readonly TransferTable[] = `
+  accounts: wallet: anchor_quota gas_credit_wei created_at qualified_at last_round suspended_at deleting_at
+  sessions: id: token_hash wallet created_at expires_at signed_in_with wrong_codes name scope last_used_at
+  audit_log: id: wallet kind actor actor_name source target_id detail count at
+  cli_codes: device_hash: user_hash source name session_id created_at expires_at
+  cursor_key: id: key
+  fleets: id: wallet name description location shift tags sort_order created_at updated_at
+  robots: id: wallet name description fleet_id key_hash key_hint created_at updated_at last_seen_at battery_pct battery_at state state_at
+  tasks: id: robot_id wallet title description expected_result occurred_at created_at status credit_refused_at
+  tombstones: task_id: deleted_at
+  robot_tombstones: robot_id: deleted_at
+  task_counts: robot_id: claimed verified
+  ledger: seq: wallet kind anchors gas_wei task_id cycle grant_id note at
+  completions: task_id: state proof_hash claim_hash leaf cycle generation reserve_seq round queued_at updated_at failure
+  queue_round: id: round
+  proof_hashes: proof_hash: occurrences
+  proofs: task_id: key sealed stored_at
+  attempts: id: chain_id sender nonce state payload root leaf_count unsettled_leaves safe created_at updated_at mined_tx_hash mined_block_number mined_block_hash mined_tx_index mined_at gas_used effective_gas_price data_fee_wei cost_wei
+  anchor_spend: attempt_id: at wei
+  variants: tx_hash: attempt_id seq raw_tx max_fee_per_gas max_priority_fee_per_gas created_at adopted
+  chain_proofs: attempt_id: due_at tries header nodes
+  leaves: attempt_id leaf_index: task_id leaf path generation live settled_at
+  receipts: seq: task_id proof_hash attempt_id leaf_index
+  chain_identity: id: chain_id genesis_hash
+  chain_status: id: single_gas base_fee_per_gas max_priority_fee_per_gas data_fee_wei degraded updated_at
+  leases: chain_id address: holder fence expires_at degraded parked
+  anchoring_accounts: chain_id address: first_block last_block changed_in origin signature
+  restoration: id: restored_at
+  reconciled_senders: chain_id address: reconciled_at
+  foreign_nonces: chain_id sender nonce: tx_hash recorded_at
+  telemetry: robot_id recorded_at id: battery_pct state metrics
+  telemetry_rollups: robot_id resolution at: samples summary
+  telemetry_names: robot_id day: names
+  telemetry_horizons: robot_id: before
+  events: seq: robot_id id event_type severity message payload occurred_at created_at
+  webhooks: id: wallet url events secret old_secret old_until created_at failures failing_since next_at disabled_at disabled_for
+  webhook_deliveries: id: webhook_id type data state created_at number attempts last_status last_error attempted_at
+  alert_rules: wallet kind: threshold
+  alerts: id: wallet kind threshold robot_id opened_at acknowledged_at closed_at
+  alert_watch: id: evaluated_at since
+  activity_hours: scope at: samples info warn error
+  anchor_days: scope at: anchors gas_wei
+  robot_traces: robot_id: wallet
+  storage_usage: wallet: bytes
+`
+  .trim()
+  .split('\n')
+  .map(toTable);
 
 export function columnsOf({ key, columns }: TransferTable): string[] {
   return [...key, ...columns];
@@ -138,8 +91,12 @@ export function rowText(row: TransferRow): string {
   return JSON.stringify(row.map(valueText));
 }
 
-function table(name: string, key: string, columns: string): TransferTable {
-  return { name, key: key.split(' '), columns: columns === '' ? [] : columns.split(' ') };
+function toTable(line: string): TransferTable {
+  const [name = '', key = '', columns = ''] = line.trim().split(': ');
+  const table = { name, key: key.split(' '), columns: columns.split(' ') };
+  // SQLite keeps the keys of the evidence in a table of their own.
+  if (name !== 'proofs') return table;
+  return { ...table, source: 'proofs JOIN proof_keys ON proof_keys.id = proofs.key_id' };
 }
 
 function valueText(value: TransferRow[number]): string | null {

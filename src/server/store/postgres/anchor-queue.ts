@@ -1,17 +1,13 @@
 // Stores the queue of proofs that wait to be signed, and offers them to senders.
 
-import type { Triggers } from '../../../base/triggers.ts';
 import type { AnchorStore, QueuedProof } from '../../ports/anchoring.ts';
 import { QUEUED_COLUMNS } from '../rows/anchoring.ts';
-import { QUEUE_TOPIC } from '../tasks.ts';
 import { sql } from './engine/sql.ts';
+import { leasedAccess } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
-import { leasedAccess } from './leases.ts';
 
 /** How long an offered proof is reserved for one sender, in ms. A sender that crashes delays it by this time. */
 const OFFER_MS = 5_000;
-/** The poll interval: a notification may be lost. */
-const POLL_MS = 1_000;
 
 // If a crash of the database loses an offer, it is made again.
 const commitAsync = sql('SET LOCAL synchronous_commit TO off');
@@ -28,10 +24,8 @@ const offer = sql(`WITH
   SELECT ${QUEUED_COLUMNS} FROM offered ORDER BY round, reserve_seq`);
 const findFree = sql(`SELECT FROM completions
   WHERE state = 'queued' AND offered_until <= instant_or($1) ORDER BY round, reserve_seq LIMIT 1`);
-export function queueStore(
-  access: Access,
-  triggers: Triggers,
-): Pick<AnchorStore, 'listQueuedProofs' | 'waitForQueuedProof'> {
+
+export function queueStore(access: Access): Pick<AnchorStore, 'listQueuedProofs'> {
   const leased = leasedAccess(access);
   return {
     listQueuedProofs: (lease, limit) =>
@@ -39,25 +33,10 @@ export function queueStore(
         await tx.run(commitAsync);
         return tx.rows<QueuedProof>(offer, [lease.sender, access.instant(), limit]);
       }),
-
-    async waitForQueuedProof(signal) {
-      while (!signal.aborted) {
-        const look = new AbortController();
-        const end = () => look.abort();
-        signal.addEventListener('abort', end);
-        const timer = setTimeout(end, POLL_MS);
-        try {
-          // Subscribe before reading, so that no proof is missed.
-          const woken = triggers.wait(QUEUE_TOPIC, look.signal);
-          // Proofs that are offered to another sender do not count.
-          if ((await access.first(findFree, [access.instant()])) !== undefined) return;
-          await woken;
-        } finally {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', end);
-          end();
-        }
-      }
-    },
   };
+}
+
+/** Whether a proof is queued that is not offered to another sender. */
+export async function anyQueued(access: Access): Promise<boolean> {
+  return (await access.first(findFree, [access.instant()])) !== undefined;
 }

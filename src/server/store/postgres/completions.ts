@@ -1,7 +1,5 @@
-// Stores completions: queues a task's proof, reserves its credits and waits for the result.
+// Stores completions: queues a task's proof, and reserves its credits.
 
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import type { Triggers } from '../../../base/triggers.ts';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { CompletionState } from '../../ports/tasks.ts';
@@ -11,9 +9,9 @@ import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
 import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
+import type { StepRunner } from '../steps.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { completionTopic, QUEUE_TOPIC } from '../tasks.ts';
-import type { Notifications } from './engine/notifications.ts';
+import { QUEUE_TOPIC } from '../tasks.ts';
 import { sql } from './engine/sql.ts';
 import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
@@ -33,9 +31,6 @@ interface SituationRow extends QuoteRow {
 
 /** Tries to queue a completion, each after a concurrent change. */
 const ATTEMPTS = 5;
-
-/** The poll interval: notifications can be lost, and there are none behind a pooler. */
-const POLL_MS = 1_000;
 
 const again = completionMove('try_again');
 
@@ -84,30 +79,20 @@ const queue = sql(`WITH account AS (
     reserve_seq = excluded.reserve_seq, round = excluded.round, queued_at = excluded.queued_at,
     updated_at = excluded.updated_at, failure = NULL, offered_to = NULL, offered_until = 0`);
 
-// The tasks that are verified, failed or deleted.
-const selectOver = sql(`SELECT id FROM unnest($1::uuid[]) AS asked (id)
-  LEFT JOIN tasks t USING (id) LEFT JOIN completions c ON c.task_id = t.id
-  WHERE t.id IS NULL OR t.status = 'verified' OR c.state = 'failed'`);
-
 export function completionStore(
   access: Access,
-  {
-    notifications,
-    triggers,
-    usage,
-  }: { notifications: Notifications; triggers: Triggers; usage: StorageUsage },
-): CompletionStore {
+  usage: StorageUsage,
+  { wake }: StepRunner,
+): Pick<CompletionStore, 'queueCompletion'> {
   return {
     async queueCompletion(completion) {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const outcome = await decide(access, usage, completion);
-        if (outcome?.outcome === 'queued') notifications.tell([QUEUE_TOPIC]);
+        if (outcome?.outcome === 'queued') wake([QUEUE_TOPIC]);
         if (outcome !== null) return outcome;
       }
       throw storageUnavailable('Too many concurrent updates. Retry.');
     },
-
-    ...completionWaits(access, triggers),
   };
 }
 
@@ -175,85 +160,4 @@ async function queueOnce(
     leaf,
   ]);
   return queued > 0;
-}
-
-/** Waits for completions that any instance decides. One query polls for all waiting requests. */
-function completionWaits(
-  access: Access,
-  triggers: Triggers,
-): Pick<CompletionStore, 'waitForCompletion'> {
-  const waits = new Map<string, number>();
-  let polling = false;
-  const isOver = overTogether(access);
-
-  /** Runs while there are waiting requests. */
-  async function poll(): Promise<void> {
-    for (;;) {
-      await delay(POLL_MS, undefined, { ref: false });
-      if (waits.size === 0) break;
-      // After a failed query the next poll tries again.
-      const rows = await findOver(access, [...waits.keys()]).catch(() => []);
-      for (const id of rows) triggers.wake(completionTopic(id));
-    }
-    polling = false;
-  }
-
-  function enter(taskId: string): void {
-    waits.set(taskId, (waits.get(taskId) ?? 0) + 1);
-    if (polling) return;
-    polling = true;
-    void poll();
-  }
-
-  function leave(taskId: string): void {
-    const others = (waits.get(taskId) ?? 1) - 1;
-    if (others > 0) waits.set(taskId, others);
-    else waits.delete(taskId);
-  }
-
-  return {
-    async waitForCompletion(taskId, signal) {
-      const over = new AbortController();
-      const end = () => over.abort();
-      signal.addEventListener('abort', end);
-      enter(taskId);
-      try {
-        while (!signal.aborted) {
-          // Subscribe before reading, so that no change is missed.
-          const woken = triggers.wait(completionTopic(taskId), over.signal);
-          if (await isOver(taskId)) return;
-          await woken;
-        }
-      } finally {
-        leave(taskId);
-        end();
-        signal.removeEventListener('abort', end);
-      }
-    },
-  };
-}
-
-/** Combines the lookups of one turn of the event loop into one query. */
-function overTogether(access: Access): (taskId: string) => Promise<boolean> {
-  let batched: { ids: Set<string>; over: Promise<ReadonlySet<string>> } | undefined;
-
-  async function look(ids: Set<string>): Promise<ReadonlySet<string>> {
-    await nextTurn();
-    batched = undefined;
-    return new Set(await findOver(access, [...ids]));
-  }
-
-  return async (taskId) => {
-    if (batched === undefined) {
-      const ids = new Set<string>();
-      batched = { ids, over: look(ids) };
-    }
-    batched.ids.add(taskId);
-    return (await batched.over).has(taskId);
-  };
-}
-
-async function findOver(access: Access, ids: readonly string[]): Promise<string[]> {
-  const rows = await access.rows<{ id: string }>(selectOver, [ids]);
-  return rows.map(({ id }) => id);
 }

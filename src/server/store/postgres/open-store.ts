@@ -14,10 +14,15 @@ import { anchoringAccountStore } from '../anchoring-accounts.ts';
 import { auditLogStore } from '../audit-log.ts';
 import { chainProofStore } from '../chain-proofs.ts';
 import { chainStatusStore } from '../chain-status.ts';
+import { eventStore } from '../events.ts';
+import { evidenceStore } from '../evidence.ts';
 import { fleetStore } from '../fleets.ts';
 import { inclusionStore } from '../inclusion.ts';
+import { leaseStore } from '../leases.ts';
 import { creditStore } from '../ledger.ts';
 import { operationsStore } from '../operations.ts';
+import { retentionStore } from '../retention.ts';
+import { robotDeletion } from '../robot-deletion.ts';
 import { robotStore } from '../robots.ts';
 import { sessionStore } from '../sessions.ts';
 import { settlementStore } from '../settlement.ts';
@@ -25,11 +30,13 @@ import { signInStore } from '../sign-in.ts';
 import { statsStore } from '../stats.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
-import { taskStore } from '../tasks.ts';
+import { taskOwners, taskStore } from '../tasks.ts';
+import { telemetryReads } from '../telemetry.ts';
+import { waits } from '../waits.ts';
 import { webhookStore } from '../webhooks.ts';
-import { queueStore } from './anchor-queue.ts';
+import { anyQueued, queueStore } from './anchor-queue.ts';
 import { completionStore } from './completions.ts';
-import { checkDatabase } from './engine/check.ts';
+import { checkDatabase, readUsageErrors } from './engine/check.ts';
 import {
   type ConnectionOptions,
   type Connections,
@@ -42,16 +49,12 @@ import { startNotifications } from './engine/notifications.ts';
 import { type OnPartitions, startPartitions } from './engine/partitions.ts';
 import { sql } from './engine/sql.ts';
 import { stepRunner } from './engine/steps.ts';
-import { usageTable } from './engine/storage-usage.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
-import { eventStore } from './events.ts';
-import { evidenceStore } from './evidence.ts';
-import { leasedAccess, leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
-import { retentionStore } from './retention.ts';
-import { robotAuthentication, robotDeletion } from './robots.ts';
+import { sampleRetention } from './retention.ts';
+import { robotAuthentication } from './robots.ts';
 import { challengeStore } from './sign-in.ts';
-import { claimStore, taskOwners } from './tasks.ts';
+import { claimStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
 export interface PostgresStoreOptions extends ConnectionOptions {
@@ -110,7 +113,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     instant: options.instant ?? (() => null),
     ...(options.onCommit && { onCommit: options.onCommit }),
   });
-  const usage = new StorageUsage(usageTable(access), options.storage ?? UNLIMITED);
   const triggers = new Triggers();
   const feed = new ChangeFeed();
   const notifications = startNotifications(connections, {
@@ -122,7 +124,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ? await startPartitions(access, options.onPartitions ?? (() => {}))
     : null;
   const { maxChallenges = limits.openChallenges } = options;
-  const steps = stepRunner(access, leasedAccess(access));
+  const steps = stepRunner(access, (topics) => notifications.tell(topics));
+  // The disk is the database server's. When it is full, every write is refused.
+  const hasRoom = async () => true;
+  const source = { readErrors: () => readUsageErrors(access), hasRoom };
+  const usage = new StorageUsage(steps, source, options.storage ?? UNLIMITED);
 
   async function close(): Promise<void> {
     await partitions?.stop();
@@ -149,26 +155,29 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...challengeStore(access, { maxChallenges }),
     ...robotStore(steps),
     ...robotAuthentication(access),
-    ...robotDeletion(access, notifications),
+    ...robotDeletion(steps),
     ...fleetStore(steps),
     ...taskStore(steps),
     ...claimStore(access, usage),
-    ...evidenceStore(access),
+    ...evidenceStore(steps),
     ...sessionStore(steps),
     ...auditLogStore(steps),
     ...accountStore(steps),
     ...telemetryStore(access, usage),
-    ...eventStore(access, usage),
+    ...telemetryReads(steps),
+    ...eventStore(steps, usage),
     ...statsStore(steps),
-    ...retentionStore(access),
-    ...completionStore(access, { notifications, triggers, usage }),
+    ...retentionStore(steps),
+    ...sampleRetention(access, steps),
+    ...completionStore(access, usage, steps),
     ...creditStore(steps),
     ...chainStatusStore(steps),
-    ...leaseStore(access),
+    ...leaseStore(steps),
     ...anchoringAccountStore(steps),
     ...attemptStore(steps),
-    ...queueStore(access, triggers),
-    ...settlementStore(steps, (topics) => notifications.tell(topics)),
+    ...queueStore(access),
+    ...waits(steps, triggers, () => anyQueued(access)),
+    ...settlementStore(steps),
     ...inclusionStore(steps),
     ...chainProofStore(steps),
     ...webhookStore(steps),
@@ -177,8 +186,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     holdRelay: async (holder, ttlMs) =>
       (await access.run(holdRelay, [holder, access.instant(), ttlMs])) > 0,
     ...operationsStore(steps),
-    // The disk is the database server's. When it is full, every write is refused.
-    hasRoom: async () => true,
+    hasRoom,
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),
     changed: (wallet, changes) => feed.changed(wallet, changes),
@@ -192,7 +200,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       return closed;
     },
   };
-  return publishAnchors(store, feed, taskOwners(access));
+  return publishAnchors(store, feed, taskOwners(steps));
 }
 
 /**

@@ -85,11 +85,11 @@ export function challengeStore(
         [access.instant(), tokenHash, now],
       );
       if (row === undefined) return null;
-      noteWindow(row);
-      return {
-        session: toSession(row),
-        count: counted ? toCounted('account', row) : toPeeked('account', row),
-      };
+      const { now: instant, used, ...session } = row;
+      const call = { now: instant, used };
+      noteWindow(call);
+      const count = counted ? toCounted('account', call) : toPeeked('account', call);
+      return { session: toSession(session), count };
     },
   };
 }

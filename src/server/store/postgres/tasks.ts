@@ -2,7 +2,6 @@
 
 import type { TaskRecord, TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
-import type { FindTasks } from '../anchor-changes.ts';
 import { claimedTask, FIND_TASK, isSameClaim, type TaskRow, toTask } from '../rows/tasks.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import type { Queries } from './engine/connections.ts';
@@ -61,12 +60,4 @@ export function claimStore(access: Access, usage: StorageUsage): Pick<TaskStore,
       return { outcome: 'repeated', task: stored };
     },
   };
-}
-
-const findOwners = sql(`SELECT t.id, t.wallet FROM (
-    SELECT task_id FROM leaves WHERE attempt_id = $1 UNION ALL SELECT unnest($2::uuid[])
-  ) AS wanted JOIN tasks t ON t.id = wanted.task_id`);
-
-export function taskOwners(access: Access): FindTasks {
-  return (attemptId, taskIds) => access.rows(findOwners, [attemptId, taskIds]);
 }

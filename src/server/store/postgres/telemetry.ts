@@ -2,15 +2,16 @@
 
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
-import { hourOf } from '../stats.ts';
+import { batching } from '../batching.ts';
+import { type CountedIn, countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { batching } from './engine/batching.ts';
+import { SAMPLE_COLUMNS } from '../telemetry.ts';
 import type { Queries } from './engine/connections.ts';
-import { NO_UUID, plannedAnew, sql } from './engine/sql.ts';
+import { sql } from './engine/sql.ts';
+import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
 import { showNewest } from './robots.ts';
-import { addToRollups, readRollups } from './roll-ups.ts';
-import { countSamples, type SampleCount } from './stats.ts';
+import { addToRollups } from './roll-ups.ts';
 
 /** While the database writes one group, this process prepares the next. */
 const GROUPS_AT_ONCE = 2;
@@ -19,20 +20,12 @@ const REQUESTS_AT_ONCE = 64;
 const SAMPLES_AT_ONCE = 2_000;
 const CHARACTERS_AT_ONCE = 1_000_000;
 
-const SAMPLE_COLUMNS = `id, recorded_at AS "recordedAt", battery_pct AS "batteryPct", state, metrics`;
-const readPage = plannedAnew(`SELECT samples.* FROM robots
-  LEFT JOIN LATERAL (
-    SELECT ${SAMPLE_COLUMNS} FROM telemetry
-    WHERE robot_id = $1 AND recorded_at >= $3 AND recorded_at <= $4
-      AND (recorded_at, id) < ($4, $5::uuid)
-    ORDER BY recorded_at DESC, id DESC LIMIT $6
-  ) AS samples ON true
-  WHERE robots.id = $1 AND robots.wallet = $2
-  ORDER BY samples."recordedAt" DESC, samples.id DESC`);
-
 /** Groups concurrent requests into one transaction. */
-export function telemetryStore(access: Access, usage: StorageUsage): TelemetryStore {
-  const record = batching({
+export function telemetryStore(
+  access: Access,
+  usage: StorageUsage,
+): Pick<TelemetryStore, 'recordSamples'> {
+  const recordSamples = batching({
     atOnce: GROUPS_AT_ONCE,
     keyOf: ({ robotId }: NewSamples) => robotId,
     startGroup: sampleGroup,
@@ -46,28 +39,7 @@ export function telemetryStore(access: Access, usage: StorageUsage): TelemetrySt
     },
   });
 
-  return {
-    recordSamples: record,
-
-    async listSamples({ wallet, robotId }, { from, to }, { limit, before }) {
-      const end =
-        before !== null && before.recordedAt < to ? before : { recordedAt: to, id: NO_UUID };
-      // A robot without samples in the range gives one row of nulls.
-      const rows = await access.rows<SampleRecord | Record<keyof SampleRecord, null>>(readPage, [
-        robotId,
-        wallet,
-        from,
-        end.recordedAt,
-        end.id,
-        limit,
-      ]);
-      if (rows.length === 0) return null;
-      return rows.filter((row): row is SampleRecord => row.id !== null);
-    },
-
-    listRollups: (robot, resolution, range, limit) =>
-      readRollups(access, robot, resolution, range, limit),
-  };
+  return { recordSamples };
 }
 
 function sampleGroup(): (request: NewSamples) => boolean {
@@ -90,10 +62,8 @@ function sampleGroup(): (request: NewSamples) => boolean {
 
 type Outcome = Awaited<ReturnType<TelemetryStore['recordSamples']>>;
 
-interface RobotRow {
+interface RobotRow extends CountedIn {
   id: string;
-  wallet: string;
-  fleet_id: string | null;
   key_hash: string | null;
 }
 
@@ -138,7 +108,7 @@ async function recordGroup(tx: Queries, requests: readonly NewSamples[]): Promis
   }));
   await addToRollups(tx, heard);
   await showNewest(tx, heard);
-  await countSamples(tx, recorded.flatMap(countsOf));
+  await runSteps(tx, countSamples(recorded.map(({ robot, samples }) => ({ ...robot, samples }))));
   return batches;
 }
 
@@ -232,14 +202,4 @@ function withoutOld(batch: Batch, old: ReadonlyMap<string, SampleRecord>): Batch
   if (conflict === undefined) return { ...batch, samples };
   const place = request.samples.indexOf(conflict);
   return { ...batch, samples, conflict: Math.min(place, batch.conflict ?? place) };
-}
-
-function countsOf({ robot, samples }: Batch): SampleCount[] {
-  const hours = new Map<number, number>();
-  for (const { recordedAt } of samples) {
-    const hour = hourOf(recordedAt);
-    hours.set(hour, (hours.get(hour) ?? 0) + 1);
-  }
-  const { wallet, fleet_id: fleetId } = robot;
-  return [...hours].map(([at, count]) => ({ wallet, fleetId, at, samples: count }));
 }

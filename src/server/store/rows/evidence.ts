@@ -3,6 +3,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { BundleRecord, EvidenceRecord } from '../../ports/evidence.ts';
+import { JOIN_PROOFS } from '../steps.ts';
 import { type ChainProofRow, toChainProof } from './chain-proofs.ts';
 import { IS_VISIBLE, TASK_COLUMNS, TASK_JOINS, type TaskRow, toTask } from './tasks.ts';
 
@@ -47,22 +48,21 @@ export interface BundleRow extends EvidenceRow, ChainProofRow {
   rawTx: Hex | null;
 }
 
-/** Queries of a visible task with its evidence. `proofs` joins the database's tables of evidence to the task `t`. */
-export function evidenceQueries(proofs: string): { evidence: string; bundle: string } {
-  const columns = `SELECT ${TASK_COLUMNS}, sealed, key`;
-  const from = `FROM tasks t ${TASK_JOINS} ${proofs}`;
-  const where = `WHERE t.id = $1 AND ${IS_VISIBLE}`;
-  return {
-    evidence: `${columns} ${from} ${where}`,
-    bundle: `${columns}, robots.name AS "robotName", ra.mined_block_hash AS "blockHash",
-        ra.mined_tx_index AS "txIndex", v.raw_tx AS "rawTx", cp.header, cp.nodes
-      ${from}
-      JOIN robots ON robots.id = t.robot_id
-      LEFT JOIN variants v ON v.tx_hash = ra.mined_tx_hash
-      LEFT JOIN chain_proofs cp ON cp.attempt_id = ra.id
-      ${where}`,
-  };
-}
+const COLUMNS = `SELECT ${TASK_COLUMNS}, sealed, key`;
+const FROM = `FROM tasks t ${TASK_JOINS} ${JOIN_PROOFS}`;
+const WHERE = `WHERE t.id = $1 AND ${IS_VISIBLE}`;
+
+/** The visible task with its evidence. */
+export const FIND_EVIDENCE = `${COLUMNS} ${FROM} ${WHERE}`;
+
+/** As `FIND_EVIDENCE`, with what else is in a bundle. */
+export const FIND_BUNDLE = `${COLUMNS}, robots.name AS "robotName", ra.mined_block_hash AS "blockHash",
+    ra.mined_tx_index AS "txIndex", v.raw_tx AS "rawTx", cp.header, cp.nodes
+  ${FROM}
+  JOIN robots ON robots.id = t.robot_id
+  LEFT JOIN variants v ON v.tx_hash = ra.mined_tx_hash
+  LEFT JOIN chain_proofs cp ON cp.attempt_id = ra.id
+  ${WHERE}`;
 
 export function toEvidence(row: EvidenceRow): EvidenceRecord {
   const { sealed, key } = row;

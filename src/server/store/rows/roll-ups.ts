@@ -2,7 +2,14 @@
 
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import { stepMs } from '../../ports/telemetry.ts';
-import { Aggregate, numbered, type RollUpNames, type SampleReadings } from './aggregate.ts';
+import {
+  Aggregate,
+  numbered,
+  type RollUpNames,
+  type SampleReadings,
+  type StoredNames,
+} from './aggregate.ts';
+import { addEncoded, encodeAggregate } from './aggregate-bytes.ts';
 
 export const resolutions = ['minute', 'hour', 'day'] as const;
 
@@ -40,6 +47,11 @@ export class DayAggregates {
   }
 }
 
+export interface Reading {
+  recordedAt: number;
+  readings: SampleReadings;
+}
+
 /** Groups items by the start of their interval. */
 export function byInterval<Item extends { recordedAt: number }>(
   resolution: Resolution,
@@ -53,4 +65,39 @@ export function byInterval<Item extends { recordedAt: number }>(
     ofInterval.push(item);
   }
   return intervals;
+}
+
+/** A stored aggregate. */
+export interface StoredAggregate {
+  samples: number;
+  summary: Buffer;
+}
+
+/** Reused: a new one costs several times as much. */
+const aggregate = new Aggregate();
+
+/** The aggregates of the samples of a robot's day, added to the stored ones. Gives new names a number. */
+export function addToAggregates(
+  samples: readonly Reading[],
+  names: RollUpNames,
+  storedOf: (resolution: Resolution, at: number) => StoredAggregate | undefined,
+): (StoredAggregate & { resolution: Resolution; at: number })[] {
+  const counted = samples.map(({ recordedAt, readings }) => {
+    return { recordedAt, readings: numbered(names, readings) };
+  });
+  return resolutions.flatMap((resolution) =>
+    [...byInterval(resolution, counted)].map(([at, ofInterval]) => {
+      aggregate.clear();
+      const stored = storedOf(resolution, at);
+      if (stored !== undefined) addEncoded(aggregate, stored.samples, stored.summary);
+      for (const { readings } of ofInterval) aggregate.add(readings);
+      return { resolution, at, samples: aggregate.samples, summary: encodeAggregate(aggregate) };
+    }),
+  );
+}
+
+/** The names of a day as they are stored; null if the stored ones have no new ones. */
+export function newNames({ states, metrics }: RollUpNames, stored: StoredNames): string | null {
+  const isNew = states.size > stored.states.length || metrics.size > stored.metrics.length;
+  return isNew ? JSON.stringify({ states: states.names, metrics: metrics.names }) : null;
 }

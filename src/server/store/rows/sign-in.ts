@@ -2,48 +2,18 @@
 
 import { limits } from '../../../protocol/limits.ts';
 import type { RateCount } from '../../ports/rate-count.ts';
-import type { Challenge, CliCode, SessionRecord, SignupGrant } from '../../ports/sign-in.ts';
+import type { SessionRecord, SignupGrant } from '../../ports/sign-in.ts';
 import type { GrantEntry } from './account.ts';
 
-export interface ChallengeRow {
-  nonce: string;
-  wallet: string;
-  message: string;
-  expires_at: number;
-}
+export type SessionRow = Omit<SessionRecord, 'isSuspended'> & { suspendedAt: number | null };
 
-export interface SessionRow extends Pick<SessionRecord, 'id' | 'wallet' | 'name' | 'scope'> {
-  signed_in_with: SessionRecord['signedInWith'];
-  created_at: number;
-  expires_at: number;
-  last_used_at: number | null;
-  suspended_at: number | null;
-}
+export const SESSION_COLUMNS = `id, wallet, signed_in_with AS "signedInWith", created_at AS "createdAt",
+  expires_at AS "expiresAt", name, scope, last_used_at AS "lastUsedAt",
+  (SELECT coalesce(suspended_at, deleting_at) FROM accounts WHERE accounts.wallet = sessions.wallet)
+    AS "suspendedAt"`;
 
-export const SESSION_COLUMNS = `id, wallet, signed_in_with, created_at, expires_at, name, scope, last_used_at,
-  (SELECT coalesce(suspended_at, deleting_at) FROM accounts WHERE accounts.wallet = sessions.wallet) AS suspended_at`;
-
-export function toChallenge(row: ChallengeRow): Challenge {
-  return {
-    nonce: row.nonce,
-    wallet: row.wallet,
-    message: row.message,
-    expiresAt: row.expires_at,
-  };
-}
-
-export function toSession(row: SessionRow): SessionRecord {
-  return {
-    id: row.id,
-    wallet: row.wallet,
-    signedInWith: row.signed_in_with,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    name: row.name,
-    scope: row.scope,
-    lastUsedAt: row.last_used_at,
-    isSuspended: row.suspended_at !== null,
-  };
+export function toSession({ suspendedAt, ...row }: SessionRow): SessionRecord {
+  return { ...row, isSuspended: suspendedAt !== null };
 }
 
 /** Kept challenges: of one wallet for one source, and of one source for all wallets. */
@@ -72,17 +42,6 @@ export function signupEntry(
     note: 'signup',
     at,
   };
-}
-
-export interface CliCodeRow {
-  device_hash: string;
-  name: string;
-  created_at: number;
-  expires_at: number;
-}
-
-export function toCliCode({ name, created_at, expires_at }: CliCodeRow): CliCode {
-  return { name, createdAt: created_at, expiresAt: expires_at };
 }
 
 /** Calls allowed per window. */

@@ -1,7 +1,6 @@
-// Stores completions: queues a task's proof, reserves its credits and waits for the result.
+// Stores completions: queues a task's proof, and reserves its credits.
 
 import type { Database } from 'better-sqlite3';
-import type { Triggers } from '../../../base/triggers.ts';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { decideCompletion, lacksCredit } from '../../rules/completions.ts';
@@ -10,8 +9,9 @@ import { refuseForCredit } from '../alerts.ts';
 import { balanceOf, newestSeq, postEntries } from '../ledger.ts';
 import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
+import type { StepRunner } from '../steps.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { completionTopic, QUEUE_TOPIC } from '../tasks.ts';
+import { QUEUE_TOPIC } from '../tasks.ts';
 import type { Access } from './engine/connections.ts';
 import { runOn } from './engine/steps.ts';
 import { lastSeen } from './robots.ts';
@@ -25,9 +25,10 @@ interface StoredProof {
 
 export function completionStore(
   access: Access,
-  { triggers, usage }: { triggers: Triggers; usage: StorageUsage },
-): CompletionStore {
-  const { writer, reader, write, readNow } = access;
+  usage: StorageUsage,
+  { wake }: StepRunner,
+): Pick<CompletionStore, 'queueCompletion'> {
+  const { writer, write } = access;
   const readTask = taskReader(writer);
   const quote = writer.prepare<[], QuoteRow>(`SELECT ${QUOTE_COLUMNS} FROM chain_status`);
   const readQuote = () => {
@@ -40,11 +41,6 @@ export function completionStore(
   const seen = lastSeen(writer);
   const run = runOn(writer);
   const queue = queueInto(writer);
-  // No row if the task was deleted.
-  const isOver = reader.prepare<[string], { over: 0 | 1 }>(
-    `SELECT t.status = 'verified' OR coalesce(c.state, '') = 'failed' AS over
-     FROM tasks t LEFT JOIN completions c ON c.task_id = t.id WHERE t.id = ?`,
-  );
 
   function queueInWrite(completion: NewCompletion): QueueOutcome & Partial<StoredProof> {
     const { robotId, keyHash, taskId, now } = completion;
@@ -70,14 +66,8 @@ export function completionStore(
     async queueCompletion(completion) {
       const { wallet, bytes, ...result } = await write(() => queueInWrite(completion));
       if (wallet !== undefined && bytes !== undefined) usage.add(wallet, bytes);
-      if (result.outcome === 'queued') triggers.wake(QUEUE_TOPIC);
+      if (result.outcome === 'queued') wake([QUEUE_TOPIC]);
       return result;
-    },
-
-    async waitForCompletion(taskId, signal) {
-      while (!signal.aborted && readNow(() => isOver.get(taskId)?.over) === 0) {
-        await triggers.wait(completionTopic(taskId), signal);
-      }
     },
   };
 }

@@ -16,26 +16,34 @@ import { anchoringAccountStore } from '../anchoring-accounts.ts';
 import { auditLogStore } from '../audit-log.ts';
 import { chainProofStore } from '../chain-proofs.ts';
 import { chainStatusStore } from '../chain-status.ts';
+import { eventStore } from '../events.ts';
+import { evidenceStore } from '../evidence.ts';
 import { fleetStore } from '../fleets.ts';
 import { inclusionStore } from '../inclusion.ts';
+import { leaseStore } from '../leases.ts';
 import { creditStore } from '../ledger.ts';
 import { operationsStore } from '../operations.ts';
+import { retentionStore } from '../retention.ts';
+import { robotDeletion } from '../robot-deletion.ts';
 import { robotStore } from '../robots.ts';
 import { sessionStore } from '../sessions.ts';
 import { settlementStore } from '../settlement.ts';
 import { signInStore } from '../sign-in.ts';
 import { statsStore } from '../stats.ts';
+import { rows, some } from '../steps.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
-import { taskStore } from '../tasks.ts';
+import { taskOwners, taskStore } from '../tasks.ts';
+import { telemetryReads } from '../telemetry.ts';
+import { waitSql, waits } from '../waits.ts';
 import { webhookStore } from '../webhooks.ts';
-import { queueStore } from './anchor-queue.ts';
 import { completionStore } from './completions.ts';
-import { checkDatabase } from './engine/check.ts';
+import { checkDatabase, readUsageErrors } from './engine/check.ts';
 import { Checkpoints } from './engine/checkpoints.ts';
 import {
   type Access,
   canonicalPath,
+  endLeases,
   isFatal,
   lockDatabase,
   openReader,
@@ -52,21 +60,17 @@ import { migrate, requireSchema } from './engine/migrate.ts';
 import { RateCounters } from './engine/rate-counters.ts';
 import { type ReadSnapshot, readSnapshot } from './engine/read-snapshot.ts';
 import { stepRunner } from './engine/steps.ts';
-import { usageTable } from './engine/storage-usage.ts';
-import { eventStore } from './events.ts';
-import { evidenceStore } from './evidence.ts';
 import { refuseExported } from './files/export.ts';
 import {
   finishRestore,
   isRestoreUnfinished,
   refuseUnfinishedRestore,
 } from './files/unfinished-restore.ts';
-import { endLeases, leasedAccess, leaseStore } from './leases.ts';
 import { migrations } from './migrations.ts';
-import { retentionStore } from './retention.ts';
-import { robotAuthentication, robotDeletion } from './robots.ts';
+import { sampleRetention } from './retention.ts';
+import { robotAuthentication } from './robots.ts';
 import { challengeStore } from './sign-in.ts';
-import { claimStore, taskOwners } from './tasks.ts';
+import { claimStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
 export interface SqliteStoreOptions {
@@ -193,11 +197,11 @@ function buildStore(
   const access = shareAccess({ clock, writer, reader, snapshot, group, log, fatal });
   const counters = new RateCounters(clock);
   if (exclusive) counters.load(reader);
-  const usage = new StorageUsage(usageTable(access, hasRoom), options.storage ?? UNLIMITED);
   const triggers = new Triggers();
   const feed = new ChangeFeed();
-  const leased = leasedAccess(access);
-  const steps = stepRunner(access, leased);
+  const steps = stepRunner(access, triggers);
+  const source = { readErrors: () => readUsageErrors(access), hasRoom };
+  const usage = new StorageUsage(steps, source, options.storage ?? UNLIMITED);
   const touch = writer.prepare(
     "INSERT INTO write_probe VALUES (1, x'') ON CONFLICT DO UPDATE SET filling = x''",
   );
@@ -218,28 +222,29 @@ function buildStore(
     ...challengeStore(access, { counters, maxChallenges }),
     ...robotStore(steps),
     ...robotAuthentication(access, counters),
-    ...robotDeletion(access, triggers),
+    ...robotDeletion(steps),
     ...fleetStore(steps),
     ...taskStore(steps),
     ...claimStore(access, usage),
-    ...evidenceStore(access),
+    ...evidenceStore(steps),
     ...sessionStore(steps),
     ...auditLogStore(steps),
     ...accountStore(steps),
     ...telemetryStore(access, usage),
-    ...eventStore(access, usage),
+    ...telemetryReads(steps),
+    ...eventStore(steps, usage),
     ...statsStore(steps),
-    ...retentionStore(access),
-    ...completionStore(access, { triggers, usage }),
+    ...retentionStore(steps),
+    ...sampleRetention(access, steps),
+    ...completionStore(access, usage, steps),
     ...creditStore(steps),
     ...chainStatusStore(steps),
-    ...leaseStore(access, leased),
+    ...leaseStore(steps),
     ...anchoringAccountStore(steps),
     ...attemptStore(steps),
-    ...queueStore(access, { leased, triggers }),
-    ...settlementStore(steps, (topics) => {
-      for (const topic of topics) triggers.wake(topic);
-    }),
+    listQueuedProofs: (lease, limit) => steps.leased.read(lease, () => rows(waitSql.queued, limit)),
+    ...waits(steps, triggers, () => steps.read(() => some(waitSql.queued, 1))),
+    ...settlementStore(steps),
     ...inclusionStore(steps),
     ...chainProofStore(steps),
     ...webhookStore(steps),
@@ -263,7 +268,7 @@ function buildStore(
       return closed;
     },
   };
-  return publishAnchors(store, feed, taskOwners(access));
+  return publishAnchors(store, feed, taskOwners(steps));
 }
 
 function shareAccess({

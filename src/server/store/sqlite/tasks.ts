@@ -3,7 +3,6 @@
 import type { Database } from 'better-sqlite3';
 import type { NewTask, TaskRecord, TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
-import type { FindTasks } from '../anchor-changes.ts';
 import { claimedTask, FIND_TASK, isSameClaim, type TaskRow, toTask } from '../rows/tasks.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { type Access, numbered } from './engine/connections.ts';
@@ -75,12 +74,4 @@ export function claimStore(
       return result;
     },
   };
-}
-
-export function taskOwners({ reader, read }: Access): FindTasks {
-  const find = reader.prepare<[string | null, string], { id: string; wallet: string }>(
-    `SELECT id, wallet FROM tasks WHERE id IN (
-       SELECT task_id FROM leaves WHERE attempt_id = ? UNION ALL SELECT value FROM json_each(?))`,
-  );
-  return (attemptId, taskIds) => read(() => find.all(attemptId, JSON.stringify(taskIds)));
 }

@@ -3,14 +3,14 @@
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
 import { readingsOf } from '../rows/aggregate.ts';
-import { hourOf } from '../stats.ts';
+import type { Reading } from '../rows/roll-ups.ts';
+import { type CountedIn, countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
+import { SAMPLE_COLUMNS } from '../telemetry.ts';
 import type { Access } from './engine/connections.ts';
+import { runOn } from './engine/steps.ts';
 import { showNewest } from './robots.ts';
-import { type Reading, rollupReader, rollupWriter } from './roll-ups.ts';
-import { activityHours, type CountedIn } from './stats.ts';
-
-const SAMPLE_COLUMNS = `id, recorded_at AS "recordedAt", battery_pct AS "batteryPct", state, metrics`;
+import { rollupWriter } from './roll-ups.ts';
 
 /** Thrown inside a write, so that its savepoint undoes the samples before it. */
 class SampleConflict extends Error {
@@ -22,25 +22,18 @@ class SampleConflict extends Error {
   }
 }
 
-export function telemetryStore(access: Access, usage: StorageUsage): TelemetryStore {
-  const { reader, writer, write, read } = access;
+export function telemetryStore(
+  access: Access,
+  usage: StorageUsage,
+): Pick<TelemetryStore, 'recordSamples'> {
+  const { writer, write } = access;
   const robotOfKey = writer.prepare<[string, string], CountedIn>(
     'SELECT wallet, fleet_id FROM robots WHERE id = ? AND key_hash = ?',
   );
   const insert = insertSample(access);
   const addToRollups = rollupWriter(writer);
-  const countActivity = activityHours(writer);
+  const run = runOn(writer);
   const show = showNewest(writer);
-  const owned = reader.prepare<[string, string]>(
-    'SELECT 1 FROM robots WHERE id = ? AND wallet = ?',
-  );
-  const page = reader.prepare<[string, number, number, string, number], SampleRecord>(
-    `SELECT ${SAMPLE_COLUMNS} FROM telemetry
-     WHERE robot_id = ? AND recorded_at >= ? AND (recorded_at, id) < (?, ?)
-     ORDER BY recorded_at DESC, id DESC LIMIT ?`,
-  );
-  const rollups = rollupReader(reader);
-
   function recordInWrite({ robotId, keyHash, samples, now }: NewSamples) {
     const robot = robotOfKey.get(robotId, keyHash);
     if (robot === undefined) return { outcome: 'key_revoked' as const };
@@ -48,10 +41,8 @@ export function telemetryStore(access: Access, usage: StorageUsage): TelemetrySt
     const inserted = samples.filter((_, index) => isNew[index]);
     // Parse the readings here, not before the write: otherwise all waiting requests would hold theirs in memory.
     addToRollups(robotId, inserted.map(toReading));
-    for (const [hour, count] of countsByHour(inserted)) {
-      countActivity(robot, 'samples', hour, count);
-    }
     show(robotId, inserted, now);
+    run(countSamples([{ ...robot, samples: inserted }]));
     return { outcome: 'recorded' as const, wallet: robot.wallet, bytes: samplesBytes(inserted) };
   }
 
@@ -66,20 +57,6 @@ export function telemetryStore(access: Access, usage: StorageUsage): TelemetrySt
         throw error;
       }
     },
-
-    listSamples: ({ wallet, robotId }, { from, to }, { limit, before }) =>
-      read(() => {
-        if (owned.get(robotId, wallet) === undefined) return null;
-        // '' sorts before every id.
-        const end = before !== null && before.recordedAt < to ? before : { recordedAt: to, id: '' };
-        return page.all(robotId, from, end.recordedAt, end.id, limit);
-      }),
-
-    listRollups: ({ wallet, robotId }, resolution, range, limit) =>
-      read(() => {
-        if (owned.get(robotId, wallet) === undefined) return null;
-        return rollups(robotId, resolution, range, limit);
-      }),
   };
 }
 
@@ -110,13 +87,4 @@ function insertSample({
 
 function toReading(sample: SampleRecord): Reading {
   return { recordedAt: sample.recordedAt, readings: readingsOf(sample) };
-}
-
-function countsByHour(samples: SampleRecord[]): Map<number, number> {
-  const hours = new Map<number, number>();
-  for (const { recordedAt } of samples) {
-    const hour = hourOf(recordedAt);
-    hours.set(hour, (hours.get(hour) ?? 0) + 1);
-  }
-  return hours;
 }

@@ -2,6 +2,7 @@
 
 import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import type { Snapshot } from '../../invariants/snapshot.ts';
+import { usageErrors } from '../../storage-usage.ts';
 import type { Queries } from './connections.ts';
 import { type Sql, sql } from './sql.ts';
 import type { Access } from './transactions.ts';
@@ -35,11 +36,20 @@ function snapshotOf(tx: Queries): Snapshot {
   };
 }
 
+/** Selects what is stored without being saved as usage. */
+export function readUsageErrors(access: Access): Promise<{ wallet: string; bytes: number }[]> {
+  return access.read(async (tx) => {
+    await extendTimeout(tx);
+    const rows = await tx.rows<{ wallet: string; bytes: string }>(patiently(usageErrors));
+    return rows.map(({ wallet, bytes }) => ({ wallet, bytes: Number(bytes) }));
+  });
+}
+
 /** Lets the statements of this transaction read the whole database, if they are `patiently` made. */
-export async function extendTimeout(tx: Queries): Promise<void> {
+async function extendTimeout(tx: Queries): Promise<void> {
   await tx.run(patiently(`SET LOCAL statement_timeout = ${PATIENCE_MS}`));
 }
 
-export function patiently(text: string): Sql {
+function patiently(text: string): Sql {
   return { ...sql(text), patienceMs: PATIENCE_MS };
 }

@@ -1,5 +1,7 @@
 // Runs store code that both databases share.
 
+import type { Lease } from '../../../ports/anchoring.ts';
+import { requireLease } from '../../leases.ts';
 import { statements as texts } from '../../statements.ts';
 import {
   among,
@@ -10,10 +12,13 @@ import {
   type StepRunner,
   type Steps,
 } from '../../steps.ts';
+import { usageSql } from '../../storage-usage.ts';
 import type { Queries } from './connections.ts';
-import { sql } from './sql.ts';
+import { plannedAnew, sql } from './sql.ts';
 import type { Access, LeasedAccess } from './transactions.ts';
 
+/** Notifications can be lost, and there are none behind a pooler. */
+const POLL_MS = 1_000;
 const INSTANT = 'SELECT instant_or($1) AS now';
 const END_OFFERS = `UPDATE completions SET offered_to = NULL, offered_until = 0
   WHERE task_id ${among('uuid', 1)}`;
@@ -30,7 +35,21 @@ const inserts = Object.fromEntries(
 const lockAccount = sql('SELECT FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
 const lockName = sql('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))');
 
-export function stepRunner(access: Access, leased: LeasedAccess): StepRunner {
+export function leasedAccess(access: Access): LeasedAccess {
+  const holding =
+    <T>(use: 'read' | 'write', lease: Lease, work: (tx: Queries) => Promise<T>) =>
+    async (tx: Queries) => {
+      await runSteps(tx, requireLease(lease, use, access.instant()));
+      return work(tx);
+    };
+  return {
+    write: (lease, work) => access.write(holding('write', lease, work)),
+    read: (lease, work) => access.read(holding('read', lease, work)),
+  };
+}
+
+export function stepRunner(access: Access, wake: StepRunner['wake']): StepRunner {
+  const leased = leasedAccess(access);
   return {
     read: (steps) => runSteps(access, steps()),
     snapshot: (steps) => access.read((tx) => runSteps(tx, steps())),
@@ -44,7 +63,20 @@ export function stepRunner(access: Access, leased: LeasedAccess): StepRunner {
       if (row === undefined) throw new Error('The database has no clock');
       return row.now;
     },
+    instant: () => access.instant(),
     endOffers: (taskIds) => rows(END_OFFERS, JSON.stringify(taskIds)),
+    *free(deleted) {
+      const freed = new Map<string, number>();
+      for (const { wallet, bytes } of deleted) {
+        if (wallet !== null) freed.set(wallet, (freed.get(wallet) ?? 0) - bytes);
+      }
+      if (freed.size > 0) yield* rows(usageSql.add, JSON.stringify([...freed]));
+    },
+    deletions: { rowsAtOnce: Number.POSITIVE_INFINITY, msPerCommit: Number.POSITIVE_INFINITY },
+    wake,
+    pollMs: POLL_MS,
+    purgeLog: async () => {},
+    joinLogPurge: async () => {},
   };
 }
 
@@ -63,5 +95,5 @@ async function run(on: Queries, step: Step): Promise<object[]> {
       ? [statements.get(step.text), step.values]
       : [inserts[step.insert], [JSON.stringify(step.rows)]];
   if (statement === undefined) throw new Error('The statement is not listed');
-  return on.rows(statement, values);
+  return on.rows('isPage' in step ? plannedAnew(statement.text) : statement, values);
 }

@@ -4,7 +4,8 @@ import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
 import { storageUnavailable } from '../../../ports/errors.ts';
 import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import { type Invariant, type Snapshot, selecting } from '../../invariants/snapshot.ts';
-import { numbered, openReader } from './connections.ts';
+import { usageErrors } from '../../storage-usage.ts';
+import { type Access, numbered, openReader } from './connections.ts';
 
 const keysOfErasedEvidence = `
   SELECT 'key ' || id || ' exists without its evidence' FROM proof_keys
@@ -39,6 +40,14 @@ export async function checkDatabase(path: string): Promise<Finding[]> {
   } finally {
     db.close();
   }
+}
+
+/** Selects what is stored without being saved as usage. */
+export function readUsageErrors({
+  reader,
+  read,
+}: Access): Promise<{ wallet: string; bytes: number }[]> {
+  return read(() => reader.prepare<[], { wallet: string; bytes: number }>(usageErrors).all());
 }
 
 const fileIsSound: Invariant = async function* ({ scan }) {

@@ -8,7 +8,6 @@ import { makeDurableFolder } from '../../../../base/durable-folder.ts';
 import { keepPrivate } from '../../../../base/private-file.ts';
 import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
-import type { Lease } from '../../../ports/anchoring.ts';
 
 /** How long the start and reads wait for a lock. Writes never wait inside SQLite (`prepareToServe`). */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -99,6 +98,11 @@ function openPrivate(database: string, file: string, timeout: number): Database.
   return usable(database, () => new Database(file, { timeout }));
 }
 
+/** Ends all leases. Call it after taking the file's lock: then every former holder has ended. */
+export function endLeases(db: Database.Database): void {
+  db.exec('UPDATE leases SET holder = NULL, expires_at = 0');
+}
+
 export function openReader(path: string): Database.Database {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true });
   db.pragma('query_only = ON');
@@ -127,12 +131,6 @@ export interface Access {
   read<T>(query: () => T): Promise<T>;
   /** As `read`, but synchronous: nothing else runs between the query and the use of its result. */
   readNow<T>(query: () => T): T;
-}
-
-/** Access for the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
-export interface LeasedAccess {
-  write<T>(lease: Lease, work: () => T): Promise<T>;
-  read<T>(lease: Lease, query: () => T): Promise<T>;
 }
 
 /** Whether disk or file can no longer be trusted. The process should end. */

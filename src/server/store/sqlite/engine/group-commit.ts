@@ -50,26 +50,6 @@ const BUSY_LIMIT_MS = 5_000;
 const BUSY_BACKOFF_MAX_MS = 100;
 const PROBE_EVERY_MS = 1_000;
 
-/** Time for deletions in one commit, so that they do not delay other writes. A single `work` may take longer. */
-const MS_PER_COMMIT = 5;
-
-/**
- * Repeats `work` inside a write until it returns false, `limit` is reached, or the time of a commit is used up.
- * `work` returns whether it changed something. `done` counts those calls; `more` is true if there may be more to do.
- */
-export function repeatInCommit(
-  limit: number,
-  work: () => boolean,
-): { done: number; more: boolean } {
-  const until = performance.now() + MS_PER_COMMIT;
-  for (let done = 0; done < limit; ) {
-    if (!work()) return { done, more: false };
-    done += 1;
-    if (performance.now() >= until) return { done, more: true };
-  }
-  return { done: limit, more: true };
-}
-
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #db: Database;

@@ -1,9 +1,12 @@
 // Runs store code that both databases share: synchronously, so that other writes join the same commit.
 
 import type { Database, Statement } from 'better-sqlite3';
+import type { Triggers } from '../../../../base/triggers.ts';
+import type { Lease } from '../../../ports/anchoring.ts';
+import { requireLease } from '../../leases.ts';
 import { statements as texts } from '../../statements.ts';
-import { insertColumns, type Step, type StepRunner, type Steps } from '../../steps.ts';
-import type { Access, LeasedAccess } from './connections.ts';
+import { insertColumns, JOIN_PROOFS, type Step, type StepRunner, type Steps } from '../../steps.ts';
+import type { Access } from './connections.ts';
 
 type RunSteps = <Result>(steps: Steps<Result>) => Result;
 
@@ -17,7 +20,9 @@ const inserts = Object.entries(insertColumns).map(([table, names]) => {
 const ROW_LOCK = / FOR (NO KEY )?(UPDATE|SHARE)( OF \w+)?( SKIP LOCKED)?/g;
 const TYPE_CAST = /::\w+/g;
 const ELEMENTS = /json_array_elements(_text)?/g;
-const AMONG = /= ANY \(ARRAY\((.+?\))\)\)/g;
+const INSTANT = /instant_or\((\$\d+)\)/g;
+/** The condition of `newestBelow`. */
+const RANGE = /\(([\w, ]+), (\w+)\) >= \((.+), 0\) AND \(\1, \2\) < \(\3, (\$\d+)\)/g;
 /** SQLite's text of each listed statement. */
 export const sqliteTexts: ReadonlyMap<string, string> = new Map(
   [...texts, ...inserts]
@@ -28,29 +33,51 @@ export const sqliteTexts: ReadonlyMap<string, string> = new Map(
         .replaceAll(ROW_LOCK, '')
         .replaceAll(TYPE_CAST, '')
         .replaceAll(ELEMENTS, 'json_each')
-        .replaceAll(AMONG, 'IN ($1)'),
+        .replaceAll('json_agg', 'json_group_array')
+        .replaceAll(RANGE, '($1) = ($3) AND $2 < $4')
+        .replaceAll(INSTANT, '$1')
+        .replaceAll(JOIN_PROOFS, `${JOIN_PROOFS} LEFT JOIN proof_keys k ON k.id = p.key_id`)
+        .replaceAll('= ANY (ARRAY(', 'IN (SELECT * FROM ('),
     ]),
 );
 const runners = new WeakMap<Database, RunSteps>();
 
 export function stepRunner(
-  { reader, writer, clock, read, write }: Access,
-  leased: LeasedAccess,
+  { reader, writer, clock, read, write, purgeLog, joinLogPurge }: Access,
+  triggers: Triggers,
 ): StepRunner {
   const [reading, writing] = [runOn(reader), runOn(writer)];
+  function* leased<Result>(
+    lease: Lease,
+    use: 'read' | 'write',
+    steps: () => Steps<Result>,
+  ): Steps<Result> {
+    // The current time, not the caller's: the lease may have expired while the write waited.
+    yield* requireLease(lease, use, clock.now());
+    return yield* steps();
+  }
   return {
     read: (steps) => read(() => reading(steps())),
     snapshot: (steps) => read(() => reading(steps())),
     leased: {
-      read: (lease, steps) => leased.read(lease, () => reading(steps())),
-      write: (lease, steps) => leased.write(lease, () => writing(steps())),
+      read: (lease, steps) => read(() => reading(leased(lease, 'read', steps))),
+      write: (lease, steps) => write(() => writing(leased(lease, 'write', steps))),
     },
     write: (steps) => write(() => writing(steps())),
     // biome-ignore lint/correctness/useYield: one process asks the database for nothing
     *clock() {
       return clock.now();
     },
+    instant: () => clock.now(),
     *endOffers() {},
+    *free() {},
+    deletions: { rowsAtOnce: 1, msPerCommit: 5 },
+    wake(topics) {
+      for (const topic of topics) triggers.wake(topic);
+    },
+    pollMs: null,
+    purgeLog,
+    joinLogPurge,
   };
 }
 

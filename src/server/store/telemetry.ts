@@ -1,0 +1,62 @@
+// Lists telemetry samples and roll-ups.
+
+import type { Resolution } from '../../protocol/telemetry.ts';
+import type { Rollup, SampleRecord, TelemetryStore, TimeRange } from '../ports/telemetry.ts';
+import { Aggregate, noNames, type StoredNames, summaryOf } from './rows/aggregate.ts';
+import { addEncoded } from './rows/aggregate-bytes.ts';
+import { beginOf } from './rows/roll-ups.ts';
+import { first, NO_ID, page, rows, type StepRunner, type Steps, some } from './steps.ts';
+import { taskSql } from './tasks.ts';
+
+export const SAMPLE_COLUMNS = `id, recorded_at AS "recordedAt", battery_pct AS "batteryPct", state, metrics`;
+
+export const telemetrySql = {
+  samples: `SELECT ${SAMPLE_COLUMNS} FROM telemetry
+    WHERE robot_id = $1 AND recorded_at >= $2 AND (recorded_at, id) < ($3, $4::uuid) AND recorded_at <= $3
+    ORDER BY recorded_at DESC, id DESC LIMIT $5`,
+  rollups: `SELECT at, samples, summary FROM telemetry_rollups
+    WHERE robot_id = $1 AND resolution = $2 AND at >= $3 AND at < $4 ORDER BY at LIMIT $5`,
+  names: 'SELECT names FROM telemetry_names WHERE robot_id = $1 AND day = $2',
+} as const;
+
+export function telemetryReads({ read }: StepRunner) {
+  return {
+    listSamples: ({ wallet, robotId }, { from, to }, { limit, before }) =>
+      read(function* () {
+        if (!(yield* some(taskSql.ownRobot, robotId, wallet))) return null;
+        const end =
+          before !== null && before.recordedAt < to ? before : { recordedAt: to, id: NO_ID };
+        const values = [robotId, from, end.recordedAt, end.id, limit];
+        return yield* page<SampleRecord>(telemetrySql.samples, ...values);
+      }),
+
+    listRollups: ({ wallet, robotId }, ...query) =>
+      read(function* () {
+        if (!(yield* some(taskSql.ownRobot, robotId, wallet))) return null;
+        return yield* listRollups(robotId, ...query);
+      }),
+  } satisfies Partial<TelemetryStore>;
+}
+
+/** Reads up to `limit` roll-ups of a range, oldest first. */
+function* listRollups(
+  robotId: string,
+  resolution: Resolution,
+  { from, to }: TimeRange,
+  limit: number,
+): Steps<Rollup[]> {
+  type Row = { at: number; samples: number; summary: Buffer };
+  const found = yield* rows<Row>(telemetrySql.rollups, robotId, resolution, from, to, limit);
+  // Read the names after the roll-ups: names are only added, so all numbers of the roll-ups are known.
+  const namesOf = new Map<number, StoredNames>();
+  for (const day of new Set(found.map(({ at }) => beginOf('day', at)))) {
+    const stored = yield* first<{ names: string }>(telemetrySql.names, robotId, day);
+    namesOf.set(day, stored === undefined ? noNames : JSON.parse(stored.names));
+  }
+  const aggregate = new Aggregate();
+  return found.map(({ at, samples, summary }) => {
+    aggregate.clear();
+    addEncoded(aggregate, samples, summary);
+    return { at, summary: summaryOf(aggregate, namesOf.get(beginOf('day', at)) ?? noNames) };
+  });
+}

@@ -30,7 +30,7 @@ export interface EvidenceStore {
   /**
    * Erases the evidence; afterwards no read returns it. Hash, leaf and receipt stay, and an anchor in progress
    * continues. On SQLite the database files no longer contain it either; PostgreSQL frees its bytes later
-   * (store/postgres/evidence.ts). `erased`: also if it was erased before. `nothing_stored`: none was submitted yet.
+   * (store/evidence.ts). `erased`: also if it was erased before. `nothing_stored`: none was submitted yet.
    * `not_found`: the task belongs to another account.
    */
   eraseProof(

@@ -4,14 +4,28 @@ import type { Challenge, SignInStore, SignupGrant } from '../ports/sign-in.ts';
 import { isSignupGrantDue } from '../rules/credits.ts';
 import { recordAudit } from './audit-log.ts';
 import { ledgerSql, openAccount, postEntries } from './ledger.ts';
-import { DAY_MS, signupEntry } from './rows/sign-in.ts';
+import { DAY_MS, keptChallenges, signupEntry } from './rows/sign-in.ts';
 import { openSession } from './sessions.ts';
-import { first, mutex, rows, type StepRunner, type Steps, some } from './steps.ts';
+import { first, mutex, rows, type StepRunner, type Steps, selected, some } from './steps.ts';
 
 /** Expired rows deleted per write: more than a write adds, and few enough to be quick. */
 const PURGED_PER_WRITE = 10;
 
+/** Deletes challenges beyond the newest `kept`. PostgreSQL does not lock the rows that OFFSET skips. */
+const beyond = (where: string, kept: number) =>
+  `DELETE FROM challenges WHERE seq ${selected(
+    `SELECT seq FROM challenges WHERE seq ${selected(`SELECT seq FROM challenges WHERE ${where}
+    ORDER BY seq DESC LIMIT ${PURGED_PER_WRITE} OFFSET ${kept}`)} FOR UPDATE SKIP LOCKED`,
+  )}`;
+
 export const signInSql = {
+  save: `INSERT INTO challenges (nonce, wallet, source, message, expires_at)
+    VALUES ($1, $2, $3, $4, $5) ON CONFLICT (nonce) DO NOTHING`,
+  purge: `DELETE FROM challenges WHERE seq ${selected(`SELECT seq FROM challenges
+    WHERE expires_at <= instant_or($1) ORDER BY expires_at LIMIT ${PURGED_PER_WRITE}
+    FOR UPDATE SKIP LOCKED`)}`,
+  trimWallet: beyond('wallet = $1 AND source = $2', keptChallenges.ofWallet),
+  trimSource: beyond('source = $1', keptChallenges.ofSource),
   key: 'SELECT key FROM challenge_key WHERE id = 1',
   open: `SELECT nonce, wallet, message, expires_at AS "expiresAt" FROM challenges
     WHERE wallet = $1 AND source = $2 AND expires_at > $3 ORDER BY seq DESC`,
@@ -77,6 +91,18 @@ export function signInStore({ read, write, clock }: StepRunner) {
         if (ended) yield* recordAudit(ended.wallet, 'sign_out', by, { target_id: ended.id });
       }),
   } satisfies Partial<SignInStore>;
+}
+
+/** Saves a challenge, and deletes expired ones and those beyond the limits of wallet and source. */
+export function* saveChallenge(
+  { nonce, wallet, message, expiresAt }: Challenge,
+  source: string,
+  instant: number | null,
+): Steps<void> {
+  yield* rows(signInSql.purge, instant);
+  yield* rows(signInSql.save, nonce, wallet, source, message, expiresAt);
+  yield* rows(signInSql.trimWallet, wallet, source);
+  yield* rows(signInSql.trimSource, source);
 }
 
 /** Notes that the wallet qualifies, and makes its sign-up grant if that is due. Call it inside a write. */

@@ -6,34 +6,10 @@ import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
-import { accountStore, deletionStore } from '../account.ts';
-import { alertStore } from '../alerts.ts';
-import { attemptStore } from '../anchor-attempts.ts';
-import { publishAnchors } from '../anchor-changes.ts';
-import { anchoringAccountStore } from '../anchoring-accounts.ts';
-import { auditLogStore } from '../audit-log.ts';
-import { chainProofStore } from '../chain-proofs.ts';
-import { chainStatusStore } from '../chain-status.ts';
-import { eventStore } from '../events.ts';
-import { evidenceStore } from '../evidence.ts';
-import { fleetStore } from '../fleets.ts';
-import { inclusionStore } from '../inclusion.ts';
-import { leaseStore } from '../leases.ts';
-import { creditStore } from '../ledger.ts';
-import { operationsStore } from '../operations.ts';
-import { retentionStore } from '../retention.ts';
-import { robotDeletion } from '../robot-deletion.ts';
-import { robotStore } from '../robots.ts';
-import { sessionStore } from '../sessions.ts';
-import { settlementStore } from '../settlement.ts';
-import { signInStore } from '../sign-in.ts';
-import { statsStore } from '../stats.ts';
+import { combineStores } from '../combine-stores.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
-import { taskOwners, taskStore } from '../tasks.ts';
-import { telemetryReads } from '../telemetry.ts';
 import { waits } from '../waits.ts';
-import { webhookStore } from '../webhooks.ts';
 import { anyQueued, queueStore } from './anchor-queue.ts';
 import { completionStore } from './completions.ts';
 import { checkDatabase, readUsageErrors } from './engine/check.ts';
@@ -150,57 +126,31 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
   }
 
-  const store: Store = {
-    ...signInStore(steps),
-    ...challengeStore(access, { maxChallenges }),
-    ...robotStore(steps),
-    ...robotAuthentication(access),
-    ...robotDeletion(steps),
-    ...fleetStore(steps),
-    ...taskStore(steps),
-    ...claimStore(access, usage),
-    ...evidenceStore(steps),
-    ...sessionStore(steps),
-    ...auditLogStore(steps),
-    ...accountStore(steps),
-    ...telemetryStore(access, usage),
-    ...telemetryReads(steps),
-    ...eventStore(steps, usage),
-    ...statsStore(steps),
-    ...retentionStore(steps),
-    ...sampleRetention(access, steps),
-    ...completionStore(access, usage, steps),
-    ...creditStore(steps),
-    ...chainStatusStore(steps),
-    ...leaseStore(steps),
-    ...anchoringAccountStore(steps),
-    ...attemptStore(steps),
-    ...queueStore(access),
-    ...waits(steps, triggers, () => anyQueued(access)),
-    ...settlementStore(steps),
-    ...inclusionStore(steps),
-    ...chainProofStore(steps),
-    ...webhookStore(steps),
-    ...alertStore(steps),
-    ...deletionStore(steps),
-    holdRelay: async (holder, ttlMs) =>
-      (await access.run(holdRelay, [holder, access.instant(), ttlMs])) > 0,
-    ...operationsStore(steps),
-    hasRoom,
-    takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
-    recountStorage: () => usage.recount(),
-    changed: (wallet, changes) => feed.changed(wallet, changes),
-    watchChanges: (...watching) => feed.watchChanges(...watching),
-    checkInvariants: () => checkDatabase(access),
-    // All probes write the same row. Single flight keeps concurrent probes from occupying the connections.
-    probe: singleFlight(probe),
-    close: () => {
-      // The counts are on their way to the database before later calls are refused.
-      closed ??= usage.close().then(close);
-      return closed;
+  return combineStores(
+    steps,
+    { usage, feed },
+    {
+      ...challengeStore(access, { maxChallenges }),
+      ...robotAuthentication(access),
+      ...claimStore(access, usage),
+      ...telemetryStore(access, usage),
+      ...sampleRetention(access, steps),
+      ...completionStore(access, usage, steps),
+      ...queueStore(access),
+      ...waits(steps, triggers, () => anyQueued(access)),
+      holdRelay: async (holder, ttlMs) =>
+        (await access.run(holdRelay, [holder, access.instant(), ttlMs])) > 0,
+      hasRoom,
+      checkInvariants: () => checkDatabase(access),
+      // All probes write the same row. Single flight keeps concurrent probes from occupying the connections.
+      probe: singleFlight(probe),
+      close: () => {
+        // The counts are on their way to the database before later calls are refused.
+        closed ??= usage.close().then(close);
+        return closed;
+      },
     },
-  };
-  return publishAnchors(store, feed, taskOwners(steps));
+  );
 }
 
 /**

@@ -8,35 +8,11 @@ import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
-import { accountStore, deletionStore } from '../account.ts';
-import { alertStore } from '../alerts.ts';
-import { attemptStore } from '../anchor-attempts.ts';
-import { publishAnchors } from '../anchor-changes.ts';
-import { anchoringAccountStore } from '../anchoring-accounts.ts';
-import { auditLogStore } from '../audit-log.ts';
-import { chainProofStore } from '../chain-proofs.ts';
-import { chainStatusStore } from '../chain-status.ts';
-import { eventStore } from '../events.ts';
-import { evidenceStore } from '../evidence.ts';
-import { fleetStore } from '../fleets.ts';
-import { inclusionStore } from '../inclusion.ts';
-import { leaseStore } from '../leases.ts';
-import { creditStore } from '../ledger.ts';
-import { operationsStore } from '../operations.ts';
-import { retentionStore } from '../retention.ts';
-import { robotDeletion } from '../robot-deletion.ts';
-import { robotStore } from '../robots.ts';
-import { sessionStore } from '../sessions.ts';
-import { settlementStore } from '../settlement.ts';
-import { signInStore } from '../sign-in.ts';
-import { statsStore } from '../stats.ts';
+import { combineStores } from '../combine-stores.ts';
 import { rows, some } from '../steps.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
-import { taskOwners, taskStore } from '../tasks.ts';
-import { telemetryReads } from '../telemetry.ts';
 import { waitSql, waits } from '../waits.ts';
-import { webhookStore } from '../webhooks.ts';
 import { completionStore } from './completions.ts';
 import { checkDatabase, readUsageErrors } from './engine/check.ts';
 import { Checkpoints } from './engine/checkpoints.ts';
@@ -217,58 +193,33 @@ function buildStore(
   }
   let closed: Promise<void> | undefined;
 
-  const store: Store = {
-    ...signInStore(steps),
-    ...challengeStore(access, { counters, maxChallenges }),
-    ...robotStore(steps),
-    ...robotAuthentication(access, counters),
-    ...robotDeletion(steps),
-    ...fleetStore(steps),
-    ...taskStore(steps),
-    ...claimStore(access, usage),
-    ...evidenceStore(steps),
-    ...sessionStore(steps),
-    ...auditLogStore(steps),
-    ...accountStore(steps),
-    ...telemetryStore(access, usage),
-    ...telemetryReads(steps),
-    ...eventStore(steps, usage),
-    ...statsStore(steps),
-    ...retentionStore(steps),
-    ...sampleRetention(access, steps),
-    ...completionStore(access, usage, steps),
-    ...creditStore(steps),
-    ...chainStatusStore(steps),
-    ...leaseStore(steps),
-    ...anchoringAccountStore(steps),
-    ...attemptStore(steps),
-    listQueuedProofs: (lease, limit) => steps.leased.read(lease, () => rows(waitSql.queued, limit)),
-    ...waits(steps, triggers, () => steps.read(() => some(waitSql.queued, 1))),
-    ...settlementStore(steps),
-    ...inclusionStore(steps),
-    ...chainProofStore(steps),
-    ...webhookStore(steps),
-    ...alertStore(steps),
-    ...deletionStore(steps),
-    // The lock on the file admits one server.
-    holdRelay: async () => true,
-    ...operationsStore(steps),
-    hasRoom,
-    takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
-    recountStorage: () => usage.recount(),
-    changed: (wallet, changes) => feed.changed(wallet, changes),
-    watchChanges: (...watching) => feed.watchChanges(...watching),
-    checkInvariants: () => checkDatabase(reader.name),
-    probe: () =>
-      access.write(() => {
-        touch.run();
-      }),
-    close: () => {
-      closed ??= close();
-      return closed;
+  return combineStores(
+    steps,
+    { usage, feed },
+    {
+      ...challengeStore(access, { counters, maxChallenges }),
+      ...robotAuthentication(access, counters),
+      ...claimStore(access, usage),
+      ...telemetryStore(access, usage),
+      ...sampleRetention(access, steps),
+      ...completionStore(access, usage, steps),
+      listQueuedProofs: (lease, limit) =>
+        steps.leased.read(lease, () => rows(waitSql.queued, limit)),
+      ...waits(steps, triggers, () => steps.read(() => some(waitSql.queued, 1))),
+      // The lock on the file admits one server.
+      holdRelay: async () => true,
+      hasRoom,
+      checkInvariants: () => checkDatabase(reader.name),
+      probe: () =>
+        access.write(() => {
+          touch.run();
+        }),
+      close: () => {
+        closed ??= close();
+        return closed;
+      },
     },
-  };
-  return publishAnchors(store, feed, taskOwners(steps));
+  );
 }
 
 function shareAccess({

@@ -1,35 +1,17 @@
 // Counts and keeps challenges, and authenticates sessions.
 
 import type { SignInStore } from '../../ports/sign-in.ts';
-import {
-  challengeCounter,
-  keptChallenges,
-  SESSION_COLUMNS,
-  type SessionRow,
-  toSession,
-} from '../rows/sign-in.ts';
+import { challengeCounter, SESSION_COLUMNS, type SessionRow, toSession } from '../rows/sign-in.ts';
+import { saveChallenge } from '../sign-in.ts';
 import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
-
-/** Expired rows deleted per write: more than a write adds, and few enough to be quick. */
-const PURGED_PER_WRITE = 10;
+import { runOn } from './engine/steps.ts';
 
 export function challengeStore(
   { reader, writer, clock, write, read }: Access,
   { counters, maxChallenges }: { counters: RateCounters; maxChallenges: number },
 ): Pick<SignInStore, 'countChallenge' | 'saveChallenge' | 'authenticateSession'> {
-  const oldest = (where: string) => `DELETE FROM challenges WHERE seq IN
-    (SELECT seq FROM challenges WHERE ${where} ORDER BY seq DESC LIMIT ${PURGED_PER_WRITE} OFFSET ?)`;
-  const insert = writer.prepare<[Record<string, string | number>]>(
-    `INSERT INTO challenges (nonce, wallet, source, message, expires_at)
-     VALUES (:nonce, :wallet, :source, :message, :expiresAt)`,
-  );
-  const trimWallet = writer.prepare<[string, string, number]>(oldest('wallet = ? AND source = ?'));
-  const trimSource = writer.prepare<[string, number]>(oldest('source = ?'));
-  const purge = writer.prepare<[number, number]>(
-    `DELETE FROM challenges WHERE seq IN
-       (SELECT seq FROM challenges WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-  );
+  const run = runOn(writer);
   const total = writer.prepare<[], { total: number }>('SELECT total FROM challenge_count');
   const evict = writer.prepare<[number]>(
     'DELETE FROM challenges WHERE seq IN (SELECT seq FROM challenges ORDER BY seq LIMIT ?)',
@@ -47,11 +29,7 @@ export function challengeStore(
 
     saveChallenge: (challenge, source) =>
       write(() => {
-        const { wallet } = challenge;
-        purge.run(clock.now(), PURGED_PER_WRITE);
-        insert.run({ ...challenge, source });
-        trimWallet.run(wallet, source, keptChallenges.ofWallet);
-        trimSource.run(source, keptChallenges.ofSource);
+        run(saveChallenge(challenge, source, clock.now()));
         const excess = (total.get()?.total ?? 0) - maxChallenges;
         if (excess > 0) evict.run(excess);
       }),

@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { SvcError } from '../../../../base/svc-error.ts';
+import { schemaTooNew, schemaTooOld } from '../../schema-errors.ts';
 import type { Connection, Connections } from './connections.ts';
 import { PostgresError } from './errors.ts';
 import { sql } from './sql.ts';
@@ -86,21 +87,12 @@ export async function migrate(
 export async function requireSchema(connections: Connections, known: number): Promise<void> {
   const version = await connections.use((connection) => versionOf(connection, known));
   if (version >= known) return;
-  throw new SvcError(
-    'schema_too_old',
-    `The database has schema ${version}; this version works with schema ${known}.`,
-    { hint: 'Run `svc-server migrate` with this version.' },
-  );
+  throw schemaTooOld(version, known);
 }
 
 /** @throws SvcError `schema_too_new` if the schema is incompatible with this version of svc-server. */
 export function requireKnown({ version, works_from }: SchemaRow, known: number): void {
-  if (works_from <= known) return;
-  throw new SvcError(
-    'schema_too_new',
-    `The database has schema ${version}; this version knows schemas up to ${known}.`,
-    { hint: 'Use the version of svc-server that wrote the database, or a newer one.' },
-  );
+  if (works_from > known) throw schemaTooNew(version, known);
 }
 
 async function step(connection: Connection, migrations: readonly Migration[]): Promise<number> {

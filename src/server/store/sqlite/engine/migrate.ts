@@ -3,6 +3,7 @@
 import Database from 'better-sqlite3';
 import { keepPrivate } from '../../../../base/private-file.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
+import { schemaTooNew, schemaTooOld } from '../../schema-errors.ts';
 
 /** The SQL of one schema version. It runs in a transaction of its own. */
 export type Migration = string;
@@ -30,7 +31,7 @@ const DEVELOPMENT_IDS: readonly unknown[] = [0x52545041, 0x52535643, 0x52535644]
 export function migrate({ db, migrations, now }: MigrateOptions): void {
   const from = schemaVersion(db);
   requireOwn(db, from);
-  if (from > migrations.length) throw tooNew(from, migrations.length);
+  if (from > migrations.length) throw schemaTooNew(from, migrations.length);
   if (from === migrations.length) return;
   if (from > 0 && now !== null) snapshot(db, `${db.name}.schema-${from}.${now}`);
   for (const [index, migration] of migrations.entries()) {
@@ -51,14 +52,8 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
 export function requireSchema(db: Database.Database, migrations: readonly Migration[]): void {
   const version = schemaVersion(db);
   requireOwn(db, version);
-  if (version > migrations.length) throw tooNew(version, migrations.length);
-  if (version < migrations.length) {
-    throw new SvcError(
-      'schema_too_old',
-      `The database has schema ${version}; this version works with schema ${migrations.length}.`,
-      { hint: 'Run `svc-server migrate` with this version.' },
-    );
-  }
+  if (version > migrations.length) throw schemaTooNew(version, migrations.length);
+  if (version < migrations.length) throw schemaTooOld(version, migrations.length);
 }
 
 /**
@@ -70,7 +65,7 @@ export function requireOwnSchema(db: Database.Database, migrations: readonly Mig
   const version = schemaVersion(db);
   requireOwn(db, version);
   if (version === 0) throw foreign();
-  if (version > migrations.length) throw tooNew(version, migrations.length);
+  if (version > migrations.length) throw schemaTooNew(version, migrations.length);
 }
 
 function schemaVersion(db: Database.Database): number {
@@ -97,14 +92,6 @@ function development(): SvcError {
 
 function foreign(): SvcError {
   return new SvcError('database_foreign', 'The file is not a database of svc-server.');
-}
-
-function tooNew(found: number, known: number): SvcError {
-  return new SvcError(
-    'schema_too_new',
-    `The database has schema ${found}; this version knows schemas up to ${known}.`,
-    { hint: 'Use the version of svc-server that wrote the database, or a newer one.' },
-  );
 }
 
 function snapshot(db: Database.Database, path: string): void {

@@ -2,9 +2,9 @@
 
 import type { AccountStore, Deletion, DeletionStore } from '../ports/account.ts';
 import { recordAudit } from './audit-log.ts';
+import { first, lock, rows, type StepRunner, some } from './engine/steps.ts';
 import { SUMMARY, SUMMARY_MS, type SummaryRow, toSummary } from './rows/account.ts';
 import { signInSql } from './sign-in.ts';
-import { first, lock, rows, type StepRunner, some } from './steps.ts';
 
 /** So that a commit does not delay others. */
 const ROWS_PER_COMMIT = 500;

@@ -11,7 +11,7 @@ import type {
   OpenAlert,
   RefusedTasks,
 } from '../ports/alerts.ts';
-import { first, insert, LAST_ID, rows, type StepRunner, type Steps } from './steps.ts';
+import { first, insert, LAST_ID, rows, type StepRunner, type Steps } from './engine/steps.ts';
 import { queueMessages } from './webhooks.ts';
 
 const COLUMNS = 'id, kind, threshold, robot_id, opened_at, acknowledged_at, closed_at';

@@ -2,8 +2,8 @@
 
 import type { AuditKind } from '../../protocol/audit-log.ts';
 import type { Actor, AuditLogStore, AuditRecord, AuditTarget } from '../ports/audit-log.ts';
+import { insert, LAST_ID, NO_ID, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 import { AUDIT_COLUMNS, auditRow } from './rows/audit-log.ts';
-import { insert, LAST_ID, NO_ID, rows, type StepRunner, type Steps, some } from './steps.ts';
 
 export const auditSql = {
   isAccount: 'SELECT wallet FROM accounts WHERE wallet = $1',

@@ -2,8 +2,6 @@
 
 import type { EventFilter, EventRecord, EventStore, NewEvent } from '../ports/events.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { beginOf } from './rows/roll-ups.ts';
-import { type CountedIn, countActivity } from './stats.ts';
 import {
   first,
   newestBelow,
@@ -13,7 +11,9 @@ import {
   type Steps,
   selected,
   some,
-} from './steps.ts';
+} from './engine/steps.ts';
+import { beginOf } from './rows/roll-ups.ts';
+import { type CountedIn, countActivity } from './stats.ts';
 import type { StorageUsage } from './storage-usage.ts';
 import { taskSql } from './tasks.ts';
 import { queueMessages } from './webhooks.ts';

@@ -2,6 +2,7 @@
 
 import type { EvidenceStore } from '../ports/evidence.ts';
 import { recordAudit } from './audit-log.ts';
+import { deleteInCommit, first, type StepRunner, selected } from './engine/steps.ts';
 import {
   type BundleRow,
   type EvidenceRow,
@@ -11,7 +12,6 @@ import {
   toEvidence,
 } from './rows/evidence.ts';
 import { viewerValues } from './rows/tasks.ts';
-import { deleteInCommit, first, type StepRunner, selected } from './steps.ts';
 import { freed, freeing } from './storage-usage.ts';
 
 export const evidenceSql = {

@@ -3,7 +3,7 @@
 import type { FleetRecord, FleetStore } from '../ports/fleets.ts';
 import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../rules/fleets.ts';
 import { recordAudit } from './audit-log.ts';
-import { first, insert, lock, NO_ID, rows, type StepRunner, type Steps } from './steps.ts';
+import { first, insert, lock, NO_ID, rows, type StepRunner, type Steps } from './engine/steps.ts';
 
 // An account has few robots, so counting those of a fleet is cheap.
 const COLUMNS = `id, wallet, name, description, location, shift, tags,

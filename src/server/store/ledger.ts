@@ -3,6 +3,17 @@
 import type { AccountStore, Balance, CreditStore } from '../ports/account.ts';
 import { recordAudit } from './audit-log.ts';
 import {
+  among,
+  first,
+  insert,
+  lock,
+  lockRows,
+  mutex,
+  rows,
+  type StepRunner,
+  type Steps,
+} from './engine/steps.ts';
+import {
   type BalanceChange,
   type GrantRow,
   grantDetail,
@@ -15,17 +26,6 @@ import {
   requireSameGrant,
   toLedgerRecord,
 } from './rows/account.ts';
-import {
-  among,
-  first,
-  insert,
-  lock,
-  lockRows,
-  mutex,
-  rows,
-  type StepRunner,
-  type Steps,
-} from './steps.ts';
 
 export const ledgerSql = {
   page: `SELECT ${LEDGER_COLUMNS} FROM ledger

@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import { SvcError } from '../../base/svc-error.ts';
 import type { OperationsStore, SenderKey } from '../ports/operations.ts';
-import { nextNonce, openAttempts } from './anchor-attempts.ts';
+import { nextNonce, openAttempts } from './anchoring/anchor-attempts.ts';
 import { recordAudit } from './audit-log.ts';
+import { first, lockRows, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 import { type BacklogRow, READ_BACKLOG, toBacklog } from './rows/anchoring.ts';
 import { nonceDetail } from './rows/audit-log.ts';
-import { first, lockRows, rows, type StepRunner, type Steps, some } from './steps.ts';
 
 /** The reason for degraded anchoring while senders are held. */
 const REASON = 'restored';

@@ -1,7 +1,6 @@
 // Stores retention: deletes old samples and events, and what deleted robots left behind.
 
 import type { RetentionStore } from '../ports/retention.ts';
-import { beginOf } from './rows/roll-ups.ts';
 import {
   deleteInCommit,
   first,
@@ -11,7 +10,8 @@ import {
   type StepRunner,
   type Steps,
   selected,
-} from './steps.ts';
+} from './engine/steps.ts';
+import { beginOf } from './rows/roll-ups.ts';
 import { freed, freeing } from './storage-usage.ts';
 
 /** Deletes some rows of a robot. */

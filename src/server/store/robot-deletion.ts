@@ -5,7 +5,6 @@ import type { RobotStore } from '../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../ports/tasks.ts';
 import { returnsReservation } from '../rules/completions.ts';
 import { recordAudit } from './audit-log.ts';
-import { releaseReservations } from './ledger.ts';
 import {
   among,
   deleteInCommit,
@@ -16,7 +15,8 @@ import {
   type Steps,
   selected,
   some,
-} from './steps.ts';
+} from './engine/steps.ts';
+import { releaseReservations } from './ledger.ts';
 import { bytesIn, freeing } from './storage-usage.ts';
 import { completionTopic } from './tasks.ts';
 

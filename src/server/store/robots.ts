@@ -3,8 +3,17 @@
 import type { RobotPatch, RobotRecord, RobotStore } from '../ports/robots.ts';
 import { hasRoomForRobot } from '../rules/fleets.ts';
 import { recordAudit } from './audit-log.ts';
+import {
+  first,
+  insert,
+  lock,
+  NO_ID,
+  rows,
+  type StepRunner,
+  type Steps,
+  some,
+} from './engine/steps.ts';
 import { findFleet } from './fleets.ts';
-import { first, insert, lock, NO_ID, rows, type StepRunner, type Steps, some } from './steps.ts';
 
 const COLUMNS = `id, wallet, name, description, fleet_id AS "fleetId", key_hint AS "keyHint",
   created_at AS "createdAt", updated_at AS "updatedAt", last_seen_at AS "lastSeenAt",

@@ -5,8 +5,17 @@ import type { Actor } from '../ports/audit-log.ts';
 import type { CliCode, NewSession, SessionStore, SignInMethod } from '../ports/sign-in.ts';
 import { hasRoomForToken } from '../rules/fleets.ts';
 import { recordAudit } from './audit-log.ts';
+import {
+  first,
+  insert,
+  LAST_ID,
+  lock,
+  rows,
+  type StepRunner,
+  type Steps,
+  some,
+} from './engine/steps.ts';
 import { SESSION_COLUMNS, type SessionRow, toSession } from './rows/sign-in.ts';
-import { first, insert, LAST_ID, lock, rows, type StepRunner, type Steps, some } from './steps.ts';
 
 /** Expired codes deleted per write: more than a write adds, and few enough to be quick. */
 const PURGED_PER_WRITE = 10;

@@ -3,10 +3,10 @@
 import type { Challenge, SignInStore, SignupGrant } from '../ports/sign-in.ts';
 import { isSignupGrantDue } from '../rules/credits.ts';
 import { recordAudit } from './audit-log.ts';
+import { first, mutex, rows, type StepRunner, type Steps, selected, some } from './engine/steps.ts';
 import { ledgerSql, openAccount, postEntries } from './ledger.ts';
 import { DAY_MS, keptChallenges, signupEntry } from './rows/sign-in.ts';
 import { openSession } from './sessions.ts';
-import { first, mutex, rows, type StepRunner, type Steps, selected, some } from './steps.ts';
 
 /** Expired rows deleted per write: more than a write adds, and few enough to be quick. */
 const PURGED_PER_WRITE = 10;
@@ -14,8 +14,8 @@ const PURGED_PER_WRITE = 10;
 /** Deletes challenges beyond the newest `kept`. PostgreSQL does not lock the rows that OFFSET skips. */
 const beyond = (where: string, kept: number) =>
   `DELETE FROM challenges WHERE seq ${selected(
-    `SELECT seq FROM challenges WHERE seq ${selected(`SELECT seq FROM challenges WHERE ${where}
-    ORDER BY seq DESC LIMIT ${PURGED_PER_WRITE} OFFSET ${kept}`)} FOR UPDATE SKIP LOCKED`,
+    `SELECT seq FROM challenges WHERE seq IN (SELECT seq FROM challenges WHERE ${where}
+    ORDER BY seq DESC LIMIT ${PURGED_PER_WRITE} OFFSET ${kept}) FOR UPDATE SKIP LOCKED`,
   )}`;
 
 export const signInSql = {

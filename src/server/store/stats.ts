@@ -1,8 +1,8 @@
 // Counts anchors by day, and reads statistics: the stored counts and the current state of the account's robots.
 
 import type { StatsRecord, StatsStore } from '../ports/telemetry.ts';
+import { among, first, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 import { beginOf, byInterval } from './rows/roll-ups.ts';
-import { among, first, rows, type StepRunner, type Steps, some } from './steps.ts';
 
 /** The robots of an account or a fleet, whose id is `$1`, with their counts of tasks. */
 const robotsOf = (column: 'wallet' | 'fleet_id') =>

@@ -2,7 +2,14 @@
 
 import type { StorageStore } from '../ports/storage.ts';
 import { FUNDED_MS, mayStore, poolShare, ROW_BYTES, type StorageLimits } from '../rules/storage.ts';
-import { type Freed, first, rows, type StepRunner, type Steps, type StepValue } from './steps.ts';
+import {
+  type Freed,
+  first,
+  rows,
+  type StepRunner,
+  type Steps,
+  type StepValue,
+} from './engine/steps.ts';
 
 /** The counts are saved, and usage is read again, this long after the first change. */
 const SAVE_AFTER_MS = 5_000;

@@ -1,7 +1,8 @@
 // Reads tasks: one by id, the list, public anchors and anchor transactions; and names what requests wait for.
 
 import type { TaskStore } from '../ports/tasks.ts';
-import type { FindTasks } from './anchor-changes.ts';
+import type { FindTasks } from './anchoring/anchor-changes.ts';
+import { first, NO_ID, rows, type StepRunner, some } from './engine/steps.ts';
 import {
   FIND_PUBLIC_ANCHOR,
   FIND_VISIBLE_TASK,
@@ -15,7 +16,6 @@ import {
   viewerValues,
   WITH_ATTEMPT,
 } from './rows/tasks.ts';
-import { first, NO_ID, rows, type StepRunner, some } from './steps.ts';
 
 /** The topic for "a proof may be queued". */
 export const QUEUE_TOPIC = 'queue';

@@ -2,10 +2,10 @@
 
 import type { Resolution } from '../../protocol/telemetry.ts';
 import type { Rollup, SampleRecord, TelemetryStore, TimeRange } from '../ports/telemetry.ts';
+import { first, NO_ID, page, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 import { Aggregate, noNames, type StoredNames, summaryOf } from './rows/aggregate.ts';
 import { addEncoded } from './rows/aggregate-bytes.ts';
 import { beginOf } from './rows/roll-ups.ts';
-import { first, NO_ID, page, rows, type StepRunner, type Steps, some } from './steps.ts';
 import { taskSql } from './tasks.ts';
 
 export const SAMPLE_COLUMNS = `id, recorded_at AS "recordedAt", battery_pct AS "batteryPct", state, metrics`;

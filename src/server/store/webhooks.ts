@@ -17,8 +17,8 @@ import type {
   WebhookToSend,
 } from '../ports/webhooks.ts';
 import { FUNDED_MS } from '../rules/storage.ts';
+import { insert, LAST_ID, lock, rows, type StepRunner, type Steps } from './engine/steps.ts';
 import { auditRow } from './rows/audit-log.ts';
-import { insert, LAST_ID, lock, rows, type StepRunner, type Steps } from './steps.ts';
 import { isFundedSince } from './storage-usage.ts';
 
 /** So that a commit does not delay others. */

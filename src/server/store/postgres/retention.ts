@@ -2,8 +2,8 @@
 
 import { SvcError } from '../../../base/svc-error.ts';
 import type { RetentionStore } from '../../ports/retention.ts';
+import type { StepRunner } from '../engine/steps.ts';
 import { deleteOldSamples } from '../retention.ts';
-import type { StepRunner } from '../steps.ts';
 import { bytesIn, walletOf } from '../storage-usage.ts';
 import type { Queries } from './engine/connections.ts';
 import { dropWeek, type Week, weekOf, weeksOf } from './engine/partitions.ts';

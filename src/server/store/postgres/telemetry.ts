@@ -2,7 +2,7 @@
 
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
-import { batching } from '../batching.ts';
+import { batching } from '../engine/batching.ts';
 import { type CountedIn, countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { SAMPLE_COLUMNS } from '../telemetry.ts';

@@ -1,8 +1,8 @@
 // Deletes old samples, robot by robot.
 
 import type { RetentionStore } from '../../ports/retention.ts';
+import type { StepRunner } from '../engine/steps.ts';
 import { deleteOldSamples } from '../retention.ts';
-import type { StepRunner } from '../steps.ts';
 import type { Access } from './engine/connections.ts';
 
 /** Robots checked for old samples per step. */

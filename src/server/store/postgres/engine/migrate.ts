@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { SvcError } from '../../../../base/svc-error.ts';
-import { schemaTooNew, schemaTooOld } from '../../schema-errors.ts';
+import { schemaTooNew, schemaTooOld } from '../../engine/schema-errors.ts';
 import type { Connection, Connections } from './connections.ts';
 import { PostgresError } from './errors.ts';
 import { sql } from './sql.ts';

@@ -1,8 +1,8 @@
 // Runs store code that both databases share.
 
 import type { Lease } from '../../../ports/anchoring.ts';
-import { requireLease } from '../../leases.ts';
-import { statements as texts } from '../../statements.ts';
+import { requireLease } from '../../anchoring/leases.ts';
+import { statements as texts } from '../../engine/statements.ts';
 import {
   among,
   first,
@@ -11,7 +11,7 @@ import {
   type Step,
   type StepRunner,
   type Steps,
-} from '../../steps.ts';
+} from '../../engine/steps.ts';
 import { usageSql } from '../../storage-usage.ts';
 import type { Queries } from './connections.ts';
 import { plannedAnew, sql } from './sql.ts';

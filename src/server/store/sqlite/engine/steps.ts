@@ -3,9 +3,15 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Triggers } from '../../../../base/triggers.ts';
 import type { Lease } from '../../../ports/anchoring.ts';
-import { requireLease } from '../../leases.ts';
-import { statements as texts } from '../../statements.ts';
-import { insertColumns, JOIN_PROOFS, type Step, type StepRunner, type Steps } from '../../steps.ts';
+import { requireLease } from '../../anchoring/leases.ts';
+import { statements as texts } from '../../engine/statements.ts';
+import {
+  insertColumns,
+  JOIN_PROOFS,
+  type Step,
+  type StepRunner,
+  type Steps,
+} from '../../engine/steps.ts';
 import type { Access } from './connections.ts';
 
 type RunSteps = <Result>(steps: Steps<Result>) => Result;

@@ -1,9 +1,9 @@
 // Publishes the changes that anchoring makes, to the accounts of its tasks.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Change } from '../../protocol/stream.ts';
-import type { AnchorStore } from '../ports/anchoring.ts';
-import type { ChangeFeed } from './stream.ts';
+import type { Change } from '../../../protocol/stream.ts';
+import type { AnchorStore } from '../../ports/anchoring.ts';
+import type { ChangeFeed } from '../stream.ts';
 
 /** Reads the tasks of an attempt, if any, and of the ids, with their accounts. Deleted tasks are left out. */
 export type FindTasks = (

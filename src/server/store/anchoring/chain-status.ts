@@ -1,14 +1,14 @@
 // Stores the chain's identity, the newest fee quote and the reasons for degraded anchoring.
 
-import type { AnchorStore, ChainIdentity } from '../ports/anchoring.ts';
+import type { AnchorStore, ChainIdentity } from '../../ports/anchoring.ts';
+import { first, rows, type StepRunner } from '../engine/steps.ts';
 import {
   QUOTE_COLUMNS,
   type QuoteRow,
   READ_IDENTITY,
   requireSameChain,
   toQuote,
-} from './rows/anchoring.ts';
-import { first, rows, type StepRunner } from './steps.ts';
+} from '../rows/anchoring.ts';
 
 export const chainStatusSql = {
   identity: READ_IDENTITY,

@@ -1,17 +1,17 @@
 // Stores settlement: charges, receipts and verified tasks (step 6), refused proofs, and attempts with a replaced nonce.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Hex } from '../../proof/bytes.ts';
-import type { AnchorStore } from '../ports/anchoring.ts';
-import { completionMove } from '../rules/anchoring.ts';
+import type { Hex } from '../../../proof/bytes.ts';
+import type { AnchorStore } from '../../ports/anchoring.ts';
+import { completionMove } from '../../rules/anchoring.ts';
+import { among, first, lockRows, rows, type StepRunner, type Steps } from '../engine/steps.ts';
+import { lockReserving, postEntries, releaseReservations, reservationsOf } from '../ledger.ts';
+import { chargesOf, settleEntry } from '../rows/account.ts';
+import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
+import { countAnchors } from '../stats.ts';
+import { completionTopic, QUEUE_TOPIC } from '../tasks.ts';
+import { queueFailed, queueVerified } from '../webhooks.ts';
 import { moveAttempts } from './anchor-attempts.ts';
-import { lockReserving, postEntries, releaseReservations, reservationsOf } from './ledger.ts';
-import { chargesOf, settleEntry } from './rows/account.ts';
-import { inclusionPaths, type PathOf } from './rows/anchoring.ts';
-import { countAnchors } from './stats.ts';
-import { among, first, lockRows, rows, type StepRunner, type Steps } from './steps.ts';
-import { completionTopic, QUEUE_TOPIC } from './tasks.ts';
-import { queueFailed, queueVerified } from './webhooks.ts';
 
 /** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */
 const WAKES_PER_TURN = 16;

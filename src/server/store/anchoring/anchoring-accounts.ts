@@ -1,7 +1,7 @@
 // Stores the list of anchoring accounts.
 
-import type { AnchoringAccount, AnchoringAccountStore } from '../ports/anchoring-accounts.ts';
-import { first, mutex, rows, type StepRunner } from './steps.ts';
+import type { AnchoringAccount, AnchoringAccountStore } from '../../ports/anchoring-accounts.ts';
+import { first, mutex, rows, type StepRunner } from '../engine/steps.ts';
 
 /** The sequence number of the next list. Two changes at the same time would get the same one, without the mutex. */
 const NEXT_LIST = '(SELECT coalesce(max(changed_in), 0) + 1 FROM anchoring_accounts)';

@@ -1,8 +1,7 @@
 // Stores the inclusion of attempts: safe, final or reorganized out (step 7 of anchoring).
 
-import type { AnchorStore, Lease } from '../ports/anchoring.ts';
-import { moveAttempts, nextNonce } from './anchor-attempts.ts';
-import { dropChainProofs, expectChainProofs } from './chain-proofs.ts';
+import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
+import { among, rows, type StepRunner, some } from '../engine/steps.ts';
 import {
   type IncludedRow,
   type MinedRow,
@@ -10,8 +9,9 @@ import {
   selectIncluded,
   toIncluded,
   toMined,
-} from './rows/anchoring.ts';
-import { among, rows, type StepRunner, some } from './steps.ts';
+} from '../rows/anchoring.ts';
+import { moveAttempts, nextNonce } from './anchor-attempts.ts';
+import { dropChainProofs, expectChainProofs } from './chain-proofs.ts';
 
 export const inclusionSql = {
   ...selectIncluded,

@@ -1,6 +1,6 @@
 // The errors of a start on a schema of another version.
 
-import { SvcError } from '../../base/svc-error.ts';
+import { SvcError } from '../../../base/svc-error.ts';
 
 export function schemaTooOld(found: number, known: number): SvcError {
   return new SvcError(

@@ -1,12 +1,12 @@
 // Lists queued proofs, and waits for them and for completions.
 
-import type { Triggers } from '../../base/triggers.ts';
-import type { AnchorStore } from '../ports/anchoring.ts';
-import type { CompletionStore } from '../ports/completions.ts';
-import { batching } from './batching.ts';
-import { QUEUED_COLUMNS } from './rows/anchoring.ts';
-import { rows, type StepRunner } from './steps.ts';
-import { completionTopic, QUEUE_TOPIC } from './tasks.ts';
+import type { Triggers } from '../../../base/triggers.ts';
+import type { AnchorStore } from '../../ports/anchoring.ts';
+import type { CompletionStore } from '../../ports/completions.ts';
+import { batching } from '../engine/batching.ts';
+import { rows, type StepRunner } from '../engine/steps.ts';
+import { QUEUED_COLUMNS } from '../rows/anchoring.ts';
+import { completionTopic, QUEUE_TOPIC } from '../tasks.ts';
 
 export const waitSql = {
   queued: `SELECT ${QUEUED_COLUMNS} FROM completions

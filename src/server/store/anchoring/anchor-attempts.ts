@@ -1,6 +1,6 @@
 // Stores anchor attempts: signing, fee bumps, broadcast and inclusion (steps 3 to 5 of anchoring).
 
-import { SvcError } from '../../base/svc-error.ts';
+import { SvcError } from '../../../base/svc-error.ts';
 import type {
   AnchorStore,
   AttemptState,
@@ -8,10 +8,11 @@ import type {
   NewAttempt,
   OpenAttempt,
   Variant,
-} from '../ports/anchoring.ts';
-import type { SenderKey } from '../ports/operations.ts';
-import { type AttemptEvent, completionMove, moveAttempt } from '../rules/anchoring.ts';
-import { transactionCost } from '../rules/credits.ts';
+} from '../../ports/anchoring.ts';
+import type { SenderKey } from '../../ports/operations.ts';
+import { type AttemptEvent, completionMove, moveAttempt } from '../../rules/anchoring.ts';
+import { transactionCost } from '../../rules/credits.ts';
+import { among, first, rows, type StepRunner, type Steps, some } from '../engine/steps.ts';
 import {
   IS_OPEN,
   OPEN_ATTEMPT_COLUMNS,
@@ -19,8 +20,7 @@ import {
   toVariant,
   VARIANT_COLUMNS,
   type VariantRow,
-} from './rows/anchoring.ts';
-import { among, first, rows, type StepRunner, type Steps, some } from './steps.ts';
+} from '../rows/anchoring.ts';
 
 const HOUR_MS = 60 * 60_000;
 

@@ -1,6 +1,6 @@
 // Store code that both databases run: generators that yield statements. The engines run them.
 
-import type { Lease } from '../ports/anchoring.ts';
+import type { Lease } from '../../ports/anchoring.ts';
 
 /** Sorts after every id. */
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';

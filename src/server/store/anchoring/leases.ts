@@ -1,9 +1,8 @@
 // Stores the leases of anchoring accounts.
 
-import { SvcError } from '../../base/svc-error.ts';
-import type { AnchorStore, Lease } from '../ports/anchoring.ts';
-import { FOLLOWER } from '../rules/anchoring.ts';
-import { isHeld } from './operations.ts';
+import { SvcError } from '../../../base/svc-error.ts';
+import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
+import { FOLLOWER } from '../../rules/anchoring.ts';
 import {
   first,
   lockRows,
@@ -12,7 +11,8 @@ import {
   type Steps,
   type StepValue,
   some,
-} from './steps.ts';
+} from '../engine/steps.ts';
+import { isHeld } from '../operations.ts';
 
 /** Condition: the lease is owned now. Its values come from `ownership`. */
 const IS_OWNED = `chain_id = $1 AND address = $2 AND holder = $3 AND fence = $4

@@ -1,0 +1,59 @@
+// Lists the statements that both databases run: each engine runs no others.
+
+import { accountSql } from '../account.ts';
+import { alertSql } from '../alerts.ts';
+import { attemptSql } from '../anchoring/anchor-attempts.ts';
+import { anchoringAccountSql } from '../anchoring/anchoring-accounts.ts';
+import { chainProofSql } from '../anchoring/chain-proofs.ts';
+import { chainStatusSql } from '../anchoring/chain-status.ts';
+import { inclusionSql } from '../anchoring/inclusion.ts';
+import { leaseSql } from '../anchoring/leases.ts';
+import { settlementSql } from '../anchoring/settlement.ts';
+import { waitSql } from '../anchoring/waits.ts';
+import { auditSql } from '../audit-log.ts';
+import { eventSql } from '../events.ts';
+import { evidenceSql } from '../evidence.ts';
+import { fleetSql } from '../fleets.ts';
+import { ledgerSql } from '../ledger.ts';
+import { operationsSql } from '../operations.ts';
+import { retentionSql } from '../retention.ts';
+import { robotDeletionSql } from '../robot-deletion.ts';
+import { robotSql } from '../robots.ts';
+import { sessionSql } from '../sessions.ts';
+import { signInSql } from '../sign-in.ts';
+import { statsSql } from '../stats.ts';
+import { usageSql } from '../storage-usage.ts';
+import { taskSql } from '../tasks.ts';
+import { telemetrySql } from '../telemetry.ts';
+import { webhookSql } from '../webhooks.ts';
+
+const nouns = [
+  accountSql,
+  alertSql,
+  anchoringAccountSql,
+  attemptSql,
+  auditSql,
+  chainProofSql,
+  chainStatusSql,
+  eventSql,
+  evidenceSql,
+  fleetSql,
+  inclusionSql,
+  leaseSql,
+  ledgerSql,
+  operationsSql,
+  retentionSql,
+  robotDeletionSql,
+  robotSql,
+  sessionSql,
+  settlementSql,
+  signInSql,
+  statsSql,
+  taskSql,
+  telemetrySql,
+  usageSql,
+  waitSql,
+  webhookSql,
+];
+
+export const statements: readonly string[] = nouns.flatMap((texts) => Object.values(texts));

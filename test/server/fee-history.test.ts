@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FeeHistory } from '../../src/server/anchoring/fee-history.ts';
+import { FeeHistory } from '../../src/server/anchoring/status.ts';
 
 const MINUTE = 60_000;
 

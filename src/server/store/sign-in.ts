@@ -22,7 +22,7 @@ export const signInSql = {
   save: `INSERT INTO challenges (nonce, wallet, source, message, expires_at)
     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (nonce) DO NOTHING`,
   purge: `DELETE FROM challenges WHERE seq ${selected(`SELECT seq FROM challenges
-    WHERE expires_at <= instant_or($1) ORDER BY expires_at LIMIT ${PURGED_PER_WRITE}
+    WHERE expires_at <= (SELECT instant_or($1)) ORDER BY expires_at LIMIT ${PURGED_PER_WRITE}
     FOR UPDATE SKIP LOCKED`)}`,
   trimWallet: beyond('wallet = $1 AND source = $2', keptChallenges.ofWallet),
   trimSource: beyond('source = $1', keptChallenges.ofSource),

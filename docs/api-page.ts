@@ -24,7 +24,7 @@ function intro(): string {
   return [
     '- A robot sends its API key: `Authorization: Bearer svc_…`. A person sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. A script sends an account token: `Authorization: Bearer svct_…`. The command line gets its own session from `POST /api/auth/cli/token`.',
     '- Bodies are JSON in UTF-8. Unknown fields are refused. Values of the wrong type are refused, not converted. Ids are returned in lower case and times in UTC. In a POST, an optional member that is null counts as absent.',
-    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. Where the rate limit is none, they have fixed values and no request is counted. A 429 or 503 also has `Retry-After`.',
+    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. On endpoints with `Rate limit: none`, the first three have fixed values, and the service counts no requests. A 429 or 503 also has `Retry-After`.',
     '- Every error body has `error` and `message`; some errors add members, such as `proof_hash` or `retry_after`. Every endpoint can return `request_timeout`, `headers_too_large` and `internal_error`.',
     '- `GET /metrics` (Prometheus text) answers requests from loopback only; if `SVC_METRICS_TOKEN` is set, it requires `Authorization: Bearer $SVC_METRICS_TOKEN` instead.',
   ].join('\n');
@@ -102,7 +102,7 @@ const access: Readonly<Record<Route['access'], string>> = {
 };
 
 const counted: Readonly<Record<Route['limit'], string>> = {
-  robot: 'per robot, with a robot key',
+  robot: 'per robot, for calls with a robot key',
   account: 'per account',
   challenge: 'per wallet',
   none: 'none',

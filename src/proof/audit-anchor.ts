@@ -147,7 +147,7 @@ function auditSingle(
       fails: 'The calldata holds another proof hash',
     }),
     check('leaf', single !== null && single.leaf === leaf, {
-      holds: 'Proof, task, robot and claim make the leaf in the calldata',
+      holds: 'The leaf in the calldata matches proof, task, robot and claim',
       fails: 'Proof, task, robot and claim do not make the leaf in the calldata',
     }),
   ];

@@ -58,8 +58,8 @@ function auditBlock(
 ): AuditCheck[] {
   return [
     check('block_hash', sameHex(blockHash, stated.block_hash), {
-      holds: 'The stated block hash is the given one',
-      fails: 'The stated block hash is another than the given one',
+      holds: 'The bundle states the hash of this block',
+      fails: 'The bundle states another block hash',
     }),
     check('block_number', header?.number.toString() === stated.block_number, {
       holds: 'The block has the stated number',

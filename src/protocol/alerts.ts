@@ -7,19 +7,18 @@ export const alertKinds = {
   robot_offline: 'a robot that was seen before has not been seen for N minutes',
   battery_low: 'the newest battery reading of a robot is below N percent',
   error_event: 'a robot reported an event of severity error in the last N minutes',
-  anchor_failed: 'the chain refused an anchor of a robot in the last N minutes',
+  anchor_failed: 'an anchor of a robot failed in the last N minutes',
   anchor_stuck: 'an anchor of a robot has waited for its block for N minutes',
   credit_low:
-    'the credits cover fewer than N anchors; without a rule, it opens when a completion is refused for lack of credit',
-  webhook_disabled:
-    'a webhook was disabled after failures; opens without a rule, and N has no meaning',
+    'the credits cover fewer than N anchors (without a rule: a completion was refused for lack of credit)',
+  webhook_disabled: 'a webhook was disabled after failures (needs no rule; N is ignored)',
 } as const;
 
 export const AlertKind = OneOf(
   Object.keys(alertKinds) as (keyof typeof alertKinds)[],
   Object.entries(alertKinds)
     .map(([kind, condition]) => `${kind}: ${condition}`)
-    .join('; '),
+    .join('. '),
 );
 export type AlertKind = Static<typeof AlertKind>;
 

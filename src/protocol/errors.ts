@@ -42,14 +42,14 @@ export const errors = {
   invalid_code: permanent(400, 'the code is unknown, used, refused or expired'),
   authorization_pending: permanent(
     400,
-    'the code was not allowed yet; repeat the request after the interval',
+    'the code was not allowed yet; ask again after the interval',
   ),
   invalid_chain_id: permanent(400, 'chainId is not a positive integer'),
   invalid_sample: permanent(400, 'a telemetry sample is malformed'),
   batch_too_large: permanent(413, 'more than 50 telemetry samples'),
   invalid_event_type: permanent(400, 'the event_type is malformed'),
   invalid_severity: permanent(400, 'the severity is not info, warn or error'),
-  method_not_allowed: permanent(405, 'the endpoint has other methods'),
+  method_not_allowed: permanent(405, 'the endpoint does not support this method'),
   not_found: permanent(404, 'the resource does not exist'),
   request_timeout: retryable(408, 'the request took too long to arrive'),
   already_completed: permanent(409, 'the task is already completed'),
@@ -70,7 +70,7 @@ export const errors = {
   webhooks_off: permanent(409, 'the operator has not set SVC_WEBHOOK_KEY_FILE'),
   precondition_failed: permanent(
     412,
-    'the file of a page does not meet If-Match or If-Unmodified-Since',
+    'a static file does not satisfy If-Match or If-Unmodified-Since',
   ),
   invalid_range: permanent(416, 'the Range begins after the end of the file'),
   payload_too_large: permanent(413, 'the body or a document in it exceeds its size limit'),
@@ -79,7 +79,7 @@ export const errors = {
   internal_error: retryable(500, 'unexpected error; the message contains the request id'),
   anchoring_failed: retryable(
     502,
-    'the chain refused the anchor before it was signed; nothing was charged',
+    'the nodes reported that the anchor would fail, so the service did not sign it; nothing was charged',
   ),
   anchor_unconfirmed: permanent(
     202,

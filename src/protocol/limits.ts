@@ -20,9 +20,9 @@ export const limits = {
   tokensPerAccount: 50,
   webhooksPerAccount: 10,
   /** Without a grant by the operator in the last 90 days. */
-  webhooksUnfunded: 1,
-  /** Per hour; see `webhooksUnfunded`. */
-  webhookAttemptsUnfunded: 60,
+  webhooksWithoutGrant: 1,
+  /** Per hour; see `webhooksWithoutGrant`. */
+  webhookAttemptsPerHourWithoutGrant: 60,
   /** A webhook with more messages waiting is disabled. */
   webhookBacklog: 10_000,
   webhookDeliveriesMs: 7 * 24 * 60 * 60_000,
@@ -31,7 +31,8 @@ export const limits = {
   /** Closed alerts beyond the newest so many alerts of an account are deleted. */
   alertsKept: 10_000,
   openChallenges: 100_000,
-  challengesTried: 8,
+  /** Of one wallet, for callers that send back neither cookie nor message. */
+  challengesPerSource: 8,
   openCliCodes: 1_000,
   openCliCodesOfSource: 50,
   /** Wrong user codes that one session may enter. */

@@ -18,7 +18,9 @@ export const PageQuery = {
       description: 'a number from 1 to 200 (default: 50)',
     }),
   ),
-  cursor: Type.Optional(Uuid),
+  cursor: Type.Optional(
+    Type.String({ ...Uuid, description: 'the next_cursor of the previous page' }),
+  ),
 };
 
 /** Query parameters of a period: `from` is included, `to` is not. */

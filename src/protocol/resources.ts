@@ -97,7 +97,7 @@ export const AnchorState = Type.Union([
 /** The filter of the task list: an anchor's state, or `refused` for tasks that wait for credit. */
 export const AnchorFilter = OneOf<AnchorState | 'refused'>(
   [...AnchorState.anyOf.map((state) => state.const), 'refused'],
-  'state of the anchor; refused: no proof, and a completion was refused for lack of credit',
+  'state of the anchor. refused: a completion was refused for lack of credit, and the task still has no stored evidence',
 );
 
 /** The state of a task's anchor. The transaction is null until one is signed. */

@@ -5,13 +5,13 @@ import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 /** What a webhook can subscribe to, by type: the meaning of a message, and its `data`. Add new types here. */
 export const webhookEvents = {
   'task.verified':
-    'the anchor of a task is confirmed, also again after a reorganization: task_id, robot_id, proof_hash, chain_id, tx_hash, block_number',
-  'task.failed': 'the chain refused the anchor of a task: task_id, robot_id, reason',
+    'the anchor of a task was confirmed; sent again if a reorganization moves it to another block. Data: task_id, robot_id, proof_hash, chain_id, tx_hash, block_number',
+  'task.failed': 'the anchor of a task failed. Data: task_id, robot_id, reason',
   'task.refused':
-    'a completion was refused for lack of credit, once per task: task_id, robot_id, reason',
-  'event.created': 'a robot reported an event: id, robot_id, event_type, severity, message',
-  'alert.opened': 'an alert opened: id, kind, threshold, robot_id',
-  'alert.closed': 'an alert closed: id, kind, threshold, robot_id',
+    'a completion was refused for lack of credit; sent once per task. Data: task_id, robot_id, reason',
+  'event.created': 'a robot reported an event. Data: id, robot_id, event_type, severity, message',
+  'alert.opened': 'an alert opened. Data: id, kind, threshold, robot_id',
+  'alert.closed': 'an alert closed. Data: id, kind, threshold, robot_id',
 } as const;
 
 /** `test` messages go to one webhook on request, whatever it subscribes to. */

@@ -113,7 +113,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
     { minimum: 1000, default: 15_000 },
-    'Age in ms at which a pending transaction is stuck: the service replaces the one with the lowest nonce at higher fees and resends the later ones',
+    'Age in ms at which a pending transaction counts as stuck. The service then replaces the pending transaction with the lowest nonce by one with higher fees, and resends the others unchanged',
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
     { minimum: 1, default: 500 },
@@ -128,7 +128,7 @@ export const environment = Type.Object({
     'Maximum gas limit of a transaction',
   ),
   SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR: Optional(
-    'Maximum cost of all anchors signed in an hour, in wei, each counted at its highest cost; replacements are exempt. Default: no limit',
+    'Maximum total cost in wei of the anchors signed in one hour. Each anchor counts with the most that it can cost; replacements do not count. Default: no limit',
     '^(0|[1-9]\\d{0,77})$',
   ),
   SVC_CHAIN_PROOFS: Type.Boolean({
@@ -137,7 +137,7 @@ export const environment = Type.Object({
       'Store a chain proof of each final anchor, so that its bundle can be verified from the block hash alone, even if no node keeps the transaction',
   }),
   SVC_GATE_TOKEN: Optional(
-    'Address of the ERC-20 token of which a wallet must hold a minimum (token gate)',
+    'Address of an ERC-20 token (token gate): only wallets that hold SVC_GATE_MIN_BALANCE of it get the sign-up grant and, with SVC_SIGNUP=gate, may open an account',
     address,
   ),
   SVC_GATE_MIN_BALANCE: Decimal(
@@ -156,11 +156,11 @@ export const environment = Type.Object({
   SVC_SIGNUP_GAS_WEI: Decimal('Gas credit granted to a new account, in wei', '0'),
   SVC_SIGNUP_DELAY_HOURS: Whole(
     { minimum: 0, default: 0, maximum: 8760 },
-    'Hours after the first sign-in that qualifies for the grant; the wallet gets it at its first sign-in after them',
+    'Hours that a wallet waits for the sign-up grant, counted from its first sign-in that meets the token gate. The wallet gets the grant at its next sign-in after that time',
   ),
   SVC_SIGNUP_ANCHORS_PER_DAY: OptionalWhole(
     { minimum: 0 },
-    'Maximum number of anchors granted to all new accounts together in 24 hours; accounts above it get their grant at a later sign-in (default: no limit)',
+    'Maximum number of anchors granted to all new accounts together in 24 hours; once it is reached, a new account gets its grant at a later sign-in (default: no limit)',
   ),
   SVC_CREDIT_URL: Optional(
     'Page where account owners get credits; the dashboard links to it when credits run low (default: none)',
@@ -168,7 +168,7 @@ export const environment = Type.Object({
   ),
   SVC_VERIFY_RPC_PER_SECOND: Whole(
     { minimum: 1, default: 50 },
-    'Maximum number of JSON-RPC calls per second and URL for public verification; more wait for up to 10 s',
+    'Maximum number of JSON-RPC calls per second and URL for public verification. Further calls wait, and are refused if they would wait for more than 10 s',
   ),
   SVC_VERIFY_MAX_AGE_MS: Whole(
     { minimum: 0, default: 0, maximum: 60_000 },
@@ -198,7 +198,7 @@ export const environment = Type.Object({
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },
-    'Storage in MiB that all accounts without a grant by the operator in the last 90 days share; one of them may hold an eighth of what the others leave',
+    'Storage in MiB that all accounts without a grant by the operator in the last 90 days share; each of them may use at most an eighth of the part that the others do not use',
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
     { minimum: 1, default: 102_400 },
@@ -219,7 +219,7 @@ export const environment = Type.Object({
     pattern: '\\S',
     default: 'false',
     description:
-      'Trusted proxies, whose X-Forwarded-For gives the client address in the log: addresses or CIDR ranges, comma-separated; false for none',
+      'Trusted proxies: the service takes the client address from their X-Forwarded-For. Addresses or CIDR ranges, comma-separated; false for none',
   }),
   SVC_LOG_LEVEL: OneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'silent'],

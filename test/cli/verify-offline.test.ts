@@ -86,7 +86,9 @@ describe('svc verify --block-hash', () => {
     const { exitCode, stdout, stderr } = await verify('proven.json', ...atBlock());
 
     expect([exitCode, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('Verified: as final as the source of the block hash.\n');
+    expect(stdout).toContain(
+      'Verified: the anchor is as final as the block whose hash you gave.\n',
+    );
     expect(stdout).toContain(`  sender    ${from.toLowerCase()}, named by --anchor-address\n`);
     expect(stdout).toContain('  evidence  matches\n  read      nothing: ');
   });
@@ -184,7 +186,9 @@ describe('svc verify --rpc-url, of a bundle with a chain proof', () => {
     expect(byBlock.stdout).toMatch(/Verified: \d+ confirmations?, \w+\.\n/);
     expect(byBlock.stdout).toContain('  read      block header, from the chain');
     expect(asked.filter((method) => method.includes('Transaction'))).toEqual([]);
-    expect(full.stdout).toContain('  read      transaction, receipt and block, from the chain\n');
+    expect(full.stdout).toContain(
+      '  read      transaction, transaction receipt and block, from the chain\n',
+    );
     expect(askedForAll).toContain('eth_getTransactionReceipt');
   });
 

@@ -82,7 +82,7 @@ describe('the limits', () => {
       signatureBytes: 8192,
       documentDepth: 128,
       openChallenges: 100_000,
-      challengesTried: 8,
+      challengesPerSource: 8,
       pageSize: 50,
       pageSizeMax: 200,
       challengeLifetimeMs: 600_000,

@@ -21,7 +21,7 @@ export function addCommands(program: Command): void {
   key
     .command('set')
     .description(
-      "Read a key from standard input, test it with one request to the service, and write it to SVC_AGENT_KEY_FILE or the installed service's file",
+      "Read a key from standard input, test it with one request to the service, and write it to SVC_AGENT_KEY_FILE, or else to the key file of the agent's systemd service",
     )
     .addHelpText(
       'after',

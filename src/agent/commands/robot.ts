@@ -38,7 +38,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .argument('<file>', 'JSON object or array; - for standard input')
     .option(
       '--attach <file>',
-      'file that the evidence lists in its member "files", with its hashes; can be repeated',
+      'add this file, with its hashes, to the member "files" of the evidence; can be repeated',
       (file: string, before: string[] = []) => [...before, file],
     )
     .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
@@ -53,7 +53,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     );
   program
     .command('telemetry')
-    .description('Record a health sample, or the samples of a file')
+    .description('Record a telemetry sample, or the samples in a file')
     .argument('[file]', 'JSON: one sample, or { "samples": […] }; - for standard input')
     .option('--battery <percent>', 'battery_pct, 0 to 100', percent)
     .option('--state <text>', 'idle, busy, error, charging, offline, or any other text')
@@ -65,7 +65,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .action(recordSample);
   program
     .command('event')
-    .description('Record an ops event and print its id')
+    .description('Record an event and print its id')
     .argument('<type>', 'error, state_change, info, or any other text')
     .argument('[message]', 'what happened, at most 2000 characters')
     .addOption(new Option('--severity <severity>', 'info if not given').choices(SEVERITIES))

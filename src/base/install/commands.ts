@@ -17,7 +17,7 @@ export function addInstallCommands(program: Command, load: () => Promise<Install
     });
   program
     .command('uninstall')
-    .description('Stop the service and remove its unit; keep data and configuration (as root)')
+    .description('Stop and remove the systemd service; keep data and configuration (as root)')
     .addHelpText('after', `\nExample:\n  sudo ${name} uninstall`)
     .action(async () => {
       const { uninstallService } = await import('./service.ts');

@@ -59,8 +59,8 @@ export const accountCommands: readonly CommandSpec[] = [
     path: 'account delete',
     summary: 'Delete the account with its robots, tasks and evidence, permanently',
     details:
-      'The wallet signs again: svc prints a message and reads its signature, or signs with --key-file. Credits, their\n' +
-      'ledger and what the chain holds stay. The service no longer verifies the tasks. Bundles stay valid.',
+      'The wallet signs again: svc prints a message and reads its signature, or signs with --key-file. The service\n' +
+      'keeps the credits and their ledger. Data on the chain also stays. The service no longer verifies the tasks. Bundles stay valid.',
     options: [...keyFileOptions, yesOption],
     examples: ['svc account delete', 'svc account delete --key-file ~/.keys/ops.json --yes'],
     async run(context, { keyFile, passwordFile, yes = false }: DeleteInput) {

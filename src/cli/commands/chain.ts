@@ -3,7 +3,7 @@ import type { CommandSpec } from '../program/command.ts';
 
 export const chainCommand: CommandSpec = {
   path: 'chain',
-  summary: 'Show the anchoring network of the service',
+  summary: 'Show the chain on which the service anchors',
   options: [
     {
       flags: '--add-to-wallet-json',

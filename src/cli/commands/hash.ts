@@ -11,7 +11,7 @@ export const hashCommand: CommandSpec = {
     {
       flags: '--attach <file>',
       summary:
-        'file that the evidence lists in its member "files", with its hashes; can be repeated',
+        'add this file, with its hashes, to the member "files" of the evidence; can be repeated',
       parse: repeated,
     },
   ],

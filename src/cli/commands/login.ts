@@ -13,15 +13,16 @@ export const loginCommand: CommandSpec = {
   path: 'login',
   summary: 'Sign in to a service with a wallet',
   details:
-    'Prints a code, and opens the page of the service on which you enter it. Then shows which wallet allowed it, and asks\n' +
-    'before it saves the session; scripts name the wallet with --address.\n\n' +
+    'Prints a code, and opens the page of the service on which you enter it. Then shows the wallet that\n' +
+    'approved the sign-in, and asks before it saves the session. With --address, it does not ask, and accepts only that\n' +
+    'wallet.\n\n' +
     'Without a browser, sign on this machine. With --key-file, svc signs with that key. With --manual, it prints the\n' +
     'message on standard output and reads its signature from standard input, for hardware wallets.',
   arguments: [{ syntax: '[url]', summary: 'origin of the service (default: that of the profile)' }],
   options: [
     ...keyFileOptions,
     { flags: '--manual', summary: 'print the message and read its signature' },
-    { flags: '--address <address>', summary: 'the only wallet to sign in (default: ask)' },
+    { flags: '--address <address>', summary: 'accept only this wallet (default: ask)' },
     {
       flags: '--no-browser',
       summary: 'open no browser here; enter the code in a browser elsewhere',

@@ -8,10 +8,9 @@ import type { CommandSpec } from '../program/command.ts';
 export const provePartCommand: CommandSpec = {
   path: 'prove-part',
   summary:
-    'Write some bytes of a file that evidence lists, with the proof that they are of this file',
-  details: `Writes whole chunks of 1 MiB: those that have the first and the last byte, and all between them. Who gets the
-part sees these chunks and nothing else of the file, and checks them with svc verify --part. A part has at most 128
-chunks.`,
+    'Write some bytes of a file that evidence lists, with hashes that show that they are in this file',
+  details: `Writes whole chunks of 1 MiB: those that have the first and the last byte, and all between them. The recipient
+sees only these chunks of the file, and checks them with svc verify --part. A part has at most 128 chunks.`,
   arguments: [{ syntax: '<file>', summary: 'regular file' }],
   options: [
     {

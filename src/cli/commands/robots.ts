@@ -125,7 +125,7 @@ export const robotCommands: readonly CommandSpec[] = [
   },
   {
     path: 'robots move',
-    summary: 'Move robots into a fleet, or out of their fleets; all of them or none',
+    summary: 'Move robots into a fleet, or out of their fleets. If one cannot be moved, none is',
     arguments: [{ ...robotArgument, syntax: '<robot...>' }],
     options: [
       { flags: '--fleet <fleet>', summary: 'fleet to move them into', completes: 'fleet' },

@@ -16,7 +16,8 @@ export const telemetryCommand: CommandSpec = {
     { flags: '--to <time>', summary: 'ISO-8601 time; UTC if it has no offset' },
     {
       flags: '--resolution <interval>',
-      summary: 'one line per interval: at most 6 hours by minute, 31 days by hour, 366 days by day',
+      summary:
+        'one line per interval; from --from to --to at most 6 hours for minute, 31 days for hour, 366 days for day',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,

@@ -12,7 +12,7 @@ import { cursorOption, limitOption, positive } from '../program/options.ts';
 export const tokenCommands: readonly CommandSpec[] = [
   {
     path: 'tokens create',
-    summary: 'Create an account token and show it one time; svc uses it from SVC_TOKEN',
+    summary: 'Create an account token and show it one time. To use it, set SVC_TOKEN',
     details:
       'When piped, prints only the token. A token cannot manage tokens, and needs the scope write for changes.',
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],

@@ -55,7 +55,8 @@ export const trustCommands: readonly CommandSpec[] = [
     summary: 'Replace a saved list with the newer one of the service',
     details:
       'Compares the new list with the saved one. Refuses it if no key of the saved list signed it, if its sequence number\n' +
-      'is lower, if it lacks a saved account or signature, or if it raises the last block of a retired account.\n' +
+      'is lower, if a saved account or the signature of its entry is missing, if a first block changed, or if the last\n' +
+      'block of a retired account was raised or removed.\n' +
       'svc verify never refreshes a list.',
     arguments: [urlArgument],
     examples: ['svc trust refresh https://svc.example.org'],

@@ -15,7 +15,7 @@ it without any connection; take the hash of the block from a source that you tru
 header of the block, unless you add --full.
 
 Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, save the
-accounts of a service with svc trust add, or let a service name its accounts: that of --url, SVC_URL or the profile. If
+accounts of a service with svc trust add, or let the service of --url, SVC_URL or the profile name its accounts. If
 nothing names an account, svc exits with 9.
 
 If the evidence lists files, svc says of each whether it matches, differs or was not given. A file that differs fails the
@@ -24,7 +24,7 @@ verification.`,
     {
       syntax: '<subject>',
       summary:
-        'file with a receipt, a bundle or evidence (- for standard input), proof hash, transaction hash, task id, or URL of a /verify page',
+        'a file with a receipt, a bundle or evidence; or a proof hash, a transaction hash, a task id or the URL of a /verify page; or - to read one of these from standard input',
     },
   ],
   options: [

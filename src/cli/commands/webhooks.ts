@@ -16,7 +16,7 @@ const webhookArgument: ArgumentSpec = {
 };
 const eventOption = {
   flags: '--event <type...>',
-  summary: `types of messages: ${types.join(', ')}`,
+  summary: `types of messages (${types.join(', ')})`,
   completes: types,
 };
 
@@ -67,8 +67,8 @@ export const webhookCommands: readonly CommandSpec[] = [
     options: [
       { flags: '--to <url>', summary: 'another https URL' },
       eventOption,
-      { flags: '--enable', summary: 'send messages again; what was abandoned stays so' },
-      { flags: '--disable', summary: 'send nothing, and abandon what waits' },
+      { flags: '--enable', summary: 'resume sending; abandoned messages are not sent' },
+      { flags: '--disable', summary: 'stop sending, and abandon the messages that wait' },
     ],
     examples: ['svc webhooks update https://ops.example.org/svc --enable'],
     async run(context, { webhook, to, event, enable, disable }: UpdateInput) {
@@ -86,7 +86,8 @@ export const webhookCommands: readonly CommandSpec[] = [
   },
   {
     path: 'webhooks rotate-secret',
-    summary: 'Issue a new secret and show it one time; the old one works for 24 hours',
+    summary:
+      'Issue a new secret and show it one time. For 24 hours, both secrets sign the messages',
     details: 'When piped, prints only the secret.',
     arguments: [webhookArgument],
     examples: ['svc webhooks rotate-secret 01a1fa88'],

@@ -53,7 +53,7 @@ export const limitOption: OptionSpec = {
 
 export const cursorOption: OptionSpec = {
   flags: '--cursor <cursor>',
-  summary: 'continue after a page: next_cursor of its --json output',
+  summary: 'print the next page; the value is next_cursor in the --json output of the page before',
 };
 
 /** Collects the values of an option that can be repeated. */

@@ -105,7 +105,7 @@ function printVerdict({ colors, line }: Output, finding: Finding): void {
     const verdicts = {
       chain: `Verified: ${seen}.`,
       block: `Verified: ${seen}.`,
-      block_hash: 'Verified: as final as the source of the block hash.',
+      block_hash: 'Verified: the anchor is as final as the block whose hash you gave.',
       service: `The service says: ${seen}.`,
     };
     line(colors.green.bold(verdicts[basis]));
@@ -138,8 +138,9 @@ function printFacts({ line }: Output, finding: Finding): void {
 
 /** What was read to check the anchor. */
 const readWords: Readonly<Record<Finding['basis'], string>> = {
-  chain: 'transaction, receipt and block, from the chain',
-  block: 'block header, from the chain (--full reads transaction and receipt too)',
+  chain: 'transaction, transaction receipt and block, from the chain',
+  block:
+    'block header, from the chain (--full also reads the transaction and its transaction receipt)',
   block_hash: 'nothing: the bundle proves that this block has the transaction',
   service: 'the statement of the service',
 };

@@ -19,7 +19,7 @@ export const accountRoutes = {
     method: 'DELETE',
     path: '/api/v1/me',
     summary:
-      'Delete the account with all that it stored, after the wallet signed a challenge for it. Credits, the ledger and what the chain holds stay',
+      'Delete the account and all data that it stored. The wallet signs a challenge with the purpose delete_account. Credits, ledger and the data on the chain stay',
     sessionOnly: true,
     body: Closed({
       signature: Signature,

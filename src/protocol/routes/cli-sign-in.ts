@@ -15,7 +15,7 @@ export const cliSignInRoutes = {
     ...publicChange,
     path: '/api/auth/cli/device',
     summary: 'Request the codes with which a browser signs the command line in (RFC 8628)',
-    description: `The codes last 10 minutes. At most ${limits.openCliCodes} codes are open, and at most ${limits.openCliCodesOfSource} per source (an IPv4 address, or an IPv6 /56). Above the first limit, the oldest code of the source that has the most codes ends. Above the second, the error is \`overloaded\`.`,
+    description: `The codes last 10 minutes. If ${limits.openCliCodes} codes are open, a new code ends the oldest code of the source with the most codes. A source (an IPv4 address, or an IPv6 /56) with ${limits.openCliCodesOfSource} open codes gets \`overloaded\`.`,
     body: Closed({
       name: Text(limits.nameLength, 'name of the machine, which the page shows; without U+0000'),
     }),

@@ -32,7 +32,10 @@ export const robotRoutes = {
         robot: Robot,
         api_key: Type.Optional(ApiKey),
         next: Type.Optional(
-          Type.String({ description: 'in place of the key, if the robot exists already' }),
+          Type.String({
+            description: 'in place of the key, if the robot exists already',
+            examples: ['The key was shown once. For a new one: POST /api/v1/robots/ID/rotate-key'],
+          }),
         ),
       }),
     },

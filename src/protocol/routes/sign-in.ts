@@ -40,7 +40,8 @@ export const signInRoutes = {
       message: Type.Optional(
         Type.String({
           maxLength: limits.messageLength,
-          description: 'the signed message; for callers that do not return the challenge cookie',
+          description:
+            'the signed message; send it if you do not send back the cookie that POST /api/auth/challenge set',
         }),
       ),
     }),

@@ -43,7 +43,7 @@ export const telemetryRoutes = {
   createEvent: {
     ...robotChange,
     path: '/api/v1/events',
-    summary: 'Record an ops event. Events are not anchored',
+    summary: 'Record an event. Events are not anchored',
     body: Closed({
       id: Type.Optional(Uuid),
       event_type: EventType,
@@ -80,7 +80,7 @@ export const telemetryRoutes = {
   listEvents: {
     ...accountRead,
     path: '/api/v1/events',
-    summary: "List the account's ops events, newest first",
+    summary: "List the account's events, newest first",
     query: Closed({
       ...PeriodQuery,
       severity: Type.Optional(Severity),

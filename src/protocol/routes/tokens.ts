@@ -47,7 +47,9 @@ export const tokenRoutes = {
     ...accountRead,
     path: '/api/v1/audit-log',
     summary: 'List who did what to the account in the last year, newest first',
-    description: `What \`target_id\` and \`detail\` are, by kind: ${Object.entries(auditKinds)
+    description: `For each kind, the object that \`target_id\` names, and what \`detail\` is: ${Object.entries(
+      auditKinds,
+    )
       .map(([kind, meaning]) => `\`${kind}\`: ${meaning}`)
       .join('. ')}.`,
     query: Closed(PageQuery),

@@ -28,7 +28,7 @@ export const webhookRoutes = {
     method: 'POST',
     path: '/api/v1/webhooks',
     summary: 'Create a webhook; only this response contains its secret',
-    description: `The service signs messages as Standard Webhooks define it. Types, and their \`data\`: ${types.join('. ')}. An account has at most ${limits.webhooksPerAccount} webhooks; without a grant by the operator in the last 90 days it has ${limits.webhooksUnfunded}, with ${limits.webhookAttemptsUnfunded} attempts per hour.`,
+    description: `The service signs messages as Standard Webhooks define it. Types, and their \`data\`: ${types.join('. ')}. An account has at most ${limits.webhooksPerAccount} webhooks; without a grant by the operator in the last 90 days it has ${limits.webhooksWithoutGrant}, with ${limits.webhookAttemptsPerHourWithoutGrant} attempts per hour.`,
     sessionOnly: true,
     body: Closed({ url: WebhookUrl, events: WebhookEvents }),
     responses: { 201: Closed({ webhook: Webhook, secret: WebhookSecret }) },

@@ -150,7 +150,7 @@ class Relay {
     this.#hour = hour;
     const used = this.#attempts.get(wallet) ?? 0;
     this.#attempts.set(wallet, used + 1);
-    return used < limits.webhookAttemptsUnfunded;
+    return used < limits.webhookAttemptsPerHourWithoutGrant;
   }
 }
 

@@ -46,7 +46,7 @@ export async function createWebhook(
   if (!(await deps.store.createWebhook({ ...record, wallet, secret: sealed }, by))) {
     throw wireError(
       'webhook_limit_reached',
-      `An account can have at most ${limits.webhooksPerAccount} webhooks, and ${limits.webhooksUnfunded} without a grant by the operator in the last 90 days.`,
+      `An account can have at most ${limits.webhooksPerAccount} webhooks, and ${limits.webhooksWithoutGrant} without a grant by the operator in the last 90 days.`,
     );
   }
   const webhook = { ...record, failing_since: null, disabled_at: null, disabled_for: null };

@@ -125,7 +125,7 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
           wallet,
           at - FUNDED_MS,
         );
-        const max = found?.funded ? limits.webhooksPerAccount : limits.webhooksUnfunded;
+        const max = found?.funded ? limits.webhooksPerAccount : limits.webhooksWithoutGrant;
         if ((found?.used ?? 0) >= max) return false;
         yield* rows(webhookSql.create, id, wallet, url, events, secret, at);
         yield* record('webhook_created', { ...by, wallet }, id, url);

@@ -17,7 +17,7 @@ export function toSession({ suspendedAt, ...row }: SessionRow): SessionRecord {
 }
 
 /** Kept challenges: of one wallet for one source, and of one source for all wallets. */
-export const keptChallenges = { ofWallet: limits.challengesTried, ofSource: 1_000 };
+export const keptChallenges = { ofWallet: limits.challengesPerSource, ofSource: 1_000 };
 
 /** The period of the daily limit of sign-up grants. */
 export const DAY_MS = 24 * 60 * 60_000;

@@ -11,6 +11,8 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock as clock } from '../../src/base/clock.ts';
+import { operatorRoutes } from '../../src/protocol/operator-api.ts';
+import type { Route } from '../../src/protocol/route.ts';
 import {
   buildOperatorApi,
   listenForOperator,
@@ -62,6 +64,13 @@ async function ask(method: string, target: string, body?: unknown, bearer = toke
   return { status: reply.status, body: (await reply.json()) as any };
 }
 
+const robotOf = (of: Owner) => service.makeRobot(of);
+
+async function tokenOf({ session }: Owner): Promise<string> {
+  const body = { name: 'ci', scope: 'write' };
+  return (await service.call('POST', '/api/v1/tokens', { session, body })).body.secret;
+}
+
 describe('the operator API', () => {
   it.each(['/accounts', '/openapi.json', '/nothing', '/refusals'])(
     'answers nothing at %s without its token',
@@ -71,6 +80,38 @@ describe('the operator API', () => {
       expect([status, body.error]).toEqual([401, 'missing_api_key']);
     },
   );
+
+  describe.each(Object.entries<Route>(operatorRoutes))('%s', (_, { method, path: pattern }) => {
+    const target = () => pattern.replace(':wallet', owner.wallet);
+    const body = method === 'GET' ? undefined : { id: randomUUID(), anchors: 1 };
+
+    it.each<[string, () => Promise<Record<string, string>>]>([
+      ['nobody', async () => ({})],
+      ['a robot key', async () => ({ authorization: `Bearer ${(await robotOf(owner)).apiKey}` })],
+      ['a session', async () => ({ cookie: `svc_session=${owner.session}` })],
+      ['an account token', async () => ({ authorization: `Bearer ${await tokenOf(owner)}` })],
+    ])('refuses %s', async (_caller, credentials) => {
+      const headers = { ...(await credentials()), 'content-type': 'application/json' };
+
+      const reply = await fetch(url + target(), {
+        method,
+        headers,
+        ...(body && { body: JSON.stringify(body) }),
+      });
+
+      const { error } = (await reply.json()) as { error: string };
+      expect([reply.status, error]).toEqual([401, 'missing_api_key']);
+    });
+
+    it('is not on the port of the service', async () => {
+      const headers = { authorization: `Bearer ${token}` };
+      const sent = { headers, ...(body && { body }) };
+
+      const { status } = await service.call(method, target(), sent);
+
+      expect(status).toBe(404);
+    });
+  });
 
   it('grants once, however often a grant is repeated', async () => {
     const target = `/accounts/${owner.wallet}/grants`;

@@ -52,8 +52,16 @@ export function transitionContract(open: OpenStore): void {
       world.now,
     );
 
+  /** Signs what other cases left in the queue, so that this one alone waits. */
+  async function queueAlone(): Promise<TaskRecord> {
+    while ((await world.store.listQueuedProofs(lease, 1)).length > 0) await world.committed(lease);
+    const [task] = await world.queued(robot.id, 1);
+    if (task === undefined) throw new Error('One task was queued');
+    return task;
+  }
+
   async function attemptIn(state: AttemptState): Promise<NewAttempt> {
-    await world.queued(robot.id, 1);
+    await queueAlone();
     const attempt = await world.committed(lease);
     const { id } = attempt;
     if (state === 'signed') return attempt;
@@ -122,10 +130,7 @@ export function transitionContract(open: OpenStore): void {
   }
 
   async function completionIn(state: StoredCompletionState): Promise<InQueue> {
-    // Whatever other cases left in the queue is signed, so that only this one waits.
-    while ((await world.store.listQueuedProofs(lease, 1)).length > 0) await world.committed(lease);
-    const [task] = await world.queued(robot.id, 1);
-    if (task === undefined) throw new Error('One task was queued');
+    const task = await queueAlone();
     if (state === 'queued') return { task, attempt: null };
     if (state === 'failed') {
       await world.store.refuseQueuedProofs(lease, [task.id], 'reverted', world.now);

@@ -55,7 +55,9 @@ type Arguments<Given> = Record<never, never> extends Given ? [NoInfer<Given>?] :
 
 /** A typed client of the HTTP interface, driven by the route table. It sends requests only when called. */
 export function createClient(options: ClientOptions): Client {
-  const { fetch, baseUrl } = options;
+  const { baseUrl } = options;
+  // Async, so that a `fetch` that throws fails as one that rejects.
+  const send = async (...request: Parameters<typeof options.fetch>) => options.fetch(...request);
   return {
     async call(name, ...[input]) {
       const { params, query, body, signal } = (input ?? {}) as LooseInput;
@@ -64,7 +66,7 @@ export function createClient(options: ClientOptions): Client {
       // Sign-in needs no credential, and writes nothing that an id could make repeatable.
       const isWrite = route.method !== 'GET' && options.credential !== undefined;
       const onFailure = failureOf(options, isWrite, signal);
-      const response = await fetch(target, {
+      const response = await send(target, {
         method: route.method,
         headers: { ...credentialHeader(options), ...(body === undefined ? {} : jsonHeader) },
         redirect: 'error',
@@ -78,7 +80,7 @@ export function createClient(options: ClientOptions): Client {
     },
     async *changes(signal) {
       const onFailure = failureOf(options, false, signal);
-      const response = await fetch(url(baseUrl, routes.openStream.path), {
+      const response = await send(url(baseUrl, routes.openStream.path), {
         headers: { ...credentialHeader(options), accept: EVENT_STREAM },
         redirect: 'error',
         signal,

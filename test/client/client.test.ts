@@ -202,6 +202,17 @@ describe('what the client makes of an answer', () => {
     });
   });
 
+  it('takes a fetch that throws for one that rejects', async () => {
+    const fetch = () => {
+      throw new TypeError('no proxy');
+    };
+    const client = createClient({ baseUrl, fetch, credential: { apiKey: 'svc_1' } });
+
+    await expect(client.call('getTask', { params: { id } })).rejects.toMatchObject({
+      code: 'service_unreachable',
+    });
+  });
+
   it('never follows a redirect', async () => {
     wire.use(
       http.get(`${baseUrl}/api/v1/tasks/${id}`, () =>

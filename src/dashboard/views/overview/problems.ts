@@ -43,7 +43,11 @@ export function problemsOf({ robots, alerts, tasks, credits, now }: Sources): Pr
   const byKey = new Map<string, Problem>();
   for (const problem of found) {
     const same = byKey.get(problem.key);
-    byKey.set(problem.key, same === undefined ? problem : { alert: problem.alert, ...same });
+    const { alert, since } = problem;
+    byKey.set(
+      problem.key,
+      same === undefined ? problem : { alert, ...same, since: same.since ?? since },
+    );
   }
   const rank = ({ tone }: Problem) => (tone === 'bad' ? 0 : 1);
   return [...byKey.values()].sort(

@@ -202,7 +202,7 @@ describe('svc login by the browser', () => {
     expect((await user.json('config', 'list')).items).toEqual([]);
   });
 
-  it('ends when the page refuses', { tags: ['full'] }, async () => {
+  it('ends when the page refuses', async () => {
     const { exitCode, screen } = await user.inTerminal(['login', dev.url, '--no-browser'], {
       typed: [[CODE, decide('Refuse')]],
     });

@@ -260,7 +260,7 @@ describe('webhooks', () => {
 });
 
 describe('times', () => {
-  it('are in UTC everywhere once that is chosen', { tags: ['full'] }, async () => {
+  it('are in UTC everywhere once that is chosen', async () => {
     const opened = await dashboard.openSignedIn('/account', {
       context: { timezoneId: 'Asia/Kolkata' },
     });

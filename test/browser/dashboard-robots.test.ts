@@ -149,7 +149,7 @@ describe('the list of robots', () => {
 });
 
 describe('a robot', () => {
-  it('is renamed and moved, and keeps its key', { tags: ['full'] }, async () => {
+  it('is renamed and moved, and keeps its key', async () => {
     const { page, owner, robots } = await openWith('/robots/:id', ['arm-1']);
     await owner.call('createFleet', { body: { name: 'Hall' } });
     await page.reload();
@@ -175,7 +175,7 @@ describe('a robot', () => {
     expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
   });
 
-  it('whose key is revoked works again only with a new one', { tags: ['full'] }, async () => {
+  it('whose key is revoked works again only with a new one', async () => {
     const { page, robots } = await openWith('/robots/:id', ['arm-1']);
     await page.getByRole('button', { name: 'Revoke key' }).click();
 

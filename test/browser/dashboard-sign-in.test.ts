@@ -118,7 +118,7 @@ describe('a session', () => {
     await opened.page.waitForURL('**/account');
   });
 
-  it('that ends under an open form loses nothing of it', { tags: ['full'] }, async () => {
+  it('that ends under an open form loses nothing of it', async () => {
     const opened = await dashboard.openSignedIn('/fleets');
     const { page } = opened;
     const owner = await dashboard.clientOf(opened);
@@ -188,9 +188,7 @@ describe('a session', () => {
     await waitAhead(other.page, other.page.getByText('Your session has ended'));
   });
 
-  it('stays with its account when the wallet switches, and offers the other', {
-    tags: ['full'],
-  }, async () => {
+  it('stays with its account when the wallet switches, and offers the other', async () => {
     const [first, second] = [newAccount(), newAccount()];
     const { page } = await dashboard.openSignedIn('/account', { account: first });
 

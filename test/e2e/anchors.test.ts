@@ -1,4 +1,3 @@
-// @module-tag full
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -235,7 +235,7 @@ it('refuses a path that does not say of which database it is', async () => {
   expect(stderr).toContain('--from must be sqlite:PATH');
 });
 
-it('refuses to move under a running server', { tags: ['full'] }, async () => {
+it('refuses to move under a running server', async () => {
   const server = await onSqlite();
 
   const { exitCode, stderr } = await migrateStore(runInProcess);

@@ -44,6 +44,8 @@ function pagesBy(...wanted: Wanted[]) {
           FROM (${newest('seq', 'first.id', '$3')}) AS of_robot)) AS g
         ORDER BY 1 DESC LIMIT $3`)}
       ORDER BY seq DESC`,
+    /** The newest event of each robot. `$3` is 1. */
+    heads: `SELECT id, (${newest('seq', 'robots.id', '$3')}) AS seq FROM robots WHERE wallet = $1`,
     ofRobot: newest(COLUMNS, '$1', '$3'),
   };
 }
@@ -57,8 +59,9 @@ const pages = {
 
 export const eventSql = {
   ...Object.fromEntries(
-    Object.entries(pages).flatMap(([name, { ofAccount, ofRobot }]) => [
+    Object.entries(pages).flatMap(([name, { ofAccount, heads, ofRobot }]) => [
       [`${name}OfAccount`, ofAccount],
+      [`${name}Heads`, heads],
       [`${name}OfRobot`, ofRobot],
     ]),
   ),
@@ -72,7 +75,8 @@ export const eventSql = {
     WHERE id = $1 AND (last_seen_at IS NULL OR last_seen_at < $2)`,
 } as const;
 
-export function eventStore({ read, write }: StepRunner, usage: StorageUsage): EventStore {
+export function eventStore(runner: StepRunner, usage: StorageUsage): EventStore {
+  const { read, write, isInProcess } = runner;
   return {
     async createEvent(event) {
       const { wallet, ...result } = await write(() => createEvent(event));
@@ -82,14 +86,41 @@ export function eventStore({ read, write }: StepRunner, usage: StorageUsage): Ev
 
     listEvents: ({ wallet, robotId, ...filter }, { limit, before }) =>
       read(function* () {
-        const { ofAccount, ofRobot } = pages[kindOf(filter)];
+        const queries = pages[kindOf(filter)];
+        const { ofAccount, ofRobot } = queries;
         const wanted = [filter.eventType, filter.severity].filter((value) => value !== null);
-        const values = [before ?? Number.MAX_SAFE_INTEGER, limit, ...wanted];
+        const below = before ?? Number.MAX_SAFE_INTEGER;
+        const values = [below, limit, ...wanted];
+        if (robotId === null && isInProcess) {
+          return yield* mergedPage(queries, wallet, { below, limit, wanted });
+        }
         if (robotId === null) return yield* page<EventRecord>(ofAccount, wallet, ...values);
         if (!(yield* some(taskSql.ownRobot, robotId, wallet))) return null;
         return yield* page<EventRecord>(ofRobot, robotId, ...values);
       }),
   };
+}
+
+/**
+ * The page of an account by two index descents per event. In process, `ofAccount` would block the event loop: it reads a
+ * page of each robot.
+ */
+function* mergedPage(
+  { heads, ofRobot }: Pick<ReturnType<typeof pagesBy>, 'heads' | 'ofRobot'>,
+  wallet: string,
+  { below, limit, wanted }: { below: number; limit: number; wanted: readonly string[] },
+): Steps<EventRecord[]> {
+  type Head = { id: string; seq: number | null };
+  const robots = yield* rows<Head>(heads, wallet, below, 1, ...wanted);
+  const newest = () =>
+    robots.reduce((a, b) => ((b.seq ?? 0) > (a.seq ?? 0) ? b : a), { id: '', seq: null });
+  const found: EventRecord[] = [];
+  for (let head = newest(); head.seq !== null && found.length < limit; head = newest()) {
+    const [event, next] = yield* rows<EventRecord>(ofRobot, head.id, head.seq + 1, 2, ...wanted);
+    if (event !== undefined) found.push(event);
+    head.seq = next?.seq ?? null;
+  }
+  return found;
 }
 
 /** `wallet` is the account of an event that was created. */

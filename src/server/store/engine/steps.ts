@@ -59,6 +59,8 @@ export interface StepRunner {
   /** Subtracts deleted rows from the usage of their accounts. SQLite has triggers for it. */
   free(deleted: readonly Freed[]): Steps<unknown>;
   deletions: DeletionLimits;
+  /** Whether a statement is a function call, not a round trip. Then it also blocks the event loop. */
+  isInProcess: boolean;
   /** Wakes the requests that wait for the topics, on all instances. */
   wake(topics: readonly string[]): void;
   /** How often waiting requests look again, because the wake-up of another instance may be lost; null for never. */

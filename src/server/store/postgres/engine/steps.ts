@@ -72,7 +72,9 @@ export function stepRunner(access: Access, wake: StepRunner['wake']): StepRunner
       }
       if (freed.size > 0) yield* rows(usageSql.add, JSON.stringify([...freed]));
     },
-    deletions: { rowsAtOnce: Number.POSITIVE_INFINITY, msPerCommit: Number.POSITIVE_INFINITY },
+    // One batch per commit: a second one would lock rows after the usage of their account.
+    deletions: { rowsAtOnce: Number.POSITIVE_INFINITY, msPerCommit: 0 },
+    isInProcess: false,
     wake,
     pollMs: POLL_MS,
     purgeLog: async () => {},

@@ -78,6 +78,7 @@ export function stepRunner(
     *endOffers() {},
     *free() {},
     deletions: { rowsAtOnce: 1, msPerCommit: 5 },
+    isInProcess: true,
     wake(topics) {
       for (const topic of topics) triggers.wake(topic);
     },

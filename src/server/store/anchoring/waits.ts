@@ -61,8 +61,10 @@ export function waits(
       try {
         // Subscribe before reading, so that no change is missed.
         const woken = triggers.wait(topic, look.signal);
-        if (await isDone(isPoll)) return;
+        const asPoll = isPoll;
+        // Before the read, because a poll may come during it.
         isPoll = false;
+        if (await isDone(asPoll)) return;
         await woken;
       } finally {
         leave(poll);
@@ -85,7 +87,7 @@ export function waits(
 /** Combines the lookups of concurrent waits into one query. */
 function overTogether({ read }: StepRunner): (taskId: string) => Promise<boolean> {
   return batching({
-    atOnce: 1,
+    atOnce: 4,
     keyOf: (taskId: string) => taskId,
     startGroup: () => () => true,
     async doTogether(taskIds) {

@@ -26,7 +26,8 @@ export const alertRoutes = {
     ...accountChange,
     method: 'DELETE',
     path: '/api/v1/alert-rules/:kind',
-    summary: 'Delete the alert rule of a kind; its open alerts close',
+    summary:
+      'Delete the alert rule of a kind. Its open alerts close, except those that need no rule',
     params: Closed({ kind: AlertKind }),
     responses: { 200: Closed({ deleted: Type.Literal(true) }) },
     errors: ['not_found'],

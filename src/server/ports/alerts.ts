@@ -33,7 +33,7 @@ export interface AlertStore {
   listAlertRules(wallet: string): Promise<AlertRule[]>;
   /** Creates the rule, or changes its threshold. */
   saveAlertRule(wallet: string, rule: AlertRule): Promise<void>;
-  /** The rule's open alerts close at the next evaluation. */
+  /** The rule's open alerts close at the next evaluation, unless they would have opened without a rule. */
   deleteAlertRule(wallet: string, kind: AlertKind): Promise<boolean>;
   /** Newest first (ids are UUIDv7). `before` is the last id of the previous page. */
   listAlerts(

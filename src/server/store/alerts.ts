@@ -49,7 +49,8 @@ const firing = {
   // Needs no rule, and its threshold has no meaning.
   webhook_disabled: `SELECT DISTINCT wallet, 'webhook_disabled' AS kind, 1 AS threshold,
       NULL AS robot_id
-    FROM webhooks WHERE disabled_for IN ('failures', 'backlog')`,
+    FROM webhooks WHERE disabled_for IN ('failures', 'backlog') AND NOT EXISTS (SELECT 1
+      FROM accounts a WHERE a.wallet = webhooks.wallet AND a.deleting_at IS NOT NULL)`,
 } as const;
 
 export const alertSql = {
@@ -76,8 +77,8 @@ export const alertSql = {
   credit: `SELECT watched.wallet, 'credit_low' AS kind, watched.threshold, NULL AS robot_id, a.anchor_quota,
       CAST(a.gas_credit_wei AS text) AS gas_wei
     FROM (SELECT wallet, threshold FROM alert_rules WHERE kind = 'credit_low'
-      UNION SELECT o.wallet, o.threshold FROM alerts o
-      WHERE o.kind = 'credit_low' AND o.closed_at IS NULL AND o.threshold = 1 AND NOT EXISTS
+      UNION SELECT o.wallet, 1 FROM alerts o
+      WHERE o.kind = 'credit_low' AND o.closed_at IS NULL AND NOT EXISTS
         (SELECT 1 FROM alert_rules r WHERE r.wallet = o.wallet AND r.kind = 'credit_low')) AS watched
     JOIN accounts a ON a.wallet = watched.wallet`,
   open: `SELECT id, wallet, kind, threshold, robot_id FROM alerts

@@ -35,7 +35,7 @@ export const retentionSql = {
   oldEvents: `DELETE FROM events WHERE seq ${selected(`SELECT seq FROM (
       SELECT seq, created_at FROM events WHERE seq > 0 ORDER BY seq LIMIT $2) AS first
     WHERE created_at < $1`)} RETURNING ${freed.events}`,
-  nextTrace: `SELECT robot_id FROM robot_traces WHERE robot_id > $1 ORDER BY robot_id LIMIT 1`,
+  nextTrace: `SELECT robot_id FROM robot_traces WHERE robot_id >= $1 ORDER BY robot_id LIMIT 1`,
   forget: 'DELETE FROM robot_traces WHERE robot_id = $1',
   rollups: someOf('telemetry_rollups', 'robot_id, resolution, at'),
   names: someOf('telemetry_names', 'robot_id, day'),

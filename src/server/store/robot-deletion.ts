@@ -80,9 +80,10 @@ export function robotDeletion(runner: StepRunner): Pick<RobotStore, 'deleteRobot
         yield* recordAudit(wallet, 'robot_deleted', by, { target_id: id, detail: robot.name });
         return true;
       });
+      if (!isFound) return false;
       // Purge even if the deletion fails halfway. Other deletions of the account need not wait for the purge.
       await inAccount.run(wallet, () => forgetAll({ id, wallet }, now)).finally(purgeLog);
-      return isFound;
+      return true;
     },
   };
 }

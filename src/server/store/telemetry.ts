@@ -2,7 +2,7 @@
 
 import type { Resolution } from '../../protocol/telemetry.ts';
 import type { Rollup, SampleRecord, TelemetryStore, TimeRange } from '../ports/telemetry.ts';
-import { first, NO_ID, page, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
+import { NO_ID, page, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 import { Aggregate, noNames, type StoredNames, summaryOf } from './rows/aggregate.ts';
 import { addEncoded } from './rows/aggregate-bytes.ts';
 import { beginOf } from './rows/roll-ups.ts';
@@ -16,7 +16,7 @@ export const telemetrySql = {
     ORDER BY recorded_at DESC, id DESC LIMIT $5`,
   rollups: `SELECT at, samples, summary FROM telemetry_rollups
     WHERE robot_id = $1 AND resolution = $2 AND at >= $3 AND at < $4 ORDER BY at LIMIT $5`,
-  names: 'SELECT names FROM telemetry_names WHERE robot_id = $1 AND day = $2',
+  names: 'SELECT day, names FROM telemetry_names WHERE robot_id = $1 AND day >= $2 AND day <= $3',
 } as const;
 
 export function telemetryReads({ read }: StepRunner) {
@@ -48,11 +48,10 @@ function* listRollups(
   type Row = { at: number; samples: number; summary: Buffer };
   const found = yield* rows<Row>(telemetrySql.rollups, robotId, resolution, from, to, limit);
   // Read the names after the roll-ups: names are only added, so all numbers of the roll-ups are known.
-  const namesOf = new Map<number, StoredNames>();
-  for (const day of new Set(found.map(({ at }) => beginOf('day', at)))) {
-    const stored = yield* first<{ names: string }>(telemetrySql.names, robotId, day);
-    namesOf.set(day, stored === undefined ? noNames : JSON.parse(stored.names));
-  }
+  type Names = { day: number; names: string };
+  const days = [beginOf('day', found[0]?.at ?? from), beginOf('day', found.at(-1)?.at ?? from)];
+  const names = yield* rows<Names>(telemetrySql.names, robotId, ...days);
+  const namesOf = new Map(names.map(({ day, names }) => [day, JSON.parse(names) as StoredNames]));
   const aggregate = new Aggregate();
   return found.map(({ at, samples, summary }) => {
     aggregate.clear();

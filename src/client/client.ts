@@ -55,9 +55,9 @@ type Arguments<Given> = Record<never, never> extends Given ? [NoInfer<Given>?] :
 
 /** A typed client of the HTTP interface, driven by the route table. It sends requests only when called. */
 export function createClient(options: ClientOptions): Client {
-  const { baseUrl } = options;
-  // Async, so that a `fetch` that throws fails as one that rejects.
-  const send = async (...request: Parameters<typeof options.fetch>) => options.fetch(...request);
+  const { baseUrl, fetch } = options;
+  // Async, so that a `fetch` that throws fails as one that rejects. Browsers refuse it as a method of another object.
+  const send = async (...request: Parameters<typeof fetch>) => fetch(...request);
   return {
     async call(name, ...[input]) {
       const { params, query, body, signal } = (input ?? {}) as LooseInput;

@@ -22,7 +22,6 @@ const shapes = [
   /^dist\/svc-server\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/(index\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.(br|gz))?$/,
-  /^dist\/dashboard\/cli-login\/(index\.html|page\.(css|js))$/,
   /^contracts\/ProofVerifier\.sol$/,
   /^deploy\/([\w-]+\.(conf|json|sh|yaml|yml)|Containerfile)$/,
   /^docs\/((decisions|guides)\/)?[\w-]+\.md$/,

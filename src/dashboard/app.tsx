@@ -39,6 +39,7 @@ const load = {
   '/access': () => import('./views/access.tsx'),
   '/alerts': () => import('./views/alerts.tsx'),
   '/webhooks': () => import('./views/webhooks.tsx'),
+  '/cli-login': () => import('./views/cli-login.tsx'),
 };
 const loadPublic = {
   '/verify': () => import('./views/verify.tsx'),

@@ -1,4 +1,4 @@
-// Serves the pages: dashboard, API reference, CLI sign-in.
+// Serves the pages: dashboard and API reference.
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -24,6 +24,7 @@ const dashboardPaths = [
   '/events',
   '/account',
   '/access',
+  '/cli-login',
   '/alerts',
   '/webhooks',
   '/verify',
@@ -126,17 +127,5 @@ export async function docsPage(scope: FastifyInstance): Promise<void> {
   );
   for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js']) {
     scope.get(`/docs/${file}`, options, async (_, reply) => reply.sendFile(file));
-  }
-}
-
-const loginFolder = path.join(packageFolder, 'dist/dashboard/cli-login');
-
-/** Serves `/cli-login`, where a wallet opens a session for the CLI. */
-export async function cliLoginPage(scope: FastifyInstance): Promise<void> {
-  const options = { config: { page: 'html' as const } };
-  await scope.register(files, { root: loginFolder, serve: false, cacheControl: false });
-  scope.get('/cli-login', options, async (_, reply) => reply.sendFile('index.html'));
-  for (const file of ['page.css', 'page.js']) {
-    scope.get(`/cli-login/${file}`, options, async (_, reply) => reply.sendFile(file));
   }
 }

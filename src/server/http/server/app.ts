@@ -22,7 +22,7 @@ import { JsonText } from '../../ports/json-text.ts';
 import { accountHandlers } from '../routes/account.ts';
 import { fleetHandlers } from '../routes/fleets.ts';
 import { type Metrics, metricsPage } from '../routes/metrics.ts';
-import { cliLoginPage, dashboardPages, docsPage, sendDocument } from '../routes/pages.ts';
+import { dashboardPages, docsPage, sendDocument } from '../routes/pages.ts';
 import { publicHandlers } from '../routes/public.ts';
 import { robotHandlers } from '../routes/robots.ts';
 import { streamHandlers } from '../routes/stream.ts';
@@ -141,7 +141,6 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     );
   });
   app.register(docsPage);
-  app.register(cliLoginPage);
   app.register((scope) => dashboardPages(scope, deps));
   const { metrics } = deps;
   if (metrics) app.register((scope) => metricsPage(scope, metrics));

@@ -58,6 +58,7 @@ describe('a refusal of the gas estimate', () => {
     await rig.node.mine();
     const ids = await rig.queue();
     await degradedBy('gas_refused');
+    await moreSurveys(2);
 
     await rig.node.mine();
 

@@ -1,12 +1,9 @@
 // Bundles `svc` into dist/cli and `svc-server` into dist/svc-server.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { defineConfig } from 'rolldown';
 import { routes } from '../dist/protocol/routes.js';
 import { thirdPartyLicenses } from './third-party-licenses.js';
-
-const require = createRequire(import.meta.url);
 
 /**
  * Writes the types of a bundle's exports, by file.
@@ -78,18 +75,6 @@ function mapValues(object, map) {
 }
 
 /**
- * Writes every help text as the bundled program prints it, so that `svc` answers `--help` without loading commander.
- * @type {import('rolldown').Plugin}
- */
-const helpTexts = {
-  name: 'help-texts',
-  async writeBundle({ dir }) {
-    const { helpTexts: make } = require(`../${dir}/help-texts.cjs`);
-    writeFileSync(`${dir}/help.json`, JSON.stringify(await make()));
-  },
-};
-
-/**
  * Leaves out ethers (15 MB), which siwe loads to check signatures. viem checks them here; in siwe that would throw.
  * @type {import('rolldown').Plugin}
  */
@@ -108,10 +93,7 @@ const siweWithoutEthers = {
  * @type {import('rolldown').RolldownOptions}
  */
 const cli = {
-  input: {
-    svc: 'src/cli/main.ts',
-    'help-texts': 'src/cli/program/help-texts.ts',
-  },
+  input: { svc: 'src/cli/main.ts' },
   platform: 'node',
   external: [/^(viem|ox|undici)(\/|$)/],
   plugins: [
@@ -119,7 +101,6 @@ const cli = {
     withoutUnused,
     routesWithoutSchemas,
     siweWithoutEthers,
-    helpTexts,
     thirdPartyLicenses,
   ],
   output: {

@@ -18,7 +18,7 @@ const shapes = [
   /^bin\/svc(-agent|-server)?\.c?js$/,
   /^dist\/(agent|base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
   /^dist\/(client\/(client|files|index)|base\/(svc-error|unreadable-file)|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
-  /^dist\/cli\/([\w-]+\.cjs|help\.json|third-party-licenses\.txt)$/,
+  /^dist\/cli\/([\w-]+\.cjs|third-party-licenses\.txt)$/,
   /^dist\/svc-server\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/(index\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.(br|gz))?$/,

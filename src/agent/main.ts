@@ -64,7 +64,7 @@ const exitCodes: Readonly<Record<string, number>> = {
 export async function main(argv: string[]): Promise<number> {
   if (argv[2] === '__complete') {
     const { printCandidates } = await import('../base/completion.ts');
-    printCandidates(await createProgram(() => {}, argv[3]), argv.slice(3));
+    await printCandidates(await createProgram(() => {}, argv[3]), argv.slice(3));
     return 0;
   }
   let exitCode = 0;

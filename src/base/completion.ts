@@ -1,5 +1,6 @@
 // Shell completion: the scripts, and candidates from the commands of a commander program.
 import { Argument, type Command, type Option } from 'commander';
+import { escapeText } from './escape.ts';
 
 /** Each script passes the words before the cursor to `PROGRAM __complete`, and reads a candidate and its meaning per line. */
 const scripts = {
@@ -57,29 +58,80 @@ export function addCompletionCommand(program: Command): void {
     });
 }
 
-/** Prints the candidates for the last of `words`: one on each line, and a tab and its meaning if it has one. */
-export function printCandidates(program: Command, words: readonly string[]): void {
-  const current = words.at(-1) ?? '';
-  let command = program;
-  let option: Option | undefined;
-  for (const word of words.slice(0, -1)) {
-    const isValue = option?.required === true;
-    option = isValue
-      ? undefined
-      : command.options.find(({ short, long }) => [short, long].includes(word));
-    if (!isValue) command = command.commands.find((one) => one.name() === word) ?? command;
-  }
-  const candidates = option?.required ? option.argChoices : candidatesOf(command, current);
-  for (const line of candidates ?? []) {
-    if (line.startsWith(current)) process.stdout.write(`${line}\n`);
+type Candidate = readonly [value: string, meaning: string];
+type Part = Option | Argument;
+/** Values of a part of the command line, given the options that were typed before it. */
+type ValuesOf = (part: Part, typed: Record<string, unknown>) => Promise<readonly Candidate[]>;
+
+/**
+ * Prints the candidates for the last of `words`: one on each line, a tab, and its meaning. Prints nothing if no
+ * candidate is known, and never an error, because a person is typing.
+ */
+export async function printCandidates(
+  program: Command,
+  words: readonly string[],
+  valuesOf: ValuesOf = choicesOf,
+): Promise<void> {
+  const current = unquote(words.at(-1) ?? '');
+  try {
+    const found = await candidatesFor(program, words.slice(0, -1).map(unquote), current, valuesOf);
+    for (const [value, meaning] of found) {
+      // A candidate with control characters would have to be escaped by the shell: leave it out.
+      if (!value.startsWith(current) || value !== escapeText(value)) continue;
+      process.stdout.write(`${value}\t${escapeText(meaning)}\n`);
+    }
+  } catch {
+    // Without a session or a network there are no candidates.
   }
 }
 
-function candidatesOf(command: Command, current: string): readonly string[] | undefined {
-  if (current.startsWith('-')) {
-    const options = command.options.map(({ long, description }) => `${long}\t${description}`);
-    return [...options, '--help\tprint help'];
+/** Removes the quotes and backslashes that the shell leaves in a typed word. */
+function unquote(word: string): string {
+  return word.replace(/^["']|["']$/g, '').replace(/\\(.)/g, '$1');
+}
+
+async function candidatesFor(
+  program: Command,
+  before: readonly string[],
+  current: string,
+  valuesOf: ValuesOf,
+): Promise<readonly Candidate[]> {
+  let command = program;
+  let options = optionsOf(command);
+  let pending: Option | undefined;
+  let given = 0;
+  const typed: Record<string, unknown> = {};
+  for (const word of before) {
+    const option = options.find(({ short, long }) => [short, long].includes(word));
+    const next = command.commands.find((one) => one.name() === word);
+    if (pending !== undefined) {
+      typed[pending.attributeName()] = word;
+      pending = undefined;
+    } else if (option?.required) pending = option;
+    else if (option !== undefined) typed[option.attributeName()] = true;
+    else if (next !== undefined) [command, options] = [next, optionsOf(next)];
+    else given += 1;
   }
-  if (command.commands.length === 0) return command.registeredArguments[0]?.argChoices;
-  return command.commands.map((one) => `${one.name()}\t${one.description()}`);
+  if (pending !== undefined) return valuesOf(pending, typed);
+  if (current.startsWith('-')) {
+    return options.map(({ long, description }) => [long ?? '', description]);
+  }
+  if (command.commands.length > 0) {
+    return command.commands.map((one) => [one.name(), one.summary() || one.description()]);
+  }
+  const declared = command.registeredArguments;
+  const last = declared.at(-1);
+  const argument = declared[given] ?? (last?.variadic ? last : undefined);
+  return argument === undefined ? [] : valuesOf(argument, typed);
+}
+
+/** The options of a command and of the program, as its help lists them. */
+function optionsOf(command: Command): Option[] {
+  const help = command.createHelp();
+  return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+}
+
+/** The values that a part is limited to. */
+export async function choicesOf({ argChoices = [] }: Part): Promise<Candidate[]> {
+  return argChoices.map((value) => [value, '']);
 }

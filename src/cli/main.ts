@@ -1,5 +1,4 @@
 // `svc`: loads as little as the command line needs, runs the command and returns its exit code.
-import { readFileSync } from 'node:fs';
 import { runProgram } from '../base/run-program.ts';
 import { packageVersion } from '../base/version.ts';
 import type { Run } from './program/command.ts';
@@ -14,9 +13,9 @@ export function run(): void {
 /** Runs `svc` and returns its exit code. */
 export async function main(argv: string[]): Promise<number> {
   const words = argv.slice(2);
-  const text = knownText(words);
-  if (text !== null) {
-    process.stdout.write(text);
+  // Without loading anything: scripts and humans ask for it first.
+  if (words.length === 1 && ['--version', '-V'].includes(words[0] ?? '')) {
+    process.stdout.write(`${packageVersion()}\n`);
     return exitCodes.done;
   }
   if (words[0] === '__complete') {
@@ -50,16 +49,6 @@ export async function main(argv: string[]): Promise<number> {
   } finally {
     process.off('SIGINT', interrupted);
   }
-}
-
-/** Version and help, which the build wrote down, so that nothing has to be loaded to print them. */
-function knownText(words: readonly string[]): string | null {
-  const option = words.at(-1) ?? '';
-  if (words.length === 1 && ['--version', '-V'].includes(option)) return `${packageVersion()}\n`;
-  if (!['--help', '-h'].includes(option)) return null;
-  const texts = JSON.parse(readFileSync(new URL('help.json', import.meta.url), 'utf8'));
-  const path = words.slice(0, -1).join(' ');
-  return Object.hasOwn(texts, path) ? texts[path] : null;
 }
 
 /** Shows the cursor again, on a new line. */

@@ -214,7 +214,7 @@ describe('every command', () => {
     expect(script.stdout).toContain('complete -o default -F _svc_agent svc-agent\n');
     expect(commands.stdout).toMatch(/^spool\t.*\n$/);
     expect(options.stdout).toMatch(/^--severity\t/);
-    expect(values.stdout).toBe('warn\n');
+    expect(values.stdout).toBe('warn\t\n');
   });
 });
 

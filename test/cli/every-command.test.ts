@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generatePrivateKey } from 'viem/accounts';
@@ -15,10 +15,6 @@ let user: SvcUser;
 let taskId: string;
 let openAlert: string;
 let made = 0;
-/** What the bundle prints for `--help`, by the words before it. */
-const helpTexts: Record<string, string> = JSON.parse(
-  await readFile(new URL('../../dist/cli/help.json', import.meta.url), 'utf8'),
-);
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-commands-'));
@@ -215,36 +211,30 @@ describe.each(paths)('svc %s', (command) => {
     expect(screen).not.toMatch(new RegExp(`${ESCAPE}\\[[\\d;]*m`));
   });
 
-  it('explains itself with examples that begin as it does', () => {
-    expect(helpTexts[command]).toMatch(new RegExp(`^Usage: svc ${command} `));
-    expect(helpTexts[command]).toMatch(new RegExp(`\nExamples:\n[\\s\\S]*svc ${command}`));
+  it('explains itself with examples that begin as it does', async () => {
+    const { stdout } = await runInProcess('svc', [...wordsOf(command), '--help']);
+
+    expect(stdout).toMatch(new RegExp(`^Usage: svc ${command} `));
+    expect(stdout).toMatch(new RegExp(`\nExamples:\n[\\s\\S]*svc ${command}`));
   });
 });
 
 describe.each(['', ...parents, ...paths])('svc %s --help', (path) => {
-  it('was written by the build as the program prints it', async () => {
-    const { stdout } = await runInProcess('svc', ['help', ...wordsOf(path)]);
+  it('prints what svc help prints', async () => {
+    const asked = await runInProcess('svc', [...wordsOf(path), '--help']);
 
-    expect(helpTexts[path]).toBe(stdout);
+    expect(asked).toEqual(await runInProcess('svc', ['help', ...wordsOf(path)]));
+    expect([asked.exitCode, asked.stderr]).toEqual([0, '']);
   });
 });
 
 describe('svc --help of the bundle', () => {
   it('works for every command', { tags: ['full'] }, async () => {
     for (const path of ['', ...parents, ...paths]) {
-      const helped = await run('svc', [...wordsOf(path), '--help']);
-      expect(helped).toEqual({ exitCode: 0, stdout: helpTexts[path], stderr: '' });
+      const { exitCode, stdout, stderr } = await run('svc', [...wordsOf(path), '--help']);
+      expect([exitCode, stderr]).toEqual([0, '']);
+      expect(stdout).toContain(`Usage: svc ${path}`.trim());
     }
-  });
-
-  it.each(['', 'robots', 'robots list'])('is what the build wrote, for “%s”', async (path) => {
-    const [ready, made] = await Promise.all([
-      run('svc', [...wordsOf(path), '--help']),
-      run('svc', ['help', ...wordsOf(path)]),
-    ]);
-
-    expect(ready).toEqual({ exitCode: 0, stdout: helpTexts[path], stderr: '' });
-    expect(ready).toEqual(made);
   });
 });
 

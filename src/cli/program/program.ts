@@ -2,7 +2,7 @@
 import { Argument, Command, Option } from 'commander';
 import { packageVersion } from '../../base/version.ts';
 import type { CommandGroup, CommandSpec } from './command.ts';
-import { type GlobalOptions, globalOptions, type OptionSpec } from './options.ts';
+import { type Completes, type GlobalOptions, globalOptions, type OptionSpec } from './options.ts';
 
 /** Receives the command that was called, its input and the global options. */
 type Dispatch = (
@@ -11,8 +11,8 @@ type Dispatch = (
   options: GlobalOptions,
 ) => Promise<void>;
 
-/** Columns of help texts. They are the same on every terminal, because the build writes help.json. */
-const HELP_WIDTH = 80;
+/** What the shell offers for an option or an argument. */
+export const completesOf = new WeakMap<Option | Argument, Completes>();
 
 /** The commands of `groups` as a commander program. */
 export function buildProgram(groups: readonly CommandGroup[], dispatch: Dispatch): Command {
@@ -23,7 +23,6 @@ export function buildProgram(groups: readonly CommandGroup[], dispatch: Dispatch
     .helpCommand(false)
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ getOutHelpWidth: () => HELP_WIDTH, getErrHelpWidth: () => HELP_WIDTH })
     .addHelpText('after', () =>
       examplesOf(['svc login https://svc.example.org', 'svc robots list', 'svc help exit-codes']),
     );
@@ -42,8 +41,10 @@ function addCommand(parent: Command, spec: CommandSpec, dispatch: Dispatch): voi
     .summary(spec.summary)
     .description(descriptionOf(spec))
     .addHelpText('after', () => examplesOf(spec.examples));
-  for (const { syntax, summary } of spec.arguments ?? []) {
-    command.addArgument(new Argument(syntax, summary));
+  for (const { syntax, summary, completes } of spec.arguments ?? []) {
+    const argument = new Argument(syntax, summary);
+    if (completes !== undefined) completesOf.set(argument, completes);
+    command.addArgument(argument);
   }
   for (const option of spec.options ?? []) command.addOption(optionOf(option));
   command.action(async () => {
@@ -61,6 +62,7 @@ function optionOf(spec: OptionSpec): Option {
   if (spec.default !== undefined) option.default(spec.default);
   if (spec.parse !== undefined) option.argParser(spec.parse);
   if (Array.isArray(spec.completes)) option.choices(spec.completes);
+  else if (spec.completes !== undefined) completesOf.set(option, spec.completes);
   return option;
 }
 

@@ -109,7 +109,7 @@ export async function main(argv: string[]): Promise<number> {
   addCompletionCommand(program);
 
   if (argv[2] === '__complete') {
-    printCandidates(program, argv.slice(3));
+    await printCandidates(program, argv.slice(3));
     return 0;
   }
   prepareErrors(program);

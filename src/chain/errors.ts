@@ -43,7 +43,7 @@ export type RefusalMeaning =
   | 'not_accepted'
   | 'reverted'
   | 'gas_limit'
-  | 'provider_fault';
+  | 'provider_error';
 
 /**
  * The only table of refusal texts. The first matching row decides, so errors of the provider come before errors of the
@@ -51,7 +51,7 @@ export type RefusalMeaning =
  */
 const refusals: readonly { readonly meaning: RefusalMeaning; readonly words: RegExp }[] = [
   {
-    meaning: 'provider_fault',
+    meaning: 'provider_error',
     words:
       /rate.?limit|request rate|too many (requests|rpc calls)|request (count|limit)|(?<!account |gas )limit exceeded|quota|capacity|compute units|payment required|timed? ?out|deadline exceeded|unavailable|header not found|missing trie node|overloaded|\bbackends?\b|try again later|syncing|initial sync/i,
   },
@@ -103,7 +103,7 @@ const rateLimitWords =
 export function meaningOf(refusal: RpcRefusal): RefusalMeaning | null {
   const row = refusals.find(({ words }) => words.test(refusal.reason));
   if (row !== undefined) return row.meaning;
-  return providerCodes.has(refusal.rpcCode) ? 'provider_fault' : null;
+  return providerCodes.has(refusal.rpcCode) ? 'provider_error' : null;
 }
 
 /**
@@ -126,7 +126,7 @@ export function broadcastOutcome(refusal: RpcRefusal): BroadcastOutcome {
     case 'nonce_used':
       return { outcome: 'nonce_used' };
     case null:
-    case 'provider_fault':
+    case 'provider_error':
       return { outcome: 'unknown', reason: refusal.reason };
     default:
       return { outcome: 'refused', meaning, reason: refusal.reason };

@@ -79,7 +79,7 @@ const noBlock = /not found|unknown block(?! tag)/i;
 
 /** The block number of a tag; null if the tag has no block, `refused` if the node does not know the tag. */
 function tagged(answer: RpcAnswer | undefined): bigint | 'refused' | null {
-  if (answer?.ok === false && meaningOf(answer.refusal) !== 'provider_fault') {
+  if (answer?.ok === false && meaningOf(answer.refusal) !== 'provider_error') {
     return noBlock.test(answer.refusal.reason) ? null : 'refused';
   }
   return headerOf(resultOf(answer))?.number ?? null;

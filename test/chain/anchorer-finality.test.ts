@@ -23,10 +23,10 @@ const finality = (id: string | undefined, wanted: string) =>
     expect(status).toBe('verified');
     return completion?.receipt?.finality === wanted && completion;
   });
-const moreSurveys = async (count: number) => {
-  const surveys = () => rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
-  const before = surveys();
-  await waitFor(`${count} more surveys`, () => surveys() >= before + count, 60_000);
+const moreEstimates = async (count: number) => {
+  const estimates = () => rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
+  const before = estimates();
+  await waitFor(`${count} more estimates`, () => estimates() >= before + count, 60_000);
 };
 const balance = () => rig.store.getBalance(WALLET);
 /** One proof, in a block and settled. */
@@ -225,7 +225,7 @@ describe('a nonce that another transaction has taken', () => {
     rig.start();
     const ids = await conflict();
     const later = await rig.queue();
-    await moreSurveys(4);
+    await moreEstimates(4);
     expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
     expect((await rig.task(later[0] ?? '')).completion?.state).toBe('queued');
 
@@ -289,7 +289,7 @@ describe('a nonce that another transaction has taken', () => {
     await waitFor('a lookup that is intercepted', () => lookups > 0);
     await mine(4);
     await waitFor('the doubt', async () => (await rig.degraded()).includes('nonce_conflict'));
-    await moreSurveys(4);
+    await moreEstimates(4);
     expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
 
     rig.proxy.mend();
@@ -344,7 +344,7 @@ describe('a nonce that another transaction has taken', () => {
       method === 'eth_getBlockByNumber' && params[1] === true ? { result: null } : null,
     );
     await mine(4);
-    await moreSurveys(4);
+    await moreEstimates(4);
     expect(await rig.degraded()).toContain('nonce_conflict');
 
     rig.proxy.mend();

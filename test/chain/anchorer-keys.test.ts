@@ -74,7 +74,7 @@ describe('several keys', () => {
     await pending(2);
     await rig.node.mine();
     await rig.verified(ids);
-    let surveys = 0;
+    let estimates = 0;
     let isHanging = false;
     rig.proxy.handle(async ({ calls, answer, forward }) => {
       const isSlow = calls.some(({ method, params }) => {
@@ -82,7 +82,7 @@ describe('several keys', () => {
         return method === 'eth_estimateGas' && !data.endsWith('ff'.repeat(64));
       });
       isHanging ||= isSlow;
-      if (calls.some(({ method }) => method === 'eth_estimateGas')) surveys += 1;
+      if (calls.some(({ method }) => method === 'eth_estimateGas')) estimates += 1;
       if (!isSlow) answer(await forward(calls));
     });
     await rig.queue();
@@ -90,9 +90,9 @@ describe('several keys', () => {
     // Each round of an engine looks at the clock some times.
     const looks = vi.spyOn(performance, 'now');
     onTestFinished(() => looks.mockRestore());
-    const before = surveys;
+    const before = estimates;
 
-    await waitFor('surveys of the other', () => surveys >= before + 5);
+    await waitFor('estimates of the other', () => estimates >= before + 5);
 
     expect(looks.mock.calls.length).toBeLessThan(2_000);
   });
@@ -151,7 +151,7 @@ describe('an account whose key is gone', () => {
     await feeQuote();
     const asked = () =>
       rig.proxy.asked.methods.filter((method) => method === 'eth_estimateGas').length;
-    await waitFor('surveys of both', () => asked() >= 4);
+    await waitFor('estimates of both', () => asked() >= 4);
 
     expect(await rig.degraded()).toEqual([]);
   });
@@ -166,7 +166,7 @@ describe('an account whose key is gone', () => {
     await rig.node.rpc('anvil_setNextBlockBaseFeePerGas', ['0x174876e800']);
     // Not before its engine knows where the chain stands.
     await waitFor('a look', () => rig.proxy.asked.methods.includes('eth_getTransactionReceipt'));
-    await mineUntil('foreign_attempts_open');
+    await mineUntil('unconfigured_sender');
     expect((await rig.task(ids[0] ?? '')).completion).toMatchObject({ state: 'submitted', txHash });
     await stuck.drain();
 

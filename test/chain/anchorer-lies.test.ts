@@ -21,11 +21,11 @@ const wellAgain = () => waitFor('no degradation', async () => (await rig.degrade
 const feeQuote = () =>
   waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
 const stateOf = async (id: string | undefined) => (await rig.task(id ?? '')).completion?.state;
-/** Surveys of the anchorer so far. */
-const surveys = () => rig.proxy.asked.methods.filter((name) => name === 'eth_estimateGas').length;
-const moreSurveys = async (count: number) => {
-  const before = surveys();
-  await waitFor(`${count} more surveys`, () => surveys() >= before + count);
+/** Estimates of the anchorer so far. */
+const estimates = () => rig.proxy.asked.methods.filter((name) => name === 'eth_estimateGas').length;
+const moreEstimates = async (count: number) => {
+  const before = estimates();
+  await waitFor(`${count} more estimates`, () => estimates() >= before + count);
 };
 
 describe('a refusal of the gas estimate', () => {
@@ -41,7 +41,7 @@ describe('a refusal of the gas estimate', () => {
     refuse();
     const ids = await rig.queue();
     await degradedBy('gas_refused');
-    await moreSurveys(2);
+    await moreEstimates(2);
     expect(await stateOf(ids[0])).toBe('queued');
 
     await rig.node.mine();
@@ -58,7 +58,7 @@ describe('a refusal of the gas estimate', () => {
     await rig.node.mine();
     const ids = await rig.queue();
     await degradedBy('gas_refused');
-    await moreSurveys(2);
+    await moreEstimates(2);
 
     await rig.node.mine();
 
@@ -93,9 +93,9 @@ describe('a refusal of the gas estimate', () => {
     const ids = await rig.queue(2);
     await degradedBy('gas_refused');
     await rig.node.mine();
-    await moreSurveys(3);
+    await moreEstimates(3);
     await rig.node.mine();
-    await moreSurveys(3);
+    await moreEstimates(3);
 
     expect(await stateOf(ids[0])).toBe('queued');
   });
@@ -107,7 +107,7 @@ describe('a refusal of the gas estimate', () => {
       if (method === 'eth_estimateGas') seen = (params[0] as { data: string }).data;
       return null;
     });
-    return waitFor('a survey', () => seen);
+    return waitFor('an estimate', () => seen);
   }
 });
 
@@ -141,7 +141,7 @@ describe('a transaction count', () => {
     await degradedBy('nonce_behind');
 
     const [after] = await rig.queue();
-    await moreSurveys(2);
+    await moreEstimates(2);
 
     expect(await stateOf(after)).toBe('queued');
   });
@@ -152,10 +152,10 @@ describe('a transaction count', () => {
     );
     rig.start({ pauses: { ...quickPauses, firstNonceMs: 60_000 } });
     const ids = await rig.queue();
-    await moreSurveys(2);
+    await moreEstimates(2);
     rig.proxy.mend();
     await rig.node.mine();
-    await moreSurveys(1);
+    await moreEstimates(1);
     expect(await stateOf(ids[0])).toBe('queued');
 
     await rig.node.mine();

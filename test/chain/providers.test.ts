@@ -46,7 +46,7 @@ describe.each([0, 1, 2])('with three URLs, number %i of which', (i) => {
     // The time-outs of a read and of signed bytes.
     holdTimers(5_000, 2_500);
 
-    const [surveyed, found, reading, sent, head] = await Promise.all([
+    const [state, found, reading, sent, head] = await Promise.all([
       senderState(),
       find(anchor),
       urls.chain.readAnchor(anchor.variants[0]?.txHash ?? '0x'),
@@ -54,7 +54,7 @@ describe.each([0, 1, 2])('with three URLs, number %i of which', (i) => {
       urls.chain.headNumber(),
     ]);
 
-    expect(surveyed).toMatchObject({ latestNonce: 1, lowestNonce: 1 });
+    expect(state).toMatchObject({ latestNonce: 1, lowestNonce: 1 });
     expect(found.mined).toMatchObject([{ outcome: 'success', mined: { blockNumber: 1n } }]);
     expect(reading).toMatchObject({ confirmations: 1n, finality: 'included' });
     expect(['accepted', 'known']).toContain(sent.outcome);
@@ -207,12 +207,12 @@ describe('a URL of another chain', () => {
     const chain = openChain({ urls: [...urls.proxies.map(({ url }) => url), stranger.url] });
     const { identity, key, payload } = urls;
 
-    const surveyed = await chain.anchoring.senderState({ identity, sender: key.address, payload });
+    const state = await chain.anchoring.senderState({ identity, sender: key.address, payload });
     await waitFor('its answer', () => chain.anchoring.providers()[2]?.state === 'wrong_chain');
     const before = stranger.asked.requests;
     const reading = await chain.readAnchor(anchor.variants[0]?.txHash ?? '0x');
 
-    expect(surveyed.lowestNonce).toBe(1);
+    expect(state.lowestNonce).toBe(1);
     expect(reading).toMatchObject({ confirmations: 1n });
     expect(stranger.asked.requests).toBe(before);
     await chain.close();
@@ -238,8 +238,8 @@ describe('a URL of another chain', () => {
     const chain = openChain({ urls: [stranger.url] });
     const { identity, key, payload } = urls;
 
-    const surveyed = chain.anchoring.senderState({ identity, sender: key.address, payload });
-    await expect(surveyed).rejects.toMatchObject({ code: 'chain_mismatch' });
+    const state = chain.anchoring.senderState({ identity, sender: key.address, payload });
+    await expect(state).rejects.toMatchObject({ code: 'chain_mismatch' });
     const reading = chain.readAnchor(anchor.variants[0]?.txHash ?? '0x');
     await expect(reading).rejects.toMatchObject({ code: 'chain_unavailable' });
     const sent = await chain.anchoring.broadcast(anchor.variants[0]?.rawTx ?? '0x');

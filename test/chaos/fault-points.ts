@@ -42,7 +42,7 @@ const steps: Record<AnchorStep, Occasion> = {
   chain_proof_recorded: 'work',
 };
 
-/** Only for a database that was put back to an earlier state: test/chain/put-back.test.ts. */
+/** Only for a database that was put back to an earlier state: test/chain/restored-database.test.ts. */
 type OutOfReach = 'adoptVariant';
 
 /** Every durable step: what the anchorer writes, and what robots have written. */

@@ -106,7 +106,7 @@ it('are made again once a certificate that was gone is back, whoever listened me
   expect((await store.countChallenge(newWallet(), null)).count).toMatchObject({ allowed: true });
   await waitFor('all to listen', async () => {
     const { rowCount } = await session.query(`SELECT FROM pg_stat_activity
-      WHERE datname = current_database() AND query = 'LISTEN svc_hints' AND state = 'idle'`);
+      WHERE datname = current_database() AND query = 'LISTEN svc_notifications' AND state = 'idle'`);
     return rowCount === 3;
   });
 });

@@ -115,7 +115,7 @@ export type Degradation =
   /** A transaction of ours is mined but is no anchor. */
   | 'attempt_reverted'
   /** A transaction of an account without a configured key needs a fee bump, which needs the key. */
-  | 'foreign_attempts_open'
+  | 'unconfigured_sender'
   /** An RPC URL does not respond correctly. */
   | 'provider_unhealthy'
   /** An RPC URL serves another chain. */

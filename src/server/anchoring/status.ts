@@ -93,7 +93,7 @@ export function degradationsOf(
   }
   if (live.nonceConflict) reasons.push('nonce_conflict');
   const parked = live.bumpClock?.parked ?? null;
-  if (parked !== null) reasons.push(parked === 'no_key' ? 'foreign_attempts_open' : parked);
+  if (parked !== null) reasons.push(parked === 'no_key' ? 'unconfigured_sender' : parked);
   reasons.push(...unmined(live).flatMap(refusalOf));
   if (live.attempts.some(({ failed }) => failed)) reasons.push('attempt_reverted');
   for (const { state } of context.chain.providers()) {

@@ -13,7 +13,7 @@ export interface Notifications {
   close(): Promise<void>;
 }
 
-const CHANNEL = 'svc_hints';
+const CHANNEL = 'svc_notifications';
 /** Notifications are sent together once per this time, in ms: a commit with NOTIFY delays all other commits. */
 const BATCH_MS = 20;
 /** PostgreSQL limits a payload to less than 8000 bytes. */

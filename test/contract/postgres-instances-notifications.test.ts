@@ -42,7 +42,7 @@ function start(): Instance {
 }
 
 const LISTENERS = `FROM pg_stat_activity
-  WHERE datname = current_database() AND query = 'LISTEN svc_hints' AND state = 'idle'`;
+  WHERE datname = current_database() AND query = 'LISTEN svc_notifications' AND state = 'idle'`;
 
 const listening = () =>
   waitFor('both to listen', async () => {

@@ -33,7 +33,7 @@ const estimate = (gas: bigint) =>
 const refuse = (method: string, code: number, message: string) =>
   answer(method, () => ({ error: { code, message } }));
 
-describe('a survey', () => {
+describe('the sender state', () => {
   it.each([
     ['of another id', 'eth_chainId', { result: '0x1' }],
     ['of another genesis', 'eth_getBlockByNumber', { result: genesis('ee') }],

@@ -151,7 +151,7 @@ describe('an anchor that is left out', () => {
   });
 });
 
-describe('a survey of several URLs', () => {
+describe('the sender state of several URLs', () => {
   it('is the same whatever one of three says', async () => {
     urls = await startSeveralUrls(3);
     await urls.mined();

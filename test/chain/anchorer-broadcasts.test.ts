@@ -91,7 +91,7 @@ describe('after a reorganisation', () => {
     rig.start();
     const { id } = await anchored();
     let [isCounted, isDone] = [false, false];
-    // Once a survey has counted it, before the look at what became of its block.
+    // Once an estimate has counted it, before the look at what became of its block.
     rig.proxy.handle(async ({ calls, answer, forward }) => {
       if (isCounted && !isDone && calls.some(({ params }) => params[0] === 'finalized')) {
         isDone = true;
@@ -208,9 +208,10 @@ describe('an anchor that the chain has lost after it was final', () => {
 
     rig.proxy.mend();
     await pending(2);
-    const surveys = () => rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
-    const before = surveys();
-    await waitFor('more surveys', () => surveys() >= before + 4);
+    const estimates = () =>
+      rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
+    const before = estimates();
+    await waitFor('more estimates', () => estimates() >= before + 4);
     await rig.node.mine();
 
     expect(await rig.minedAnchors()).toHaveLength(1);

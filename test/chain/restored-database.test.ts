@@ -76,9 +76,10 @@ describe('a database whose key another database uses', () => {
 
     rig.start();
     await waitFor('the report', () => rig.log.some((line) => /another database/.test(line)));
-    const surveys = () => rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
-    const before = surveys();
-    await waitFor('more looks', () => surveys() >= before + 3);
+    const estimates = () =>
+      rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
+    const before = estimates();
+    await waitFor('more looks', () => estimates() >= before + 3);
 
     expect((await rig.task(id)).completion?.state).not.toBe('queued');
     expect(await rig.degraded()).toContain('nonce_conflict');

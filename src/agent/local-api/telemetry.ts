@@ -4,6 +4,7 @@ import { canonicalJson } from '../../proof/canonical-json.ts';
 import { tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body } from '../../protocol/routes.ts';
+import { placesOf, samplesOf, samplesProblem } from '../../protocol/samples.ts';
 import type { NewSample, OpsEvent, Sample } from '../../protocol/telemetry.ts';
 import { formatTimestamp, parseTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import type { Instant } from '../clock.ts';
@@ -17,28 +18,20 @@ export function recordSamples(
   body: Body<'recordSamples'>,
 ): { accepted: number; samples: Sample[] } {
   const now = clock.now();
-  const accepted = samplesOf(body).map(({ sample, place }) => accept(sample, place, now));
+  const problem = samplesProblem(body);
+  if (problem !== null) throw agentError(problem.code, problem.message);
+  const place = placesOf(body);
+  const accepted = samplesOf(body).map((sample, index) => accept(sample, place(index), now));
   spool.recordSamples(accepted.map(({ record }) => record));
   return { accepted: accepted.length, samples: accepted.map(({ answer }) => answer) };
 }
 
-/** The sample at top level, or those under `samples`, each with its place for messages. */
-function samplesOf({ samples, ...single }: Body<'recordSamples'>) {
-  if (samples === undefined) return [{ sample: single, place: '' }];
-  if (Object.keys(single).length > 0) {
-    throw agentError('invalid_sample', 'Send one sample at top level or samples, not both.');
-  }
-  return samples.map((sample, index) => ({ sample, place: `samples.${index}.` }));
-}
-
 function accept(
-  { id: given, ...content }: NewSample,
+  sample: NewSample,
   place: string,
   now: Instant,
 ): { record: SpoolRecord; answer: Sample } {
-  if (given !== undefined && content.recorded_at === undefined) {
-    throw agentError('invalid_sample', `${place}recorded_at is required with an id.`);
-  }
+  const { id: given, ...content } = sample;
   const { metrics = {}, battery_pct = null, state = null, recorded_at } = content;
   if (Buffer.byteLength(canonicalJson(metrics)) > limits.metricsBytes) {
     throw agentError('invalid_sample', tooLarge(`${place}metrics`, limits.metricsBytes).message);

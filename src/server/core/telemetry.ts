@@ -5,6 +5,7 @@ import { runYielding, startYielding } from '../../base/cooperative-yield.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
+import { placesOf, samplesOf, samplesProblem } from '../../protocol/samples.ts';
 import type { NewSample, Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';
 import {
   firstInstant,
@@ -45,8 +46,10 @@ export function recordSamples(
   body: Body<'recordSamples'>,
 ): Promise<JsonText<{ accepted: number; samples: Sample[] }>> {
   const now = deps.clock.now();
+  const problem = samplesProblem(body);
+  if (problem !== null) throw wireError(problem.code, problem.message);
   const samples = samplesOf(body);
-  const placeOf = samples === body.samples ? placeInBatch : noPlace;
+  const placeOf = placesOf(body);
   // Not an async function: that would keep the request body alive until the commit, and every garbage collection would
   // copy it.
   return runYielding(acceptAll(samples, placeOf, now)).then((records) =>
@@ -54,10 +57,7 @@ export function recordSamples(
   );
 }
 
-/** The prefix of a sample's field name in a message. */
 type PlaceOf = (index: number) => string;
-const placeInBatch: PlaceOf = (index) => `samples.${index}.`;
-const noPlace: PlaceOf = () => '';
 
 /** One page of a robot's samples, newest first. Throws `not_found` and `invalid_request`. */
 export async function listSamples(
@@ -142,18 +142,6 @@ function writtenReceipt(
   return new JsonText(`{"accepted":${records.length},"samples":[${samples}]}`);
 }
 
-/** The samples of a body: a single one at top level, or those under `samples`. */
-function samplesOf({ samples, ...single }: Body<'recordSamples'>): NewSample[] {
-  if (samples === undefined) return [single];
-  if (Object.keys(single).length > 0) {
-    throw wireError(
-      'invalid_sample',
-      'Send one sample at the top level or several in samples, not both.',
-    );
-  }
-  return samples;
-}
-
 function* acceptAll(
   samples: NewSample[],
   placeOf: PlaceOf,
@@ -168,9 +156,6 @@ function* acceptAll(
 }
 
 function accept(sample: NewSample, place: string, now: number): SampleRecord {
-  if (sample.id !== undefined && sample.recorded_at === undefined) {
-    throw wireError('invalid_sample', `${place}recorded_at is required if id is given.`);
-  }
   const recordedAt = sample.recorded_at === undefined ? now : parseTimestamp(sample.recorded_at);
   if (recordedAt === null) {
     throw wireError('invalid_sample', `${place}recorded_at must be an ISO 8601 date and time.`);

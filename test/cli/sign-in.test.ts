@@ -1,16 +1,23 @@
 import { execFile } from 'node:child_process';
 import { existsSync, utimesSync } from 'node:fs';
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { encryptKeystoreJson } from 'ethers';
+import { HttpResponse, http } from 'msw';
+import { setupServer } from 'msw/node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { programFile } from '../support/programs.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 import { waitFor } from '../support/wait-for.ts';
+
+/** A service that is not ours. */
+const RELAY = 'http://127.0.0.1:9';
+const relay = setupServer();
+beforeAll(() => relay.listen({ onUnhandledRequest: 'bypass' }));
+afterEach(() => relay.resetHandlers());
+afterAll(() => relay.close());
 
 let service: TestService;
 let user: SvcUser;
@@ -192,16 +199,14 @@ describe('svc login', () => {
   it('signs no message that another service would take', async () => {
     const foreign = `bank.example wants you to sign in with your Ethereum account:\n${user.wallet}\n\nHi\n\nURI: https://bank.example\nVersion: 1\n${rest}`;
     const asked: string[] = [];
-    const relay = createServer((request, response) => {
-      asked.push(request.url ?? '');
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ message: foreign }));
-    });
-    await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
-    const url = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+    relay.use(
+      http.post(`${RELAY}/*`, ({ request }) => {
+        asked.push(new URL(request.url).pathname);
+        return HttpResponse.json({ message: foreign });
+      }),
+    );
 
-    const { exitCode, stderr } = await user.svc(['login', url, '--key-file', user.keyFile]);
-    relay.close();
+    const { exitCode, stderr } = await user.svc(['login', RELAY, '--key-file', user.keyFile]);
 
     expect(exitCode).toBe(1);
     expect(stderr).toContain('bank.example');
@@ -222,18 +227,12 @@ describe('svc login', () => {
   });
 
   it('signs no message that hides a part of itself on a terminal', async () => {
-    const relay = createServer((request, response) => {
-      const own = request.headers.host;
-      const message = `${own} wants you to sign in with your Ethereum account:\n${user.wallet}\n\n\u001b[8mI give all away\u001b[0m\n\nURI: http://${own}\nVersion: 1\n${rest}`;
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ message }));
-    });
-    await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
-    const url = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+    const own = new URL(RELAY).host;
+    const message = `${own} wants you to sign in with your Ethereum account:\n${user.wallet}\n\n\u001b[8mI give all away\u001b[0m\n\nURI: http://${own}\nVersion: 1\n${rest}`;
+    relay.use(http.post(`${RELAY}/*`, () => HttpResponse.json({ message })));
 
-    const args = ['login', url, '--manual', '--address', user.wallet];
+    const args = ['login', RELAY, '--manual', '--address', user.wallet];
     const { exitCode, stdout, stderr } = await user.svc(args);
-    relay.close();
 
     expect([exitCode, stdout]).toEqual([1, '']);
     expect(stderr).toContain('is not for');
@@ -265,14 +264,10 @@ describe('svc login', () => {
   });
 
   it('follows no redirect', async () => {
-    const other = createServer((_, response) =>
-      response.writeHead(307, { location: `${service.url}/api/auth/challenge` }).end(),
-    );
-    await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
-    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const location = `${service.url}/api/auth/challenge`;
+    relay.use(http.post(`${RELAY}/*`, () => HttpResponse.redirect(location, 307)));
 
-    const { exitCode, stderr } = await user.svc(['login', url, '--key-file', user.keyFile]);
-    other.close();
+    const { exitCode, stderr } = await user.svc(['login', RELAY, '--key-file', user.keyFile]);
 
     expect([exitCode, stderr]).toEqual([7, expect.stringContaining('does not follow')]);
   });

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { browse, type Dashboard, openDashboard, waitAhead } from '../support/dashboard.ts';
@@ -85,6 +87,32 @@ describe('the colors', () => {
     await page.getByText('By a hash, an id or an address').waitFor();
 
     await expect.poll(() => scheme(page)).toBe('light');
+  });
+});
+
+describe('an empty page', () => {
+  it('shows a request that fills it', async () => {
+    const opened = await dashboard.openSignedIn('/account');
+    const { page } = opened;
+    const owner = await dashboard.clientOf(opened);
+    const token = await owner.call('createToken', { body: { name: 'ci', scope: 'write' } });
+    const robot = await owner.call('createRobot', { body: { name: 'arm-1' } });
+    const env = {
+      ...process.env,
+      SVC_TOKEN: String(token.body.secret),
+      ROBOT_KEY: String(robot.body.api_key),
+    };
+
+    for (const [address, filled] of [
+      ['/fleets', 'Hall 1'],
+      ['/tasks', 'Pick parcels'],
+      ['/events', 'low_light'],
+    ] as const) {
+      await page.goto(dashboard.server.url + address);
+      const request = await page.locator('pre', { hasText: 'curl' }).textContent();
+      await promisify(execFile)('bash', ['-c', request ?? ''], { env });
+      await page.getByText(filled).first().waitFor();
+    }
   });
 });
 

@@ -5,6 +5,7 @@ import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
 import { ask } from '../api.ts';
 import { robotsQuery } from '../queries.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
+import { FirstCall } from '../ui/first-call.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago, duration } from '../ui/time.tsx';
 import { Json } from '../ui/values.tsx';
@@ -27,7 +28,12 @@ export function EventList({ filter }: { filter: Record<string, string> }) {
       read={(query, signal) =>
         ask('GET /api/v1/events', { query: { ...filter, ...query }, signal })
       }
-      empty={<Empty title="No events">Robots report events through the API.</Empty>}
+      empty={
+        <Empty title="No events">
+          Robots report events through the API.
+          <FirstCall call="POST /api/v1/events" body={{ event_type: 'low_light' }} by="ROBOT_KEY" />
+        </Empty>
+      }
       columns={[
         {
           title: 'Event',

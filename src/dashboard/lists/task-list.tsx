@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import { ask } from '../api.ts';
 import { robotsQuery } from '../queries.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
+import { FirstCall } from '../ui/first-call.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
 import { PagedList } from './paged-list.tsx';
@@ -18,7 +19,12 @@ export function TaskList({ filter }: { filter: Record<string, string> }) {
       what="tasks"
       queryKey={['tasks', filter]}
       read={(query, signal) => ask('GET /api/v1/tasks', { query: { ...filter, ...query }, signal })}
-      empty={<Empty title="No tasks">Robots claim tasks through the API.</Empty>}
+      empty={
+        <Empty title="No tasks">
+          Robots claim tasks through the API.
+          <FirstCall call="POST /api/v1/tasks" body={{ title: 'Pick parcels' }} by="ROBOT_KEY" />
+        </Empty>
+      }
       columns={[
         {
           title: 'Task',

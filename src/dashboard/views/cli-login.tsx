@@ -39,8 +39,8 @@ export default function CliLogin() {
   const isEntering = asked === undefined || isWrong;
   return (
     <Page title="Sign in on the command line">
-      <Stack className="card" maw={560} align="start">
-        <Text>
+      <Stack className="card" maw={560}>
+        <Text className="description">
           You are signed in as <code>{account?.wallet}</code>.{' '}
           <Button size="compact-xs" onClick={() => signOut.mutate()}>
             Use another wallet
@@ -50,7 +50,7 @@ export default function CliLogin() {
         {settled && <Text role="status">{outcomes[settled]}</Text>}
         {isEntering && (
           <form onSubmit={enter}>
-            <Stack align="start">
+            <Stack>
               <TextInput
                 label="Code that the terminal shows"
                 value={code}

@@ -6,6 +6,7 @@ import type { Fleet } from '../../protocol/fleets.ts';
 import { ask } from '../api.ts';
 import { fleetsQuery } from '../queries.ts';
 import { ConfirmDeletion } from '../ui/dialog.tsx';
+import { FirstCall } from '../ui/first-call.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded, Problem } from '../ui/states.tsx';
 import { Freshness } from '../ui/time.tsx';
@@ -45,6 +46,7 @@ export default function Fleets() {
           items.length === 0 ? (
             <Empty title="No fleets yet">
               Group robots by location, shift or work, and filter the overview by fleet.
+              <FirstCall call="POST /api/v1/fleets" body={{ name: 'Hall 1' }} by="SVC_TOKEN" />
             </Empty>
           ) : (
             <FleetRows

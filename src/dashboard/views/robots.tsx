@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
+import { FirstCall } from '../ui/first-call.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Freshness, useStale } from '../ui/time.tsx';
@@ -29,6 +30,7 @@ export default function Robots() {
           items.length === 0 ? (
             <Empty title="No robots yet">
               Add a robot to get its API key, which is shown once.
+              <FirstCall call="POST /api/v1/robots" body={{ name: 'arm-1' }} by="SVC_TOKEN" />
             </Empty>
           ) : (
             <div className="stack" data-stale={isStale || undefined}>

@@ -102,6 +102,22 @@ describe('the overview', () => {
     await page.getByRole('link', { name: '30–40 % 1' }).click();
     await expect.poll(named).toEqual(['arm-2']);
   });
+
+  it('links the bar of an hour to the events of that hour', { tags: ['full'] }, async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    const report = (event_type: string) =>
+      robots[0]?.client.call('createEvent', { body: { event_type } });
+    await report('earlier');
+    await pass(page, 120 * MINUTE_MS);
+    await report('now');
+
+    await show('/');
+    const chart = page.getByRole('region', { name: 'Events by severity' });
+    await chart.locator('svg a').last().click();
+
+    await page.getByText('now', { exact: true }).waitFor();
+    expect(await page.getByText('earlier', { exact: true }).count()).toBe(0);
+  });
 });
 
 describe('a robot that was not seen for five minutes', () => {

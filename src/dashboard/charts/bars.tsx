@@ -1,4 +1,6 @@
 // A chart of stacked bars.
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import './charts.css';
 
 interface Bar {
@@ -6,6 +8,8 @@ interface Bar {
   label: string;
   /** One value for each series, from the bottom up. */
   values: number[];
+  /** The list of what the bar counts. Beside the chart is a link to the whole list, for the keyboard. */
+  href?: string;
 }
 
 export interface BarsProps {
@@ -35,7 +39,7 @@ export function Bars({ bars, series, caption, unit = '' }: BarsProps) {
       <svg viewBox={`0 0 ${bars.length * STEP} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden>
         <rect className="bars-middle" y={HEIGHT / 2} width={bars.length * STEP} height={0.8} />
         {bars.map((bar, place) => (
-          <g key={bar.label}>
+          <MaybeLink key={bar.label} href={bar.href}>
             <title>
               {`${bar.label}: ${series.map(({ name }, i) => `${format(bar.values[i] ?? 0)} ${name}`).join(', ')}`}
             </title>
@@ -64,7 +68,7 @@ export function Bars({ bars, series, caption, unit = '' }: BarsProps) {
                 );
               })
             )}
-          </g>
+          </MaybeLink>
         ))}
       </svg>
       {top === 0 && (
@@ -110,5 +114,14 @@ export function Bars({ bars, series, caption, unit = '' }: BarsProps) {
         </table>
       </div>
     </figure>
+  );
+}
+
+function MaybeLink({ href, children }: { href: string | undefined; children: ReactNode }) {
+  if (href === undefined) return <g>{children}</g>;
+  return (
+    <Link href={href} tabIndex={-1}>
+      {children}
+    </Link>
   );
 }

@@ -34,6 +34,7 @@ export function Activity({ stats, fleetId }: { stats: Stats; fleetId: string }) 
         bars={stats.events_by_hour.map(({ at, info, warn, error }) => ({
           label: hour(at),
           values: [info, warn, error],
+          href: listOf('/events', { from: at, to: after(at) }, fleetId),
         }))}
       />
       <BarChart
@@ -123,3 +124,6 @@ function BarChart({ title, note, ...bars }: ChartProps & BarsProps) {
 /** `14:00 CET` */
 const hour = (at: string) =>
   formatTime(at, { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });
+
+/** The end of the hour that begins at `at`. */
+const after = (at: string) => new Date(Date.parse(at) + 3_600_000).toISOString();

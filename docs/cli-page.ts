@@ -17,8 +17,9 @@ export async function cliPage(): Promise<string> {
       'unchanged. With `--json`, an error is one JSON object `{ error, message, hint }` on standard error.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
-    'A command that deletes something asks you to type the name of what it deletes. `--yes` skips the question. ' +
-      'Without a terminal and without `--yes`, the command exits with 2.',
+    'A command that has the option `--yes` asks you to type a name first, for example that of the robot. `--yes` skips ' +
+      'the question. Without a terminal and without `--yes`, such a command exits with 2. Other commands do not ask, ' +
+      'not even those that delete something.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

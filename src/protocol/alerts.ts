@@ -10,8 +10,9 @@ export const alertKinds = {
   anchor_failed: 'an anchor of a robot failed in the last N minutes',
   anchor_stuck: 'an anchor of a robot has waited for its block for N minutes',
   credit_low:
-    'the credits cover fewer than N anchors (without a rule: a completion was refused for lack of credit)',
-  webhook_disabled: 'a webhook was disabled after failures (needs no rule; N is ignored)',
+    'the credits cover fewer than N anchors; this alert also opens without a rule when a completion is refused for lack of credit',
+  webhook_disabled:
+    'a webhook was disabled after failures, or because too many messages waited; this alert needs no rule and ignores N',
 } as const;
 
 export const AlertKind = OneOf(

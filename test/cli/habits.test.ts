@@ -34,6 +34,27 @@ afterAll(async () => {
 
 const bin = fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url));
 
+describe('svc COMMAND --help', () => {
+  it('has the paragraphs of docs/cli.md', async () => {
+    const { stdout } = await run('svc', ['verify', '--help']);
+
+    const paragraphs = stdout.split('\n\n').map((paragraph) => paragraph.replaceAll(/\s+/g, ' '));
+    const page = await cliPage();
+    const [, section = ''] = page.split('### svc verify\n\n');
+    const [described = ''] = section.split('\n\n```sh');
+    for (const paragraph of described.split('\n\n')) {
+      expect(paragraphs).toContain(paragraph.replaceAll('\n', ' '));
+    }
+  });
+
+  it('names the values of an option once', async () => {
+    const page = await cliPage();
+
+    expect(page).toContain('(task.verified, task.failed, ');
+    expect(page).not.toMatch(/\(([\w.]+(?:, [\w.]+)+)\)? \(\1/);
+  });
+});
+
 describe('what svc does not know', () => {
   it.each([
     [['robots', 'lst'], 'Did you mean list?'],

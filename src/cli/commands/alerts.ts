@@ -15,7 +15,7 @@ const kindArgument: ArgumentSpec = {
 export const alertCommands: readonly CommandSpec[] = [
   {
     path: 'alerts list',
-    summary: 'List the alerts of the last year, newest first',
+    summary: 'List the alerts of the last year, newest first, at most 10 000',
     options: [{ flags: '--open', summary: 'only open alerts' }, limitOption, cursorOption],
     examples: ['svc alerts list --open'],
     async run(context, { open, ...range }: Range & { open?: true }) {
@@ -66,9 +66,9 @@ export const alertCommands: readonly CommandSpec[] = [
   {
     path: 'alerts watch',
     summary: 'Create the alert rule of a kind, or change its threshold',
-    details: `${Object.entries(alertKinds)
-      .map(([kind, condition]) => `${kind}: ${condition}`)
-      .join('. ')}.`,
+    details: Object.entries(alertKinds)
+      .map(([kind, condition]) => `${kind}: ${condition}.`)
+      .join('\n\n'),
     arguments: [kindArgument],
     options: [
       { flags: '--threshold <n>', summary: 'N of the condition', parse: positive, default: 10 },
@@ -82,7 +82,8 @@ export const alertCommands: readonly CommandSpec[] = [
   },
   {
     path: 'alerts unwatch',
-    summary: 'Delete the alert rule of a kind; its open alerts close',
+    summary:
+      'Delete the alert rule of a kind. Its open alerts close; those that also open without a rule stay until their cause is gone',
     arguments: [kindArgument],
     examples: ['svc alerts unwatch battery_low'],
     async run({ call, output }, params: { kind: AlertKind }) {

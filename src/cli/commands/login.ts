@@ -16,8 +16,9 @@ export const loginCommand: CommandSpec = {
     'Prints a code, and opens the page of the service on which you enter it. Then shows the wallet that\n' +
     'approved the sign-in, and asks before it saves the session. With --address, it does not ask, and accepts only that\n' +
     'wallet.\n\n' +
-    'Without a browser, sign on this machine. With --key-file, svc signs with that key. With --manual, it prints the\n' +
-    'message on standard output and reads its signature from standard input, for hardware wallets.',
+    'To sign in without any browser, sign on this machine instead. With --key-file, svc signs with that key. With\n' +
+    '--manual, svc prints the message on standard output and reads its signature from standard input, for hardware\n' +
+    'wallets.',
   arguments: [{ syntax: '[url]', summary: 'origin of the service (default: that of the profile)' }],
   options: [
     ...keyFileOptions,

@@ -1,4 +1,4 @@
-// `svc prove-part`: shows some bytes of a file that evidence lists, without the rest.
+// `svc prove-part`: extracts a range of bytes from a file that evidence lists, with a proof.
 import { once } from 'node:events';
 import { withFileProgress } from '../../base/progress.ts';
 import { SvcError } from '../../base/svc-error.ts';
@@ -8,9 +8,9 @@ import type { CommandSpec } from '../program/command.ts';
 export const provePartCommand: CommandSpec = {
   path: 'prove-part',
   summary:
-    'Write some bytes of a file that evidence lists, with hashes that show that they are in this file',
-  details: `Writes whole chunks of 1 MiB: those that have the first and the last byte, and all between them. The recipient
-sees only these chunks of the file, and checks them with svc verify --part. A part has at most 128 chunks.`,
+    'Extract a range of bytes from a file that evidence lists, and prove that the file contains them',
+  details: `Writes whole chunks of 1 MiB, from the chunk with the first byte to the chunk with the last byte. The recipient sees
+only these chunks of the file, and checks them with svc verify --part. A part has at most 128 chunks.`,
   arguments: [{ syntax: '<file>', summary: 'regular file' }],
   options: [
     {

@@ -8,12 +8,13 @@ export const robotKeyCommands: readonly CommandSpec[] = [
   {
     path: 'robots rotate-key',
     summary: 'Issue a new API key and show it one time; the old key stops working immediately',
-    details: 'When piped, prints only the key.',
+    details:
+      'When piped, prints only the key. An agent that runs as a systemd service uses the new key after a restart.',
     arguments: [robotArgument],
     options: [yesOption],
     examples: [
       'svc robots rotate-key hall-robot-1',
-      'svc robots rotate-key hall-robot-1 --yes | ssh hall-robot-1 sudo svc-agent key set',
+      "svc robots rotate-key hall-robot-1 --yes | ssh hall-robot-1 'sudo svc-agent key set && sudo systemctl restart svc-agent'",
     ],
     async run(context, choice: Choice) {
       const { id, name } = await confirmEndOfKey(context, choice, '');

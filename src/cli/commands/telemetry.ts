@@ -17,7 +17,7 @@ export const telemetryCommand: CommandSpec = {
     {
       flags: '--resolution <interval>',
       summary:
-        'one line per interval; from --from to --to at most 6 hours for minute, 31 days for hour, 366 days for day',
+        'one line per interval; the range from --from to --to may be at most 6 hours for minute, 31 days for hour, 366 days for day',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,

@@ -14,12 +14,12 @@ export const tokenCommands: readonly CommandSpec[] = [
     path: 'tokens create',
     summary: 'Create an account token and show it one time. To use it, set SVC_TOKEN',
     details:
-      'When piped, prints only the token. A token cannot manage tokens, and needs the scope write for changes.',
+      'When piped, prints only the token. For changes, a token needs the scope write. No token can manage sessions or tokens, create or change webhooks, or delete the account.',
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
     options: [
       {
         flags: '--scope <scope>',
-        summary: 'read or write',
+        summary: 'what the token may do',
         default: 'read',
         completes: ['read', 'write'],
       },

@@ -54,9 +54,10 @@ export const trustCommands: readonly CommandSpec[] = [
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer one of the service',
     details:
-      'Compares the new list with the saved one. Refuses it if no key of the saved list signed it, if its sequence number\n' +
-      'is lower, if a saved account or the signature of its entry is missing, if a first block changed, or if the last\n' +
-      'block of a retired account was raised or removed.\n' +
+      'Accepts the new list only if an account signed it that is in use in the saved list, and if the new list takes\n' +
+      'nothing back. Its sequence number must not be lower. It must contain every saved account, and the signature of each\n' +
+      'account for its own entry. The block at which the service began to use an account (first block) must be the same.\n' +
+      'The block after which a retired account is no longer valid (last block) must be neither higher nor removed.\n\n' +
       'svc verify never refreshes a list.',
     arguments: [urlArgument],
     examples: ['svc trust refresh https://svc.example.org'],

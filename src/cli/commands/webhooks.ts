@@ -16,7 +16,7 @@ const webhookArgument: ArgumentSpec = {
 };
 const eventOption = {
   flags: '--event <type...>',
-  summary: `types of messages (${types.join(', ')})`,
+  summary: 'types of messages',
   completes: types,
 };
 
@@ -35,7 +35,8 @@ export const webhookCommands: readonly CommandSpec[] = [
   {
     path: 'webhooks create',
     summary: 'Create a webhook and show its secret one time',
-    details: 'Without --event, it gets messages of all types. When piped, prints only the secret.',
+    details:
+      'Without --event, the webhook gets messages of all types. When piped, prints only the secret.',
     arguments: [{ syntax: '<url>', summary: 'an https URL' }],
     options: [eventOption],
     examples: ['svc webhooks create https://ops.example.org/svc --event alert.opened alert.closed'],

@@ -25,7 +25,8 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   done: 'success; with verify: verified',
   failed: 'any other failure',
   usage: 'invalid command line, file or value',
-  notVerified: "not verified: a check of the anchor, or of a service's list of accounts, failed",
+  notVerified:
+    "not verified: a check of the anchor, evidence, a file or a service's list of accounts failed, or a member is unknown",
   signInNeeded: 'not signed in, or the session or account token has ended',
   notFound: 'not found: robot, fleet, task, proof, profile, session or token',
   refused: 'refused by a limit or for lack of credits; can succeed later',

@@ -74,7 +74,9 @@ function examplesOf(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`;
 }
 
-/** Joins the lines of the source, because commander wraps the text. */
+/** Joins the lines of each paragraph, because commander wraps the text. */
 function descriptionOf({ summary, details }: CommandSpec): string {
-  return details === undefined ? summary : `${summary}.\n\n${details.replaceAll('\n', ' ')}`;
+  return details === undefined
+    ? summary
+    : `${summary}.\n\n${details.replace(/(?<!\n)\n(?!\n)/g, ' ')}`;
 }

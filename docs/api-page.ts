@@ -1,4 +1,5 @@
 // Generates docs/http-api.md from the route table.
+import { readFileSync } from 'node:fs';
 import { type ErrorCode, errors } from '../src/protocol/errors.ts';
 import { limits } from '../src/protocol/limits.ts';
 import { errorsOf } from '../src/protocol/openapi/errors-of.ts';
@@ -86,12 +87,31 @@ const units =
   'The end of a name is its unit: `Ms` are milliseconds, `Bytes` are bytes of UTF-8, and `Length` is the number of Unicode code points. A rate limit (`PerWindow`) counts requests in `windowMs`.';
 
 function limitTable(): string {
-  const rows = Object.entries(limits).flatMap(([name, value]) =>
-    typeof value === 'number'
-      ? [`| ${name} | ${value} |`]
-      : Object.entries(value).map(([part, most]) => `| ${name}.${part} | ${most} |`),
+  const meanings = limitMeanings();
+  const rows = Object.entries(limits).flatMap(([name, value]) => {
+    const meaning = meanings.get(name);
+    if (meaning === undefined) throw new Error(`The limit ${name} needs a comment.`);
+    return typeof value === 'number'
+      ? [`| ${name} | ${value} | ${meaning} |`]
+      : Object.entries(value).map(([part, most]) => `| ${name}.${part} | ${most} | ${meaning} |`);
+  });
+  const table = ['| limit | value | meaning |', '|---|---|---|', ...rows].join('\n');
+  return ['## Limits', units, table].join('\n\n');
+}
+
+/** The comment above each limit, as one line without its last period. */
+function limitMeanings(): ReadonlyMap<string, string> {
+  const source = readFileSync(new URL('../src/protocol/limits.ts', import.meta.url), 'utf8');
+  const commented = source.matchAll(/^ {2}\/\*\*(.*?)\*\/\n {2}(\w+):/gms);
+  return new Map(
+    Array.from(commented, ([, comment = '', name = '']) => [
+      name,
+      comment
+        .replace(/\s*\n\s*\*\s+/g, ' ')
+        .trim()
+        .replace(/\.$/, ''),
+    ]),
   );
-  return ['## Limits', units, ['| limit | value |', '|---|---|', ...rows].join('\n')].join('\n\n');
 }
 
 const access: Readonly<Record<Route['access'], string>> = {

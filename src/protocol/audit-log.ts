@@ -2,29 +2,31 @@
 import { type Static, Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
-/** What is recorded, by kind: the meaning of `target_id` and `detail`. Add new kinds here. */
+/** What is recorded, by kind: the object whose id is `target_id`, and the content of `detail`; null: always null. Add new kinds here. */
 export const auditKinds = {
-  sign_in: 'the new session, and how it was opened',
-  sign_in_failed: 'no target; one entry per hour, with the number of failures',
-  sign_out: 'the session',
-  session_revoked: 'the session',
-  token_created: 'the token, its name and scope',
-  token_revoked: 'the token, its name and scope',
-  webhook_created: 'the webhook and its URL',
-  webhook_changed: 'the webhook and its URL',
-  webhook_secret_rotated: 'the webhook and its URL',
-  webhook_deleted: 'the webhook and its URL',
-  robot_created: 'the robot and its name',
-  robot_deleted: 'the robot and its name',
-  key_rotated: 'the robot and its name',
-  key_revoked: 'the robot and its name',
-  fleet_deleted: 'the fleet and its name',
-  evidence_erased: 'the task',
-  credits_granted: 'no target; the granted credits and the note',
-  account_suspended: 'no target; the reason that the operator gave',
-  account_resumed: 'no target; the reason that the operator gave',
-  anchor_reconciled:
-    'no target; the nonce of an anchor of the account, and the transaction that used it',
+  sign_in: ['the new session', 'how the session was opened'],
+  sign_in_failed: [null, null],
+  sign_out: ['the session', null],
+  session_revoked: ['the session', null],
+  token_created: ['the token', 'its name'],
+  token_revoked: ['the token', 'its name'],
+  webhook_created: ['the webhook', 'the origin of its URL'],
+  webhook_changed: ['the webhook', 'the origin of its URL'],
+  webhook_secret_rotated: ['the webhook', 'the origin of its URL'],
+  webhook_deleted: ['the webhook', 'the origin of its URL'],
+  robot_created: ['the robot', 'its name'],
+  robot_deleted: ['the robot', 'its name'],
+  key_rotated: ['the robot', 'its name'],
+  key_revoked: ['the robot', 'its name'],
+  fleet_deleted: ['the fleet', 'its name'],
+  evidence_erased: ['the task', null],
+  credits_granted: [null, 'the granted credits and the note'],
+  account_suspended: [null, 'the reason that the operator gave'],
+  account_resumed: [null, 'the reason that the operator gave'],
+  anchor_reconciled: [
+    null,
+    'the nonce of an anchor of the account, and the transaction that used it',
+  ],
 } as const;
 
 export type AuditKind = keyof typeof auditKinds;

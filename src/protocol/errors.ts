@@ -13,7 +13,7 @@ const retryable = (status: number, summary: string) => ({ status, retryable: tru
 export const errors = {
   missing_api_key: permanent(401, 'no robot API key was sent'),
   invalid_api_key: permanent(401, 'the API key is unknown or revoked'),
-  missing_session: permanent(401, 'no session cookie was sent'),
+  missing_session: permanent(401, 'no session cookie and no account token was sent'),
   invalid_session: permanent(401, 'the session is unknown or ended'),
   invalid_token: permanent(401, 'the account token is unknown, expired or revoked'),
   invalid_signature: permanent(401, 'the signature matches no open challenge of the wallet'),
@@ -21,11 +21,11 @@ export const errors = {
   signup_refused: permanent(403, 'the wallet does not meet the requirement for a new account'),
   account_suspended: retryable(
     403,
-    'the account is suspended or being deleted; it can be read and not changed',
+    'the account is suspended or being deleted; its data can be read but not changed',
   ),
   wallet_session_required: permanent(
     403,
-    'the session was not opened with a wallet signature, or entered too many wrong codes',
+    'the session was not opened with a wallet signature, or too many wrong user codes were entered in it',
   ),
   insufficient_scope: permanent(403, 'the account token may not call this endpoint'),
   rate_limited: retryable(429, 'too many requests in this minute'),
@@ -39,10 +39,13 @@ export const errors = {
   ),
   invalid_proof_hash: permanent(400, 'the proof hash is malformed'),
   invalid_address: permanent(400, 'the wallet address is malformed'),
-  invalid_code: permanent(400, 'the code is unknown, used, refused or expired'),
+  invalid_code: permanent(
+    400,
+    'the user code or device code of a command-line sign-in is unknown, used, refused or expired',
+  ),
   authorization_pending: permanent(
     400,
-    'the code was not allowed yet; ask again after the interval',
+    'the owner has not allowed the command-line sign-in yet; ask again after `interval` seconds',
   ),
   invalid_chain_id: permanent(400, 'chainId is not a positive integer'),
   invalid_sample: permanent(400, 'a telemetry sample is malformed'),
@@ -62,7 +65,10 @@ export const errors = {
   robot_limit_reached: permanent(409, 'the account has 500 robots'),
   storage_quota: retryable(409, 'the account has no storage left; nothing was stored'),
   token_limit_reached: permanent(409, 'the account has 50 tokens'),
-  webhook_limit_reached: permanent(409, 'the account has 10 webhooks, or one and no recent grant'),
+  webhook_limit_reached: permanent(
+    409,
+    'the account has 10 webhooks; or it has one, and the operator granted it no credits in the last 90 days',
+  ),
   webhook_url_refused: permanent(
     400,
     'the URL of the webhook is not https, has credentials, or is not a public address',
@@ -83,17 +89,20 @@ export const errors = {
   ),
   anchor_unconfirmed: permanent(
     202,
-    'the anchor was submitted and is not confirmed yet; poll the task',
+    'the evidence is stored, and its anchor is not confirmed yet; poll the task',
   ),
   anchor_queued: permanent(
     202,
     'the proof is stored, and the service anchors it as soon as it can; poll the task',
   ),
   chain_unavailable: retryable(503, 'the chain cannot be read now'),
-  overloaded: retryable(503, 'too many requests are in progress; nothing was done'),
+  overloaded: retryable(
+    503,
+    'too many requests are in progress, or too many command-line sign-ins are open; nothing was done',
+  ),
   storage_unavailable: retryable(
     503,
-    'the database failed and the outcome is unknown; retry with the same id',
+    'the database failed or is not available, the disk is almost full, or the service is stopping. The write may have been stored; retry with the same id',
   ),
 };
 

@@ -1,100 +1,144 @@
 // Every limit of the interface.
 /**
- * Every limit of the HTTP interface; docs/http-api.md prints them.
+ * Every limit of the HTTP interface. docs/http-api.md prints name, value and comment.
  * Lengths are in Unicode code points. Sizes are in bytes of UTF-8, for JSON documents of the canonical form. Rates are
  * in requests per window.
  */
 export const limits = {
+  /** Length of the window in which a rate limit counts requests. */
   windowMs: 60_000,
+  /** Requests of one robot with its API key. */
   robotCallsPerWindow: 600,
+  /** Requests of one account that change something. */
   accountMutationsPerWindow: 300,
+  /** Sign-in challenges of one wallet; separately for each device that signed in before. */
   challengesPerWindow: 60,
-  /** The value of `X-RateLimit-Limit` on unmetered routes. */
+  /** Fixed value of `X-RateLimit-Limit` on endpoints without a rate limit. The service counts no requests there. */
   unmeteredPerWindow: 600,
 
+  /** Robots of an account. */
   robotsPerAccount: 500,
+  /** Fleets of an account. */
   fleetsPerAccount: 100,
+  /** Robots that one request can move to another fleet. */
   robotsPerAssignment: 100,
-  /** Opening another session ends the oldest. */
+  /** Sessions of an account. Opening another one ends the oldest. */
   sessionsPerAccount: 100,
+  /** Account tokens that have not expired. */
   tokensPerAccount: 50,
+  /** Webhooks of an account to which the operator granted credits in the last 90 days. */
   webhooksPerAccount: 10,
-  /** Without a grant by the operator in the last 90 days. */
+  /** Webhooks of any other account. */
   webhooksWithoutGrant: 1,
-  /** Per hour; see `webhooksWithoutGrant`. */
+  /** Attempts per hour to deliver messages of an account without such a grant. */
   webhookAttemptsPerHourWithoutGrant: 60,
-  /** A webhook with more messages waiting is disabled. */
+  /** Messages that can wait for one webhook. With more, the service disables the webhook. */
   webhookBacklog: 10_000,
+  /** Age at which messages are removed from the log of a webhook. */
   webhookDeliveriesMs: 7 * 24 * 60 * 60_000,
-  /** How long messages also have the signature of the replaced secret. */
+  /** Time after a rotation in which messages also have a signature of the old secret. */
   webhookOverlapMs: 24 * 60 * 60_000,
-  /** Closed alerts beyond the newest so many alerts of an account are deleted. */
+  /** Newest alerts of an account. Closed alerts that are older than these are deleted. */
   alertsKept: 10_000,
+  /** Sign-in challenges that the service stores for all wallets together. */
   openChallenges: 100_000,
-  /** Of one wallet, for callers that send back neither cookie nor message. */
+  /** Stored sign-in challenges of one wallet for one source (an IPv4 address, or an IPv6 /56). */
   challengesPerSource: 8,
+  /**
+   * Open codes of command-line sign-ins. With more, a new code ends the oldest code of the source with the most
+   * codes.
+   */
   openCliCodes: 1_000,
+  /** Open codes of command-line sign-ins that were requested by one source. */
   openCliCodesOfSource: 50,
   /** Wrong user codes that one session may enter. */
   wrongCliCodes: 10,
 
-  /** Routes with a document. Leaves room for a text that is longer than its canonical form. */
+  /** Body of a request of a robot. Leaves room for a text that is longer than its canonical form. */
   bodyBytes: 2 * 1024 * 1024,
-  /** All other routes. Leaves room for every text at its limit with each character escaped. */
+  /** Body of any other request. Leaves room for every text at its limit with each character escaped. */
   smallBodyBytes: 64 * 1024,
+  /** Evidence in canonical form. */
   proofBytes: 256 * 1024,
+  /** `expected_result` in canonical form. */
   expectedResultBytes: 64 * 1024,
+  /** Signature of a sign-in message, as bytes without hex. */
   signatureBytes: 8 * 1024,
+  /** Sign-in message that a client sends back. */
   messageLength: 2000,
+  /** Nesting of evidence and other JSON documents. */
   documentDepth: 128,
 
-  /** Credits that cover fewer anchors are reported as low. */
+  /** If the credits cover fewer anchors, `low` is true in the credits of the account. */
   lowAnchors: 10,
 
+  /** Title of a task. */
   titleLength: 200,
+  /** Name of a robot, fleet, token or machine. */
   nameLength: 80,
+  /** Description of a robot, fleet or task. */
   descriptionLength: 2000,
+  /** Location of a fleet. */
   locationLength: 200,
+  /** Shift of a fleet. */
   shiftLength: 200,
+  /** One tag of a fleet. */
   tagLength: 32,
+  /** Tags of a fleet. */
   tagsPerFleet: 20,
+  /** Highest `sort_order` of a fleet. */
   sortOrderMax: Number.MAX_SAFE_INTEGER,
 
+  /** Telemetry samples in one request. */
   samplesPerRequest: 50,
   /**
-   * JSON values of a body with samples: the body, the list, and for each sample its six members and 2048 readings, such
-   * as the ranges of two laser scans. Exceeds `mostValuesIn` of the metrics of one sample.
+   * JSON values in a body with samples, counting objects and arrays. This is room for the body, the list, and for
+   * each sample its six members and 2048 readings, such as the ranges of two laser scans.
    */
   samplesValues: 2 + 50 * (6 + 2048),
+  /** `metrics` of a sample in canonical form. */
   metricsBytes: 16 * 1024,
+  /** `payload` of an event in canonical form. */
   payloadBytes: 16 * 1024,
+  /** State of a robot in a sample. */
   stateLength: 64,
+  /** Type of an event. */
   eventTypeLength: 64,
+  /** Message of an event. */
   eventMessageLength: 2000,
-  /** Maximum lead of a sample's clock over the clock of the service. */
+  /** Maximum lead of the clock of a sample over the clock of the service. */
   sampleAheadMs: 24 * 60 * 60_000,
-  /** Per robot and day in a series: counted states, aggregated metrics, and maximum length of their names. */
+  /** Different states of one robot and day that a time series counts. */
   seriesStates: 32,
+  /** Different metrics of one robot and day that a time series aggregates. */
   seriesMetrics: 64,
+  /** Name of a state or metric in a time series. Longer names are left out. */
   seriesNameLength: 64,
-  /** Maximum length of a series by resolution. */
+  /** Maximum length of a time series with this resolution. */
   seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
-  /** Per instance of the service. Opening another stream ends the oldest. */
+  /** Open streams of an account on one instance of the service. Opening another one ends the oldest. */
   streamsPerAccount: 16,
-  /** How often the session of an open stream is checked. */
+  /** Interval at which the service checks the session of an open stream. */
   streamCheckMs: 15_000,
 
-  /** A robot seen within this time is online. */
+  /** A robot that was seen within this time counts as online. */
   onlineMs: 5 * 60_000,
 
+  /** Items of a page, if the request has no `limit`. */
   pageSize: 50,
+  /** Maximum items of a page. */
   pageSizeMax: 200,
 
+  /** Lifetime of a sign-in challenge. */
   challengeLifetimeMs: 10 * 60_000,
+  /** Lifetime of the codes of a command-line sign-in. */
   cliCodeLifetimeMs: 10 * 60_000,
+  /** Lifetime of a session. */
   sessionLifetimeMs: 30 * 24 * 60 * 60_000,
-  /** Lifetime of an account token, in days. */
+  /** Lifetime of an account token in days, if the request gives none. */
   tokenDays: 90,
+  /** Maximum lifetime of an account token in days. */
   tokenDaysMax: 365,
+  /** Age at which entries of the audit log are deleted. */
   auditLogMs: 365 * 24 * 60 * 60_000,
 } as const;

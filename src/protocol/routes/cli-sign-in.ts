@@ -14,7 +14,8 @@ export const cliSignInRoutes = {
   startCliSignIn: {
     ...publicChange,
     path: '/api/auth/cli/device',
-    summary: 'Request the codes with which a browser signs the command line in (RFC 8628)',
+    summary:
+      'Start a sign-in of the command line through a browser (RFC 8628): request a device code and a user code',
     description: `The codes last 10 minutes. If ${limits.openCliCodes} codes are open, a new code ends the oldest code of the source with the most codes. A source (an IPv4 address, or an IPv6 /56) with ${limits.openCliCodesOfSource} open codes gets \`overloaded\`.`,
     body: Closed({
       name: Text(limits.nameLength, 'name of the machine, which the page shows; without U+0000'),
@@ -36,8 +37,9 @@ export const cliSignInRoutes = {
     ...accountChange,
     method: 'POST',
     path: '/api/auth/cli/authorize',
-    summary: 'Show, allow or refuse the sign-in of a user code',
-    description: `The Origin header must be the origin of the service. The session must have been opened with a wallet signature. If the session that allowed a code ends, the code ends too. After ${limits.wrongCliCodes} wrong codes the owner must sign in again.`,
+    summary:
+      'Show, allow or refuse the command-line sign-in that a user code stands for (the code that svc login shows)',
+    description: `The Origin header must be the origin of the service. The session must have been opened with a wallet signature. If the session that allowed a code ends, the code ends too. After ${limits.wrongCliCodes} wrong codes in one session, the owner must sign in with the wallet again.`,
     sessionOnly: true,
     ownOriginOnly: true,
     body: Closed({

@@ -25,7 +25,7 @@ export const evidenceRoutes = {
     ...taskReadById,
     path: '/api/v1/tasks/:id/bundle',
     summary:
-      'Read the bundle of a task: all data needed to verify it with only a node of the chain',
+      'Read the bundle of a task. To verify it, one needs only a node of the chain and the address of the anchoring account',
     description:
       'The format is `svc-bundle/1` until the anchor is final and its chain proof is stored, and `svc-bundle/2` from then on; `format=1` always gives `svc-bundle/1`. The bundle has no `proof` if the evidence was erased. The response is 409 `completion_in_progress` while the anchor is pending, and 404 if there is no completion or it failed.',
     query: Closed({ format: Type.Optional(Type.Literal('1')) }),

@@ -47,11 +47,11 @@ export const tokenRoutes = {
     ...accountRead,
     path: '/api/v1/audit-log',
     summary: 'List who did what to the account in the last year, newest first',
-    description: `For each kind, the object that \`target_id\` names, and what \`detail\` is: ${Object.entries(
+    description: `Failed sign-ins of one hour share one entry. Each kind has these members:\n\n| kind | target_id is the id of | detail |\n|---|---|---|\n${Object.entries(
       auditKinds,
     )
-      .map(([kind, meaning]) => `\`${kind}\`: ${meaning}`)
-      .join('. ')}.`,
+      .map(([kind, [target, detail]]) => `| \`${kind}\` | ${target ?? '–'} | ${detail ?? '–'} |`)
+      .join('\n')}`,
     query: Closed(PageQuery),
     responses: { 200: page(AuditEntry) },
   },

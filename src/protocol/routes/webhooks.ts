@@ -20,7 +20,9 @@ import {
   webhookEvents,
 } from '../webhooks.ts';
 
-const types = Object.entries(webhookEvents).map(([type, meaning]) => `\`${type}\`: ${meaning}`);
+const types = Object.entries(webhookEvents).map(
+  ([type, meaning]) => `| \`${type}\` | ${meaning.replace('. Data: ', ' | ')} |`,
+);
 
 export const webhookRoutes = {
   createWebhook: {
@@ -28,7 +30,7 @@ export const webhookRoutes = {
     method: 'POST',
     path: '/api/v1/webhooks',
     summary: 'Create a webhook; only this response contains its secret',
-    description: `The service signs messages as Standard Webhooks define it. Types, and their \`data\`: ${types.join('. ')}. An account has at most ${limits.webhooksPerAccount} webhooks; without a grant by the operator in the last 90 days it has ${limits.webhooksWithoutGrant}, with ${limits.webhookAttemptsPerHourWithoutGrant} attempts per hour.`,
+    description: `The service signs messages as Standard Webhooks define it. An account has at most ${limits.webhooksPerAccount} webhooks. An account to which the operator granted no credits in the last 90 days has at most ${limits.webhooksWithoutGrant}, with ${limits.webhookAttemptsPerHourWithoutGrant} attempts per hour.\n\n| type | sent when | data |\n|---|---|---|\n${types.join('\n')}`,
     sessionOnly: true,
     body: Closed({ url: WebhookUrl, events: WebhookEvents }),
     responses: { 201: Closed({ webhook: Webhook, secret: WebhookSecret }) },

@@ -89,7 +89,9 @@ export async function createProgram(exitWith: ExitWith, name?: string): Promise<
     .description(
       'Daemon on the robot that stores claims, evidence and telemetry until they are delivered',
     )
-    .version(packageVersion())
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
     .exitOverride()
     .addHelpText(
       'after',

@@ -113,7 +113,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
     { minimum: 1000, default: 15_000 },
-    'Age in ms at which a pending transaction counts as stuck. The service then replaces the pending transaction with the lowest nonce by one with higher fees, and resends the others unchanged',
+    'Time in ms after which a pending transaction counts as stuck, if a new block came without it. If no new block comes, or a node calls it underpriced, other times apply (docs/anchoring.md). The service replaces the stuck transaction with the lowest nonce by one with higher fees, and resends the others unchanged',
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
     { minimum: 1, default: 500 },
@@ -128,7 +128,7 @@ export const environment = Type.Object({
     'Maximum gas limit of a transaction',
   ),
   SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR: Optional(
-    'Maximum total cost in wei of the anchors signed in one hour. Each anchor counts with the most that it can cost; replacements do not count. Default: no limit',
+    'Maximum total cost in wei of the anchors signed in one hour. Each anchor counts at its maximum possible cost. Replacements with higher fees do not count. Default: no limit',
     '^(0|[1-9]\\d{0,77})$',
   ),
   SVC_CHAIN_PROOFS: Type.Boolean({
@@ -172,7 +172,7 @@ export const environment = Type.Object({
   ),
   SVC_VERIFY_MAX_AGE_MS: Whole(
     { minimum: 0, default: 0, maximum: 60_000 },
-    'Time in ms for which public verifications may reuse chain data; 0 reads the chain for each',
+    'Time in ms for which public verifications may reuse chain data. With 0, each verification waits for a read that starts after its request; verifications that wait at the same time share the read',
   ),
   SVC_TELEMETRY_RETENTION_DAYS: Whole(
     { minimum: 0, default: 0, maximum: 36_500 },
@@ -198,11 +198,11 @@ export const environment = Type.Object({
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },
-    'Storage in MiB that all accounts without a grant by the operator in the last 90 days share; each of them may use at most an eighth of the part that the others do not use',
+    'Storage in MiB of the pool that is shared by all accounts to which the operator has granted no credits in the last 90 days. One such account may use at most 1/8 of what the other accounts of the pool leave free',
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
     { minimum: 1, default: 102_400 },
-    'Storage in MiB of each account with a grant by the operator in the last 90 days',
+    'Storage in MiB of each account to which the operator has granted credits in the last 90 days',
   ),
   SVC_OPERATOR_LISTEN: Optional(
     'Loopback address and port, or path of a unix socket, of the operator API, such as 127.0.0.1:3900 (default: no operator API)',

@@ -26,7 +26,7 @@ export function addCommands(program: Command): void {
     .addHelpText(
       'after',
       '\nA daemon that you started by hand uses the new key within seconds. If systemd runs the daemon, restart it.' +
-        '\n\nExample:\n  svc robots rotate-key arm-1 --yes | sudo svc-agent key set',
+        '\n\nExample:\n  svc robots rotate-key arm-1 --yes | sudo svc-agent key set && sudo systemctl restart svc-agent',
     )
     .action(async () => {
       if (process.stdin.isTTY) {

@@ -22,7 +22,9 @@ export async function main(argv: string[]): Promise<number> {
   let environment = process.env;
   const program = new Command('svc-server')
     .description('Anchor hashes of robot evidence on an EVM chain and return receipts')
-    .version(packageVersion())
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
     .exitOverride()
     .hook('preAction', async (_, command) => {
       if (['start', 'dev'].includes(command.name())) return;
@@ -91,13 +93,13 @@ export async function main(argv: string[]): Promise<number> {
   const anchors = program.command('anchors').description('List or retire anchoring accounts');
   anchors
     .command('list')
-    .description('List every account that anchored for this service')
+    .description('List every anchoring account that this service has used')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./anchors.ts')).listAnchors));
   anchors
     .command('retire')
     .description(
-      'Retire an account whose key is no longer used: the list then states its last block. Cannot be undone',
+      'Retire an anchoring account whose key is no longer used. The published list of anchoring accounts then has its last block, and verification rejects later anchors. Cannot be undone',
     )
     .argument('<address>', 'address of the account')
     .option('--json', 'print one JSON object')

@@ -113,7 +113,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
     { minimum: 1000, default: 15_000 },
-    'Time in ms after which a pending transaction counts as stuck, if a new block came without it. If no new block comes, or a node calls it underpriced, other times apply (docs/anchoring.md). The service replaces the stuck transaction with the lowest nonce by one with higher fees, and resends the others unchanged',
+    'Time in ms after which the pending transaction with the lowest nonce counts as stuck, if a new block came without it (other cases: docs/anchoring.md). The service then replaces it by one with higher fees, and resends the others unchanged',
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
     { minimum: 1, default: 500 },

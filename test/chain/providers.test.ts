@@ -64,7 +64,7 @@ describe.each([0, 1, 2])('with three URLs, number %i of which', (i) => {
 
 describe('with two URLs, one of which answers no more', () => {
   it.each(faults)('because it %s, nothing is settled or verified', async (_what, misbehave) => {
-    urls = await startSeveralUrls(2, { timeoutMs: 400 });
+    urls = await startSeveralUrls(2, { timeoutMs: 3_000 });
     const anchor = await urls.mined();
     misbehave(proxy(1));
 
@@ -164,7 +164,7 @@ describe('a URL with faults', () => {
   it('in its pool only is asked for receipts still', async () => {
     const failed: string[] = [];
     urls = await startSeveralUrls(2, {
-      timeoutMs: 400,
+      timeoutMs: 2_000,
       onAsked: ({ calls, error }) => error && failed.push(...calls.map(({ method }) => method)),
     });
     const [anchor, next] = [await urls.mined(), await urls.sign()];

@@ -7,6 +7,7 @@ import { runInProcess } from '../support/run-in-process.ts';
 import { killServers, robotClient, signInAt, spawnServer } from '../support/server-process.ts';
 import { emptyDatabase } from '../support/shared-postgres.ts';
 import type { TemporaryDatabase } from '../support/temporary-database.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 let dataDir: string;
 let database: TemporaryDatabase;
@@ -58,9 +59,13 @@ describe.each([
     expect((await accounts('list', '--json')).map((one) => one.wallet)).toContain(wallet);
     expect(await accounts('top', '--by', 'anchors', '--json')).toMatchObject([{ wallet }]);
     await accounts('suspend', wallet, '--reason', 'full disk', '--json');
-    await expect(owner.call('createFleet', { body: { name: 'More' } })).rejects.toMatchObject({
-      code: 'account_suspended',
-    });
+    // A server on SQLite reads from before the commit that it is flushing.
+    await waitFor('the suspension', () =>
+      owner.call('createFleet', { body: { name: 'More' } }).then(
+        () => false,
+        ({ code }) => code === 'account_suspended',
+      ),
+    );
     const lines = await accounts('export', wallet);
     expect(lines.map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['account', 'robot', 'sample', 'task', 'bundle', 'audit_entry']),

@@ -27,6 +27,14 @@ export const AccountUsage = Closed({
   stored_bytes: Type.Integer({ description: 'tasks, evidence, samples and events' }),
   queued_proofs: Type.Integer({ minimum: 0 }),
   anchors_30_days: Type.Integer({ minimum: 0, description: 'anchors of the last 30 days' }),
+  returned_30_days: Type.Integer({
+    minimum: 0,
+    description: 'reservations that came back unpaid, because proofs were refused or deleted',
+  }),
+  uncovered_wei_30_days: Type.String({
+    ...Decimal,
+    description: 'cost of anchors beyond their reservations, which the operator paid',
+  }),
 });
 export type AccountUsage = Static<typeof AccountUsage>;
 

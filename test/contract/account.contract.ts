@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
+import type { AccountSummary } from '../../src/server/ports/account.ts';
 import type { NewCliCode, NewSession } from '../../src/server/ports/sign-in.ts';
 import { newWallet, type OpenStore, reservedWei, sha256Hex, source, World } from './world.ts';
 
@@ -41,6 +42,32 @@ export function accountContract(open: OpenStore): void {
     expect(summary).toMatchObject({ wallet, suspendedAt: null, robots: 1, queued: 1, anchors: 1 });
     expect(summary?.anchorQuota).toBe(8);
     expect(await world.store.summarizeAccounts(world.now)).toHaveLength(2);
+  });
+
+  it('counts returned reservations of an account, and cost above its reservations', async () => {
+    const lease = await world.lease();
+    const wallet = await world.account(10, 10n ** 9n);
+    const robot = await world.robot(wallet);
+    const [refused] = await world.queued(robot.id, 1);
+    await world.store.refuseQueuedProofs(lease, [refused?.id ?? ''], 'no gas', world.now);
+    await world.queued(robot.id, 2);
+    const attempt = await world.committed(lease);
+    const dear = world.mined(attempt, { effectiveGasPrice: 10n ** 10n });
+    await world.store.recordInclusion(lease, attempt.id, dear, world.now);
+    await world.store.settleLeaves(lease, attempt.id, 2, world.now);
+    const covered = await world.robot();
+    await world.queued(covered.id, 1);
+    await world.settled(lease);
+
+    const summaries = await world.store.summarizeAccounts(world.now);
+
+    const costs = ({ returned, uncoveredWei }: AccountSummary) => ({ returned, uncoveredWei });
+    const cost = dear.gasUsed * dear.effectiveGasPrice + dear.dataFeeWei;
+    const uncovered = cost - 2n * reservedWei;
+    const own = summaries.find((one) => one.wallet === wallet);
+    expect(own && costs(own)).toEqual({ returned: 1, uncoveredWei: Number(uncovered) });
+    const other = summaries.find((one) => one.wallet === covered.wallet);
+    expect(other && costs(other)).toEqual({ returned: 0, uncoveredWei: 0 });
   });
 
   it('refuses a sign-in to a suspended account, and keeps the challenge', async () => {

@@ -18,6 +18,8 @@ export const figures = {
   bytes: 'stored_bytes',
   queue: 'queued_proofs',
   anchors: 'anchors_30_days',
+  returned: 'returned_30_days',
+  uncovered: 'uncovered_wei_30_days',
 } as const;
 
 type Figure = keyof typeof figures | 'refusals';
@@ -37,9 +39,9 @@ export async function top(
   if (by === 'refusals') return printTable((await readRefusals(environment)).items, options);
   const figure = figures[by];
   const accounts = await readAll(environment, options);
-  const largest = accounts.sort((a, b) => b[figure] - a[figure]).slice(0, TOP);
+  const largest = accounts.sort((a, b) => Number(b[figure]) - Number(a[figure])).slice(0, TOP);
   printTable(
-    largest.filter((account) => account[figure] > 0),
+    largest.filter((account) => Number(account[figure]) > 0),
     options,
   );
 }
@@ -131,7 +133,7 @@ async function readRefusals(environment: NodeJS.ProcessEnv): Promise<Refusals> {
 }
 
 function print(account: AccountUsage, { json }: Output): void {
-  const lines = Object.entries(account).map(([name, value]) => `${name.padEnd(15)}  ${value}\n`);
+  const lines = Object.entries(account).map(([name, value]) => `${name.padEnd(21)}  ${value}\n`);
   process.stdout.write(json ? `${JSON.stringify(account)}\n` : lines.join(''));
 }
 

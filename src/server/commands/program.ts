@@ -188,9 +188,9 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(
       new Option(
         '--by <figure>',
-        'stored bytes, queued proofs, anchors of 30 days, or refused calls',
+        'stored bytes, queued proofs, refused calls; or of 30 days: anchors, reservations returned unpaid, wei that reservations did not cover',
       )
-        .choices(['bytes', 'queue', 'anchors', 'refusals'])
+        .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),
     )
     .option('--json', 'print one JSON object per line')

@@ -234,7 +234,7 @@ export function viewBalance({ wallet, anchorQuota, gasCreditWei }: Balance) {
 }
 
 function viewAccount(account: AccountSummary): AccountUsage {
-  const { createdAt, suspendedAt, robots, storedBytes, queued, anchors } = account;
+  const { createdAt, suspendedAt, robots, storedBytes, queued } = account;
   return {
     ...viewBalance(account),
     created_at: formatTimestamp(createdAt),
@@ -242,7 +242,9 @@ function viewAccount(account: AccountSummary): AccountUsage {
     robots,
     stored_bytes: storedBytes,
     queued_proofs: queued,
-    anchors_30_days: anchors,
+    anchors_30_days: account.anchors,
+    returned_30_days: account.returned,
+    uncovered_wei_30_days: BigInt(Math.round(account.uncoveredWei)).toString(),
   };
 }
 

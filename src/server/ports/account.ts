@@ -59,6 +59,10 @@ export interface AccountSummary extends Balance {
   queued: number;
   /** Anchors of the last 30 days. */
   anchors: number;
+  /** Reservations of the last 30 days that came back unpaid: their proofs were refused, or deleted before signing. */
+  returned: number;
+  /** What anchors of the last 30 days cost beyond their reservations, with the precision of a number. */
+  uncoveredWei: number;
 }
 
 export interface AccountStore {

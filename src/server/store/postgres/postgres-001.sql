@@ -379,6 +379,9 @@ CREATE UNIQUE INDEX ledger_release ON ledger (task_id, cycle) WHERE kind = 'rele
 CREATE UNIQUE INDEX ledger_settle ON ledger (task_id) WHERE kind = 'settle';
 CREATE UNIQUE INDEX ledger_grant ON ledger (grant_id) WHERE kind = 'grant';
 CREATE INDEX ledger_funding ON ledger (wallet, at) WHERE kind = 'grant' AND grant_id NOT LIKE 'signup:%';
+-- What came back unpaid, or was used up.
+CREATE INDEX ledger_uncovered ON ledger (wallet, at)
+  WHERE kind = 'release' OR (kind = 'settle' AND gas_wei = '0');
 CREATE INDEX ledger_signup ON ledger (at, anchors) WHERE note = 'signup';
 CREATE TRIGGER ledger_append_only BEFORE UPDATE OR DELETE ON ledger
   FOR EACH ROW EXECUTE FUNCTION refuse_change();

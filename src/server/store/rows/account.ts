@@ -16,6 +16,13 @@ export function toLedgerRecord(row: LedgerRow): LedgerRecord {
 /** Period of the anchors in an account's summary. */
 export const SUMMARY_MS = 30 * 24 * 60 * 60_000;
 
+/** Entries `e` of the account that the index `ledger_uncovered` has: their reservation came back, or was used up. */
+const UNCOVERED = `e.wallet = a.wallet AND e.at >= $1
+    AND (e.kind = 'release' OR (e.kind = 'settle' AND e.gas_wei = '0'))`;
+/** The cost of an anchor beyond its reservation. */
+const EXCESS =
+  'CAST(t.cost_wei AS double precision) / t.leaf_count + CAST(r.gas_wei AS double precision)';
+
 /** Account `a` for the operator, with the anchors since `$1`. Both databases run it. */
 export const SUMMARY = `WITH waiting AS (
     SELECT t.wallet, count(*) AS proofs FROM completions c JOIN tasks t ON t.id = c.task_id
@@ -26,7 +33,12 @@ export const SUMMARY = `WITH waiting AS (
     coalesce((SELECT bytes FROM storage_usage u WHERE u.wallet = a.wallet), 0) AS "storedBytes",
     coalesce((SELECT proofs FROM waiting w WHERE w.wallet = a.wallet), 0) AS queued,
     (SELECT CAST(coalesce(sum(anchors), 0) AS bigint) FROM anchor_days d
-     WHERE d.scope = a.wallet AND d.at >= $1) AS anchors
+     WHERE d.scope = a.wallet AND d.at >= $1) AS anchors,
+    (SELECT count(*) FROM ledger e WHERE ${UNCOVERED} AND e.kind = 'release') AS returned,
+    (SELECT coalesce(sum(${EXCESS}), 0) FROM ledger e
+     JOIN ledger r ON r.task_id = e.task_id AND r.cycle = e.cycle AND r.kind = 'reserve'
+     JOIN leaves l ON l.task_id = e.task_id AND l.live JOIN attempts t ON t.id = l.attempt_id
+     WHERE ${UNCOVERED} AND e.kind = 'settle' AND ${EXCESS} > 0) AS "uncoveredWei"
   FROM accounts a`;
 
 export type SummaryRow = Omit<AccountSummary, 'gasCreditWei'> & { gasCreditWei: string };

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { exportAccount } from '../../src/client/export-account.ts';
 import { continueDeletions, deleteAccount } from '../../src/server/core/account.ts';
+import { operator } from '../../src/server/core/audit-log.ts';
 import {
   newEvidence,
   type Owner,
@@ -113,7 +114,7 @@ describe('an account that its owner deletes', () => {
 
 describe('a deletion that a crash interrupts', () => {
   it('accepts no sign-in until retention has ended it', async () => {
-    await service.store.beginDeletion(owner.wallet, Date.now());
+    await service.store.beginDeletion(owner.wallet, operator('accounts delete'));
     const body = { address: owner.account.address, ...(await signed()) };
     const refused = await service.call('POST', '/api/auth/verify', { body });
     const { store } = service;
@@ -146,7 +147,7 @@ describe('a deletion that a crash interrupts', () => {
       },
     };
     const clock = { now: Date.now };
-    await store.beginDeletion(owner.wallet, Date.now());
+    await store.beginDeletion(owner.wallet, operator('accounts delete'));
     const onError = (error: unknown) => expect.fail(`${error}`);
     const late = continueDeletions({ store: slow, clock }, new AbortController().signal, onError);
     await listed;

@@ -69,6 +69,10 @@ describe('the audit log', () => {
     expect(await newest()).toMatchObject({ kind: 'robot_deleted', ...target });
 
     const { fleet } = (await call('POST', '/fleets', { name: 'North' })).body;
+    const north = { target_id: fleet.id, detail: 'North', source: '127.0.0.1' };
+    expect(await newest()).toMatchObject({ kind: 'fleet_created', ...north });
+    await call('PATCH', `/fleets/${fleet.id}`, { shift: 'night' });
+    expect(await newest()).toMatchObject({ kind: 'fleet_changed', ...north });
     await call('DELETE', `/fleets/${fleet.id}`);
     expect(await newest()).toMatchObject({
       kind: 'fleet_deleted',
@@ -77,8 +81,54 @@ describe('the audit log', () => {
     });
   });
 
+  it('records a new name of a robot, and its move to a fleet', async () => {
+    const [first, second] = [
+      await service.makeRobot(owner, 'arm-7'),
+      await service.makeRobot(owner, 'arm-8'),
+    ];
+    await call('PATCH', `/robots/${first.id}`, { name: 'arm-9' });
+    const renamed = { kind: 'robot_changed', target_id: first.id, detail: 'arm-9' };
+    expect(await newest()).toMatchObject({ ...renamed, actor: 'session', source: '127.0.0.1' });
+    const { fleet } = (await call('POST', '/fleets', { name: 'North' })).body;
+    await call('PATCH', `/robots/${first.id}`, { fleet_id: fleet.id });
+    expect(await newest()).toMatchObject(renamed);
+
+    // The first is in the fleet already.
+    const robot_ids = [first.id, second.id];
+    await call('POST', '/robots/bulk', { robot_ids, fleet_id: fleet.id });
+
+    const { items } = await log('?limit=3');
+    expect(items).toMatchObject([
+      { kind: 'robot_changed', target_id: second.id, detail: 'arm-8' },
+      renamed,
+      { kind: 'fleet_created' },
+    ]);
+  });
+
+  it('records alert rules, and the start of a deletion', async () => {
+    const rule = { kind: 'battery_low', threshold: 20 };
+    for (let i = 0; i < 2; i += 1) await call('POST', '/alert-rules', rule);
+    await call('DELETE', '/alert-rules/battery_low');
+    const by = operator('accounts delete');
+    await service.store.beginDeletion(owner.wallet, by);
+    await service.store.beginDeletion(owner.wallet, { ...by, at: by.at + 1 });
+
+    const entries = await service.store.listAuditLog(owner.wallet, 10, null);
+
+    expect(entries).toMatchObject([
+      { kind: 'account_deletion_began', actor: 'operator', actor_name: by.actor_name, at: by.at },
+      { kind: 'alert_rule_deleted', actor: 'session', detail: 'battery_low' },
+      { kind: 'alert_rule_changed', actor: 'session', detail: 'battery_low: 20' },
+      { kind: 'sign_in' },
+    ]);
+  });
+
   it('records nothing that did not happen', async () => {
+    const robot = await service.makeRobot(owner, 'arm-7');
+    await call('PATCH', `/robots/${robot.id}`, { name: 'arm-7' });
+    const { fleet } = (await call('POST', '/fleets', { name: 'North' })).body;
     const before = await log();
+    await call('PATCH', `/fleets/${fleet.id}`, { name: 'North' });
     const id = crypto.randomUUID();
     for (const path of [`/robots/${id}`, `/fleets/${id}`, `/tokens/${id}`, `/sessions/${id}`]) {
       expect((await call('DELETE', path)).status).toBe(404);

@@ -17,7 +17,7 @@ import { wireError } from '../ports/errors.ts';
 import type { FleetStore } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { RobotStore } from '../ports/robots.ts';
-import type { Challenge } from '../ports/sign-in.ts';
+import type { AccountCaller, Challenge } from '../ports/sign-in.ts';
 import type { Store } from '../ports/store.ts';
 import type { WebhookStore } from '../ports/webhooks.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
@@ -164,7 +164,7 @@ const PAGE = 100;
  * the chain holds stay. Resolves when only samples and events are left: retention deletes them. Throws `not_found`.
  */
 export async function deleteAccount(deps: DeletionDeps, wallet: string): Promise<void> {
-  const deletion = await deps.store.beginDeletion(wallet, deps.clock.now());
+  const deletion = await deps.store.beginDeletion(wallet, operator('accounts delete'));
   if (deletion === null) throw noAccount(wallet);
   await erase(deps, deletion);
 }
@@ -172,10 +172,10 @@ export async function deleteAccount(deps: DeletionDeps, wallet: string): Promise
 /** As `deleteAccount`, but resolves when the deletion has begun. False if the challenge was used before. */
 export async function beginDeletion(
   deps: DeletionDeps,
-  wallet: string,
+  { wallet, by }: AccountCaller,
   challenge: Challenge,
 ): Promise<boolean> {
-  const deletion = await deps.store.beginDeletion(wallet, deps.clock.now(), challenge);
+  const deletion = await deps.store.beginDeletion(wallet, by, challenge);
   if (deletion === null) return false;
   // Retention continues and reports what fails.
   void erase(deps, deletion).catch(() => {});

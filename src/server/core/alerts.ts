@@ -7,14 +7,19 @@ import type { AlertRecord, AlertStore, Firing } from '../ports/alerts.ts';
 import type { AnchorStore } from '../ports/anchoring.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
+import type { AccountCaller } from '../ports/sign-in.ts';
 import type { ChangeStore } from '../ports/stream.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
 import { type Deps, noSuch } from './deps.ts';
 import { pageById } from './paging.ts';
 
 /** Throws `not_found`. */
-export async function deleteRule({ store }: Deps, wallet: string, kind: AlertKind): Promise<void> {
-  if (await store.deleteAlertRule(wallet, kind)) return;
+export async function deleteRule(
+  { store }: Deps,
+  { wallet, by }: AccountCaller,
+  kind: AlertKind,
+): Promise<void> {
+  if (await store.deleteAlertRule(wallet, kind, by)) return;
   throw wireError('not_found', 'This account has no alert rule of this kind.');
 }
 

@@ -19,13 +19,13 @@ import { pageOf } from './paging.ts';
  */
 export async function createFleet(
   deps: Deps,
-  wallet: string,
+  { wallet, by }: AccountCaller,
   { id, ...content }: Body<'createFleet'>,
 ): Promise<Fleet> {
   const fleet = { description: null, location: null, shift: null, tags: [], ...content };
   const created = { ...fleet, id: id ?? newId(), wallet, createdAt: deps.clock.now() };
   const bytes = rowBytes(fleet.name, fleet.description);
-  const result = await storing(deps, { wallet }, bytes, () => deps.store.createFleet(created));
+  const result = await storing(deps, { wallet }, bytes, () => deps.store.createFleet(created, by));
   if (result.outcome === 'fleet_limit_reached') {
     throw wireError(
       'fleet_limit_reached',
@@ -64,12 +64,12 @@ export async function getFleet({ store }: Deps, wallet: string, id: string): Pro
 /** Throws `not_found`. */
 export async function patchFleet(
   { store, clock }: Deps,
-  wallet: string,
+  { wallet, by }: AccountCaller,
   id: string,
   { sort_order: sortOrder, ...texts }: Body<'patchFleet'>,
 ): Promise<Fleet> {
   const patch = { ...texts, ...(sortOrder !== undefined && { sortOrder }) };
-  const fleet = found(await store.patchFleet(id, wallet, patch, clock.now()));
+  const fleet = found(await store.patchFleet(id, wallet, patch, clock.now(), by));
   store.changed(wallet, null);
   return viewFleet(fleet);
 }

@@ -79,7 +79,7 @@ export async function getOwnRobot(
 /** Throws `not_found` if the account does not have the robot or the fleet. */
 export async function patchRobot(
   { store, clock }: Deps,
-  wallet: string,
+  { wallet, by }: AccountCaller,
   id: string,
   { name, description, fleet_id: fleetId }: Body<'patchRobot'>,
 ): Promise<Robot> {
@@ -88,7 +88,7 @@ export async function patchRobot(
     ...(description !== undefined && { description }),
     ...(fleetId !== undefined && { fleetId }),
   };
-  const result = await store.patchRobot(id, wallet, patch, clock.now());
+  const result = await store.patchRobot(id, wallet, patch, clock.now(), by);
   if (result.outcome !== 'patched') throw noSuch(ofOutcome[result.outcome]);
   store.changed(wallet, { robot: id });
   return viewRobot(result.robot);
@@ -97,10 +97,10 @@ export async function patchRobot(
 /** Moves all of the robots or none. Throws `not_found` if the account does not have one of them or the fleet. */
 export async function assignRobots(
   { store, clock }: Deps,
-  wallet: string,
+  { wallet, by }: AccountCaller,
   { robot_ids: ids, fleet_id: fleetId }: Body<'assignRobots'>,
 ): Promise<{ updated: number; robots: Robot[] }> {
-  const result = await store.assignRobots(wallet, ids, fleetId, clock.now());
+  const result = await store.assignRobots(wallet, ids, fleetId, clock.now(), by);
   if (result.outcome !== 'assigned') throw noSuch(ofOutcome[result.outcome]);
   store.changed(wallet, null);
   return { updated: result.robots.length, robots: result.robots.map(viewRobot) };

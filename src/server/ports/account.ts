@@ -99,7 +99,7 @@ export interface DeletionStore {
    */
   beginDeletion(
     wallet: string,
-    now: number,
+    by: Actor,
     challenge?: Pick<Challenge, 'nonce' | 'expiresAt'>,
   ): Promise<Deletion | null>;
   /** Those that have begun and not ended. */

@@ -1,5 +1,6 @@
 // The store's contract for alerts and their rules.
 import type { Alert, AlertKind, AlertRule } from '../../protocol/alerts.ts';
+import type { Actor } from './audit-log.ts';
 
 /** The members are those of the API, with instants. */
 export interface AlertRecord extends Pick<Alert, 'id' | 'kind' | 'threshold' | 'robot_id'> {
@@ -32,9 +33,9 @@ export interface RefusedTasks {
 export interface AlertStore {
   listAlertRules(wallet: string): Promise<AlertRule[]>;
   /** Creates the rule, or changes its threshold. */
-  saveAlertRule(wallet: string, rule: AlertRule): Promise<void>;
+  saveAlertRule(wallet: string, rule: AlertRule, by?: Actor): Promise<void>;
   /** The rule's open alerts close at the next evaluation, unless they would have opened without a rule. */
-  deleteAlertRule(wallet: string, kind: AlertKind): Promise<boolean>;
+  deleteAlertRule(wallet: string, kind: AlertKind, by?: Actor): Promise<boolean>;
   /** Newest first (ids are UUIDv7). `before` is the last id of the previous page. */
   listAlerts(
     wallet: string,

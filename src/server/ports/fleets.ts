@@ -39,6 +39,7 @@ export interface FleetStore {
    */
   createFleet(
     fleet: NewFleet,
+    by?: Actor,
   ): Promise<
     | { outcome: 'created'; fleet: FleetRecord }
     | { outcome: 'id_used'; fleet: FleetRecord | null }
@@ -52,6 +53,7 @@ export interface FleetStore {
     wallet: string,
     patch: FleetPatch,
     now: number,
+    by?: Actor,
   ): Promise<FleetRecord | null>;
   /** Deletes the fleet; its robots are in no fleet afterwards. False if it does not exist. */
   deleteFleet(id: string, wallet: string, now: number, by?: Actor): Promise<boolean>;

@@ -73,6 +73,7 @@ export interface RobotStore {
     wallet: string,
     patch: RobotPatch,
     now: number,
+    by?: Actor,
   ): Promise<
     { outcome: 'patched'; robot: RobotRecord } | { outcome: 'robot_not_found' | 'fleet_not_found' }
   >;
@@ -82,6 +83,7 @@ export interface RobotStore {
     ids: readonly string[],
     fleetId: string | null,
     now: number,
+    by?: Actor,
   ): Promise<
     | { outcome: 'assigned'; robots: RobotRecord[] }
     | { outcome: 'robot_not_found' | 'fleet_not_found' }

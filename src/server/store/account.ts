@@ -77,14 +77,17 @@ export function accountStore({ read, write }: StepRunner): Omit<AccountStore, 'l
 
 export function deletionStore({ read, write }: StepRunner): DeletionStore {
   return {
-    beginDeletion: (wallet, now, challenge) =>
+    beginDeletion: (wallet, by, challenge) =>
       write(function* () {
         yield* lock(wallet);
         if (challenge !== undefined) {
           const { nonce, expiresAt } = challenge;
           if (!(yield* some(signInSql.spend, nonce, expiresAt))) return null;
         }
-        const deletion = yield* first<Deletion>(accountSql.begin, wallet, now);
+        const deletion = yield* first<Deletion>(accountSql.begin, wallet, by.at);
+        if (deletion?.startedAt === by.at) {
+          yield* recordAudit(wallet, 'account_deletion_began', by);
+        }
         yield* rows(accountSql.endSessions, wallet);
         yield* rows(accountSql.endKeys, wallet);
         yield* rows(accountSql.deleteRules, wallet);

@@ -11,6 +11,7 @@ import type {
   OpenAlert,
   RefusedTasks,
 } from '../ports/alerts.ts';
+import { recordAudit } from './audit-log.ts';
 import { first, insert, LAST_ID, rows, type StepRunner, type Steps } from './engine/steps.ts';
 import { queueMessages } from './webhooks.ts';
 
@@ -57,7 +58,8 @@ export const alertSql = {
   ...firing,
   rules: 'SELECT kind, threshold FROM alert_rules WHERE wallet = $1 ORDER BY kind',
   save: `INSERT INTO alert_rules (wallet, kind, threshold) VALUES ($1, $2, $3)
-    ON CONFLICT (wallet, kind) DO UPDATE SET threshold = excluded.threshold`,
+    ON CONFLICT (wallet, kind) DO UPDATE SET threshold = excluded.threshold
+      WHERE alert_rules.threshold <> excluded.threshold RETURNING kind`,
   remove: 'DELETE FROM alert_rules WHERE wallet = $1 AND kind = $2 RETURNING kind',
   list: `SELECT ${COLUMNS} FROM alerts WHERE wallet = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
   listOpen: `SELECT ${COLUMNS} FROM alerts WHERE wallet = $1 AND id < $2 AND closed_at IS NULL
@@ -95,11 +97,17 @@ export const alertSql = {
 export function alertStore({ read, write }: StepRunner): AlertStore {
   return {
     listAlertRules: (wallet) => read(() => rows<AlertRule>(alertSql.rules, wallet)),
-    async saveAlertRule(wallet, { kind, threshold }) {
-      await write(() => rows(alertSql.save, wallet, kind, threshold));
-    },
-    deleteAlertRule: async (wallet, kind) =>
-      (await write(() => rows(alertSql.remove, wallet, kind))).length > 0,
+    saveAlertRule: (wallet, { kind, threshold }, by) =>
+      write(function* () {
+        if ((yield* rows(alertSql.save, wallet, kind, threshold)).length === 0) return;
+        yield* recordAudit(wallet, 'alert_rule_changed', by, { detail: `${kind}: ${threshold}` });
+      }),
+    deleteAlertRule: (wallet, kind, by) =>
+      write(function* () {
+        if ((yield* rows(alertSql.remove, wallet, kind)).length === 0) return false;
+        yield* recordAudit(wallet, 'alert_rule_deleted', by, { detail: kind });
+        return true;
+      }),
     listAlerts: (wallet, { open, limit, before }) =>
       read(() =>
         rows<AlertRecord>(alertSql[open ? 'listOpen' : 'list'], wallet, before ?? LAST_ID, limit),

@@ -1,5 +1,8 @@
 // Stores fleets: creation, order, changes and deletion, which ungroups their robots.
 
+import { isDeepStrictEqual } from 'node:util';
+import type { AuditKind } from '../../protocol/audit-log.ts';
+import type { Actor } from '../ports/audit-log.ts';
 import type { FleetRecord, FleetStore } from '../ports/fleets.ts';
 import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../rules/fleets.ts';
 import { recordAudit } from './audit-log.ts';
@@ -30,7 +33,7 @@ export const fleetSql = {
 
 export function fleetStore({ read, write }: StepRunner): FleetStore {
   return {
-    createFleet: ({ createdAt, tags, ...fleet }) =>
+    createFleet: ({ createdAt, tags, ...fleet }, by) =>
       write(function* () {
         yield* lock(fleet.wallet);
         const known = yield* findFleet(fleet.id, fleet.wallet);
@@ -47,9 +50,9 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
         const times = { created_at: createdAt, updated_at: createdAt };
         yield* insert('fleets', [{ ...fleet, ...json, ...times }]);
         const stored = yield* findFleet(fleet.id, fleet.wallet);
-        return stored === null
-          ? { outcome: 'id_used', fleet: null }
-          : { outcome: 'created', fleet: stored };
+        if (stored === null) return { outcome: 'id_used', fleet: null };
+        yield* recordFleet('fleet_created', stored, by);
+        return { outcome: 'created', fleet: stored };
       }),
 
     getFleet: (id, wallet) => read(() => findFleet(id, wallet)),
@@ -60,7 +63,7 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
       return page.map(toFleet);
     },
 
-    patchFleet: (id, wallet, patch, now) =>
+    patchFleet: (id, wallet, patch, now, by) =>
       write(function* () {
         yield* lock(wallet);
         const before = yield* findFleet(id, wallet);
@@ -68,6 +71,8 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
         const { name, description, location, shift, tags, sortOrder } = { ...before, ...patch };
         const texts = [name, description, location, shift, JSON.stringify(tags)];
         yield* rows(fleetSql.update, id, ...texts, sortOrder, now);
+        const fleet = { ...before, name, description, location, shift, tags, sortOrder };
+        if (!isDeepStrictEqual(fleet, before)) yield* recordFleet('fleet_changed', fleet, by);
         return yield* findFleet(id, wallet);
       }),
 
@@ -79,7 +84,7 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
         yield* rows(fleetSql.robots, id);
         yield* rows(fleetSql.ungroup, id, now);
         yield* rows(fleetSql.remove, id);
-        yield* recordAudit(wallet, 'fleet_deleted', by, { target_id: id, detail: fleet.name });
+        yield* recordFleet('fleet_deleted', fleet, by);
         return true;
       }),
 
@@ -96,6 +101,14 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
         return (yield* rows<FleetRow>(fleetSql.all, wallet)).map(toFleet);
       }),
   };
+}
+
+function* recordFleet(
+  kind: AuditKind,
+  { id, wallet, name }: FleetRecord,
+  by: Actor | undefined,
+): Steps<void> {
+  yield* recordAudit(wallet, kind, by, { target_id: id, detail: name });
 }
 
 /** Finds a fleet by id if it belongs to the account. */

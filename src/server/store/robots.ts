@@ -1,5 +1,8 @@
 // Stores robots: creation, keys and fleet membership.
 
+import { isDeepStrictEqual } from 'node:util';
+import type { AuditKind } from '../../protocol/audit-log.ts';
+import type { Actor } from '../ports/audit-log.ts';
 import type { RobotPatch, RobotRecord, RobotStore } from '../ports/robots.ts';
 import { hasRoomForRobot } from '../rules/fleets.ts';
 import { recordAudit } from './audit-log.ts';
@@ -22,7 +25,7 @@ const COLUMNS = `id, wallet, name, description, fleet_id AS "fleetId", key_hint 
 export const robotSql = {
   find: `SELECT ${COLUMNS} FROM robots WHERE id = $1 AND wallet = $2`,
   page: `SELECT ${COLUMNS} FROM robots WHERE wallet = $1 AND id > $2 ORDER BY id LIMIT $3`,
-  all: 'SELECT id FROM robots WHERE wallet = $1',
+  all: 'SELECT id, fleet_id AS "fleetId" FROM robots WHERE wallet = $1',
   isBuried: 'SELECT robot_id FROM robot_tombstones WHERE robot_id = $1',
   update: `UPDATE robots SET name = $2, description = $3, fleet_id = $4, updated_at = $5
     WHERE id = $1 RETURNING ${COLUMNS}`,
@@ -48,7 +51,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
         yield* insert('robots', [{ id, wallet, name, description, ...key, ...times }]);
         const robot = yield* find(id, wallet);
         if (robot === null) return { outcome: 'id_used', robot };
-        yield* recordAudit(wallet, 'robot_created', by, { target_id: id, detail: name });
+        yield* recordRobot('robot_created', robot, by);
         return { outcome: 'created', robot };
       }),
 
@@ -57,20 +60,22 @@ export function robotStore({ read, write }: StepRunner): Changes {
     listRobots: (wallet, limit, after) =>
       read(() => rows<RobotRecord>(robotSql.page, wallet, after ?? NO_ID, limit)),
 
-    patchRobot: (id, wallet, patch, now) => write(() => patchRobot(id, wallet, patch, now)),
+    patchRobot: (id, wallet, patch, now, by) => write(() => patchRobot(id, wallet, patch, now, by)),
 
-    assignRobots: (wallet, ids, fleetId, now) =>
+    assignRobots: (wallet, ids, fleetId, now, by) =>
       write(function* () {
         yield* lock(wallet);
         if (!(yield* hasFleet(fleetId, wallet))) return { outcome: 'fleet_not_found' };
-        const all = yield* rows<{ id: string }>(robotSql.all, wallet);
-        const known = new Set(all.map(({ id }) => id));
+        const all = yield* rows<Pick<RobotRecord, 'id' | 'fleetId'>>(robotSql.all, wallet);
+        const known = new Map(all.map((robot) => [robot.id, robot.fleetId]));
         if (!ids.every((id) => known.has(id))) return { outcome: 'robot_not_found' };
         const moved = new Map<string, RobotRecord>();
         // By id, as other writes lock robots.
         for (const id of [...ids].sort()) {
           const robot = yield* first<RobotRecord>(robotSql.assign, id, fleetId, now);
-          if (robot !== undefined) moved.set(id, robot);
+          if (robot === undefined) continue;
+          moved.set(id, robot);
+          if (known.get(id) !== fleetId) yield* recordRobot('robot_changed', robot, by);
         }
         return { outcome: 'assigned', robots: ids.flatMap((id) => moved.get(id) ?? []) };
       }),
@@ -80,8 +85,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
         const key = [keyHash, keyHash === null ? null : keyHint(keyHash)];
         const robot = yield* first<RobotRecord>(robotSql.setKey, id, wallet, ...key, now);
         if (robot === undefined) return null;
-        const kind = keyHash === null ? 'key_revoked' : 'key_rotated';
-        yield* recordAudit(wallet, kind, by, { target_id: id, detail: robot.name });
+        yield* recordRobot(keyHash === null ? 'key_revoked' : 'key_rotated', robot, by);
         return robot;
       }),
   };
@@ -92,6 +96,7 @@ function* patchRobot(
   wallet: string,
   patch: RobotPatch,
   now: number,
+  by: Actor | undefined,
 ): Steps<Awaited<ReturnType<RobotStore['patchRobot']>>> {
   yield* lock(wallet);
   const before = yield* find(id, wallet);
@@ -100,7 +105,19 @@ function* patchRobot(
   const { name, description, fleetId } = { ...before, ...patch };
   const values = [name, description, fleetId, now];
   const robot = yield* first<RobotRecord>(robotSql.update, id, ...values);
-  return robot === undefined ? { outcome: 'robot_not_found' } : { outcome: 'patched', robot };
+  if (robot === undefined) return { outcome: 'robot_not_found' };
+  if (!isDeepStrictEqual({ ...robot, updatedAt: before.updatedAt }, before)) {
+    yield* recordRobot('robot_changed', robot, by);
+  }
+  return { outcome: 'patched', robot };
+}
+
+function* recordRobot(
+  kind: AuditKind,
+  { id, wallet, name }: Pick<RobotRecord, 'id' | 'wallet' | 'name'>,
+  by: Actor | undefined,
+): Steps<void> {
+  yield* recordAudit(wallet, kind, by, { target_id: id, detail: name });
 }
 
 /** Finds a robot by id if it belongs to the account. */

@@ -81,10 +81,10 @@ export function accountHandlers(deps: Deps) {
     },
     listAuditLog: ({ caller, query }) => listAuditLog(deps, caller.wallet, query),
     getAccount: ({ caller }) => readAccount(deps, readGate, caller.wallet),
-    async deleteAccount({ caller: { wallet, by }, body, request, reply }) {
-      const signed = { ...callerOf(request), address: wallet, ...body, by };
+    async deleteAccount({ caller, body, request, reply }) {
+      const signed = { ...callerOf(request), address: caller.wallet, ...body, by: caller.by };
       const challenge = await signIn.requireDeletion(signed);
-      if (!(await beginDeletion(deps, wallet, challenge))) throw invalidSignature();
+      if (!(await beginDeletion(deps, caller, challenge))) throw invalidSignature();
       cookies.clearSession(reply);
       return { deleting: true };
     },

@@ -13,7 +13,7 @@ import type { Handlers } from '../server/call.ts';
 export function fleetHandlers(deps: Deps) {
   return {
     async createFleet({ caller, body, reply }) {
-      const fleet = await createFleet(deps, caller.wallet, body);
+      const fleet = await createFleet(deps, caller, body);
       reply.header('location', `/api/v1/fleets/${fleet.id}`);
       return { fleet };
     },
@@ -22,7 +22,7 @@ export function fleetHandlers(deps: Deps) {
       fleet: await getFleet(deps, caller.wallet, params.id),
     }),
     patchFleet: async ({ caller, params, body }) => ({
-      fleet: await patchFleet(deps, caller.wallet, params.id, body),
+      fleet: await patchFleet(deps, caller, params.id, body),
     }),
     async deleteFleet({ caller, params }) {
       await deleteFleet(deps, caller, params.id);

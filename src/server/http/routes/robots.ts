@@ -28,9 +28,9 @@ export function robotHandlers(deps: Deps, longReads: LongReads) {
     }),
     getOwnRobot: ({ caller }) => getOwnRobot(deps, caller),
     patchRobot: async ({ caller, params, body }) => ({
-      robot: await patchRobot(deps, caller.wallet, params.id, body),
+      robot: await patchRobot(deps, caller, params.id, body),
     }),
-    assignRobots: ({ caller, body }) => assignRobots(deps, caller.wallet, body),
+    assignRobots: ({ caller, body }) => assignRobots(deps, caller, body),
     rotateKey: ({ caller, params }) => rotateKey(deps, caller, params.id),
     deleteKey: async ({ caller, params }) => ({ robot: await deleteKey(deps, caller, params.id) }),
     async deleteRobot({ caller, params }) {

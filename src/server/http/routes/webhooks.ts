@@ -38,11 +38,11 @@ export function webhookHandlers(deps: Deps) {
       rules: await deps.store.listAlertRules(caller.wallet),
     }),
     async saveAlertRule({ caller, body }) {
-      await deps.store.saveAlertRule(caller.wallet, body);
+      await deps.store.saveAlertRule(caller.wallet, body, caller.by);
       return { rule: body };
     },
     async deleteAlertRule({ caller, params }) {
-      await deleteRule(deps, caller.wallet, params.kind);
+      await deleteRule(deps, caller, params.kind);
       return { deleted: true };
     },
     listAlerts: ({ caller, query }) => listAlerts(deps, caller.wallet, query),

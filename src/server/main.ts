@@ -64,7 +64,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     token: await readOperatorToken(config.operator.tokenFile),
   };
   const webhooks = await webhookSettings(config);
-  const metrics = createMetrics(clock);
+  const metrics = createMetrics(clock, anchoringLimits(config).maxSpendWeiPerHour);
   const chain = openChain({
     urls: config.rpcUrls,
     finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH,

@@ -14,6 +14,7 @@ type Reading =
   | 'listAnchorAddresses'
   | 'getChainStatus'
   | 'getNextNonce'
+  | 'readReservedSpend'
   | 'listQueuedProofs'
   | 'waitForQueuedProof'
   | 'listOpenAttempts'

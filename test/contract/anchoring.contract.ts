@@ -273,6 +273,7 @@ export function anchorContract(open: OpenStore): void {
 
       await expect(commitNext()).rejects.toMatchObject(failsWith('spend_cap'));
       expect(await world.store.getNextNonce(lease)).toBe(2);
+      expect(await world.store.readReservedSpend(world.now)).toBe(80n);
       expect(await world.store.listQueuedProofs(lease, 3)).toHaveLength(1);
       await commitNext(world.now + 60 * 60_000);
       expect(await world.store.getNextNonce(lease)).toBe(3);

@@ -56,7 +56,9 @@ describe('the metrics of a server that anchors', () => {
   let robotId: string;
   beforeAll(async () => {
     anvil = await startAnvil({ blockTime: 0.1 });
-    ({ server, folder } = await start(anvil.url));
+    ({ server, folder } = await start(anvil.url, {
+      SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR: '2000000000000000000',
+    }));
     const { owner } = await signInAt(server.url);
     const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
     robotId = body.robot.id;
@@ -110,6 +112,13 @@ describe('the metrics of a server that anchors', () => {
     const sent =
       'svc_rpc_call_seconds_count{provider="rpc-1",method="eth_sendRawTransaction",outcome="answered"}';
     expect(samples.get(sent)).toBe(1);
+  });
+
+  it('show the spend of the last hour beside its cap', () => {
+    expect(samples.get('svc_anchor_spend_cap')).toBe(2);
+    const reserved = samples.get('svc_anchor_spend_reserved');
+    expect(reserved).toBeGreaterThan(0);
+    expect(reserved).toBeLessThan(2);
   });
 
   it('show an empty queue', () => {

@@ -52,6 +52,12 @@ describe('the monitoring files', () => {
     expect(queries.filter(({ expr }) => metricsIn(expr).length === 0)).toEqual([]);
   });
 
+  it('warn at 80 % of the cap on spend, and never without a cap', () => {
+    expect(alerts).toContain(
+      'max(svc_anchor_spend_reserved) / (max(svc_anchor_spend_cap) > 0) > 0.8',
+    );
+  });
+
   it('show every metric of the service on the dashboard', () => {
     const shown = new Set(queries.flatMap(({ expr }) => metricsIn(expr)).map(family));
 

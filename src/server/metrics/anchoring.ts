@@ -9,7 +9,7 @@ import type { Store } from '../ports/store.ts';
  * Gauges of waiting work, read from the store when the metrics are read. If the store fails, they keep their last
  * values.
  */
-export function createBacklogGauges(registry: Registry, clock: Clock) {
+export function createBacklogGauges(registry: Registry, clock: Clock, spendCapWei: bigint | null) {
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] });
   const queued = gauge('svc_anchor_queue_proofs', 'Queued proofs, not yet signed');
   const age = gauge(
@@ -38,6 +38,14 @@ export function createBacklogGauges(registry: Registry, clock: Clock) {
     'svc_chain_proofs_missing',
     'Final anchoring transactions without a stored chain proof, at most 100 000',
   );
+  const spend = gauge(
+    'svc_anchor_spend_reserved',
+    'Highest cost of the anchors signed in the last hour, while a cap is set, in units of 1e18 wei',
+  );
+  gauge(
+    'svc_anchor_spend_cap',
+    'SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR in units of 1e18 wei; 0 without a cap',
+  ).set(Number(spendCapWei ?? 0n) / 1e18);
   const degraded = new Gauge({
     name: 'svc_degraded',
     help: '1 for each reason why anchoring is degraded, as in /readyz',
@@ -46,11 +54,13 @@ export function createBacklogGauges(registry: Registry, clock: Clock) {
   });
   return async (store: Store): Promise<void> => {
     try {
-      const [backlog, status, missing] = await Promise.all([
+      const [backlog, status, missing, reservedWei] = await Promise.all([
         store.readBacklog(),
         store.getChainStatus(),
         store.countMissingChainProofs(),
+        store.readReservedSpend(clock.now()),
       ]);
+      spend.set(Number(reservedWei) / 1e18);
       unproven.set(missing);
       queued.set(backlog.queued);
       submitted.set(backlog.submitted);

@@ -34,7 +34,7 @@ const SECONDS = [
 ];
 
 /** Creates the metrics of one server, in a registry of its own. No label contains an id. */
-export function createMetrics(clock: Clock): ServerMetrics {
+export function createMetrics(clock: Clock, spendCapWei: bigint | null = null): ServerMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // Gauges with the suffix of counters; their parts by type remain.
@@ -44,7 +44,7 @@ export function createMetrics(clock: Clock): ServerMetrics {
   const meters = createMeters(registry);
   const { answers, rateLimited, refusals, asks, rpcErrors, commits, writes, calls } = meters;
   const countSteps = createAnchorMeters(registry);
-  const readGauges = createBacklogGauges(registry, clock);
+  const readGauges = createBacklogGauges(registry, clock, spendCapWei);
   const readProviders = createProviderGauges(registry);
   let observed: Store | null = null;
   let providers: () => readonly ProviderStatus[] = () => [];

@@ -164,6 +164,8 @@ export interface AnchorStore {
   } | null>;
   /** The nonce after the highest ever committed for this sender; null if none was. */
   getNextNonce(lease: Lease): Promise<number | null>;
+  /** Highest cost, in wei, of the attempts that were signed with a cap in the hour before `now`. */
+  readReservedSpend(now: number): Promise<bigint>;
   /** Queued proofs in the order of the queue: by round, in which an account has one proof, then oldest first. */
   listQueuedProofs(lease: Lease, limit: number): Promise<QueuedProof[]>;
   /**

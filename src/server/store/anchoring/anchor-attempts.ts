@@ -76,7 +76,7 @@ export const attemptSql = {
   // One reservation of spend at a time, among all instances and accounts.
   serializeSpend: 'UPDATE queue_round SET round = round WHERE id = 1',
   expireSpend: 'DELETE FROM anchor_spend WHERE at <= $1',
-  readSpend: 'SELECT wei FROM anchor_spend',
+  readSpend: 'SELECT wei FROM anchor_spend WHERE at > $1',
   reserveSpend: 'INSERT INTO anchor_spend (attempt_id, at, wei) VALUES ($1, $2, $3)',
 } as const;
 
@@ -135,6 +135,8 @@ export function attemptStore({ read, leased }: StepRunner) {
       }),
 
     listOpenAttempts: (lease) => leased.read(lease, () => openAttempts(senderOf(lease))),
+
+    readReservedSpend: (now) => read(() => reservedSince(now - HOUR_MS)),
 
     listOpenSenders: () => read(() => rows<SenderKey>(attemptSql.openSenders)),
   } satisfies Partial<AnchorStore>;
@@ -235,10 +237,13 @@ function* reserveSpend({ id, spend, now }: NewAttempt): Steps<void> {
   if (spend === null) return;
   yield* rows(attemptSql.serializeSpend);
   yield* rows(attemptSql.expireSpend, now - HOUR_MS);
-  const reserved = yield* rows<{ wei: string }>(attemptSql.readSpend);
-  const sum = reserved.reduce((total, { wei }) => total + BigInt(wei), spend.maxCostWei);
-  if (sum > spend.capWei) {
+  if ((yield* reservedSince(now - HOUR_MS)) + spend.maxCostWei > spend.capWei) {
     throw new SvcError('spend_cap', 'The anchors of the last hour may cost as much as is allowed.');
   }
   yield* rows(attemptSql.reserveSpend, id, now, String(spend.maxCostWei));
+}
+
+function* reservedSince(at: number): Steps<bigint> {
+  const reserved = yield* rows<{ wei: string }>(attemptSql.readSpend, at);
+  return reserved.reduce((sum, { wei }) => sum + BigInt(wei), 0n);
 }

@@ -11,6 +11,7 @@ import {
   VisibleText,
 } from './fields.ts';
 import { limits } from './limits.ts';
+import { PageQuery, page } from './paging.ts';
 import { publicChange, publicRead, type Route } from './route.ts';
 
 export const AccountBalance = Closed({
@@ -68,9 +69,10 @@ export const operatorRoutes = {
   listAccounts: {
     ...publicRead,
     path: '/accounts',
-    summary: 'List all accounts with balance and usage, in the order of their wallets',
-    responses: { 200: Closed({ items: Type.Array(AccountUsage) }) },
-    errors: ['storage_unavailable'],
+    summary: 'List all accounts with balance and usage, in the order of their wallets, in pages',
+    query: Closed({ ...PageQuery, cursor: Type.Optional(Address) }),
+    responses: { 200: page(AccountUsage) },
+    errors: ['invalid_request', 'storage_unavailable'],
   },
   readAccount: {
     ...publicRead,

@@ -36,12 +36,16 @@ export function accountContract(open: OpenStore): void {
     await world.settled(lease, 1);
     await world.account();
 
-    const [summary, ...others] = await world.store.summarizeAccounts(world.now, wallet);
+    const summary = await world.store.summarizeAccount(world.now, wallet);
 
-    expect(others).toEqual([]);
     expect(summary).toMatchObject({ wallet, suspendedAt: null, robots: 1, queued: 1, anchors: 1 });
     expect(summary?.anchorQuota).toBe(8);
-    expect(await world.store.summarizeAccounts(world.now)).toHaveLength(2);
+    const all = await world.store.summarizeAccounts(world.now, 10, null);
+    expect(all).toHaveLength(2);
+    const [first, second] = all.map((one) => one.wallet);
+    expect(await world.store.summarizeAccounts(world.now, 1, first ?? '')).toMatchObject([
+      { wallet: second },
+    ]);
   });
 
   it('counts returned reservations of an account, and cost above its reservations', async () => {
@@ -59,7 +63,7 @@ export function accountContract(open: OpenStore): void {
     await world.queued(covered.id, 1);
     await world.settled(lease);
 
-    const summaries = await world.store.summarizeAccounts(world.now);
+    const summaries = await world.store.summarizeAccounts(world.now, 10, null);
 
     const costs = ({ returned, uncoveredWei }: AccountSummary) => ({ returned, uncoveredWei });
     const cost = dear.gasUsed * dear.effectiveGasPrice + dear.dataFeeWei;

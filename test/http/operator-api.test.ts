@@ -226,10 +226,33 @@ describe('the operator API', () => {
   it('lists every account with its usage', async () => {
     await service.makeRobot(owner);
 
-    const { body } = await ask('GET', '/accounts');
+    const { body } = await ask('GET', '/accounts?limit=200');
 
     const own = body.items.find(({ wallet }: Owner) => wallet === owner.wallet);
     expect(own).toMatchObject({ robots: 1, queued_proofs: 0, anchors_30_days: 0 });
+  });
+
+  it('lists accounts in pages', async () => {
+    await service.signIn();
+    const wallets: string[] = [];
+    let pages = 0;
+    for (let cursor = ''; ; pages += 1) {
+      const { body } = await ask('GET', `/accounts?limit=1${cursor}`);
+      expect(body.items).toHaveLength(1);
+      wallets.push(body.items[0].wallet);
+      if (body.next_cursor === null) break;
+      cursor = `&cursor=${body.next_cursor}`;
+    }
+
+    const all = (await ask('GET', '/accounts?limit=200')).body;
+    expect(wallets).toEqual(all.items.map(({ wallet }: Owner) => wallet));
+    expect([all.next_cursor, pages > 0]).toEqual([null, true]);
+  });
+
+  it.each(['limit=0', 'limit=201', 'cursor=x', 'other=1'])('refuses ?%s', async (query) => {
+    const { status, body } = await ask('GET', `/accounts?${query}`);
+
+    expect([status, body.error]).toEqual([400, 'invalid_request']);
   });
 
   it('lists who was refused most', async () => {

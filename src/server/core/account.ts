@@ -23,7 +23,7 @@ import type { WebhookStore } from '../ports/webhooks.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
 import { operator } from './audit-log.ts';
 import type { Deps } from './deps.ts';
-import { filteredPage, openCursors, periodOf } from './paging.ts';
+import { filteredPage, openCursors, pageOf, periodOf } from './paging.ts';
 import type { GateReader } from './sign-in.ts';
 
 type Account = Answer<'getAccount'>['body'];
@@ -118,9 +118,16 @@ function idOf({ kind, grantId, taskId, cycle }: LedgerRecord): string {
   return uuidv5(kind === 'grant' ? `grant ${grantId}` : `${kind} ${taskId} ${cycle}`, ENTRIES);
 }
 
-/** All accounts, in the order of their wallets. */
-export async function listAccounts(store: Store, now: number): Promise<AccountUsage[]> {
-  return (await store.summarizeAccounts(now)).map(viewAccount);
+/** One page of all accounts, in the order of their wallets. */
+export function listAccounts(
+  store: Store,
+  now: number,
+  { limit, cursor = null }: { limit?: string; cursor?: string | null },
+): Promise<Page<AccountUsage>> {
+  return pageOf(limit, (count) => store.summarizeAccounts(now, count, cursor), {
+    cursorOf: ({ wallet }) => wallet,
+    view: viewAccount,
+  });
 }
 
 /** Throws `not_found`. */
@@ -129,8 +136,8 @@ export async function showAccount(
   wallet: string,
   now: number,
 ): Promise<AccountUsage> {
-  const [found] = await store.summarizeAccounts(now, wallet);
-  if (found === undefined) throw noAccount(wallet);
+  const found = await store.summarizeAccount(now, wallet);
+  if (found === null) throw noAccount(wallet);
   return viewAccount(found);
 }
 

@@ -32,8 +32,11 @@ interface OperatorApiDeps extends Pick<Deps, 'store' | 'chain' | 'clock'> {
   refusals: Refusals;
 }
 
+type AccountsQuery = Static<typeof operatorRoutes.listAccounts.query>;
+
 interface OperatorCall {
   wallet: string;
+  query: unknown;
   body: unknown;
 }
 
@@ -51,7 +54,7 @@ export function buildOperatorApi(deps: OperatorApiDeps): FastifyInstance {
     return suspendAccount(store, wallet, { isSuspended, reason, by: by() });
   };
   const handlers: Record<keyof typeof operatorRoutes, (call: OperatorCall) => unknown> = {
-    listAccounts: async () => ({ items: await listAccounts(store, clock.now()) }),
+    listAccounts: ({ query }) => listAccounts(store, clock.now(), query as AccountsQuery),
     readAccount: ({ wallet }) => showAccount(store, wallet, clock.now()),
     async grantCredits({ wallet, body }) {
       const { id, anchors = 0, gas_wei: gasWei = '0', note } = body as Static<typeof NewGrant>;
@@ -94,12 +97,13 @@ export function buildOperatorApi(deps: OperatorApiDeps): FastifyInstance {
       config: { route },
       schema: {
         ...(route.params && { params: route.params }),
+        ...(route.query && { querystring: route.query }),
         ...(route.body && { body: route.body }),
       },
       handler(request) {
         const { wallet: given } = request.params as Partial<Static<typeof Wallet>>;
         const wallet = given === undefined ? '' : chain.checksumAddress(given);
-        if (wallet !== null) return handler({ wallet, body: request.body });
+        if (wallet !== null) return handler({ wallet, query: request.query, body: request.body });
         throw wireError('invalid_address', 'The address must have the EIP-55 checksum.');
       },
     });

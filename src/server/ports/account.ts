@@ -66,8 +66,9 @@ export interface AccountSummary extends Balance {
 }
 
 export interface AccountStore {
-  /** Of one account, or of all. */
-  summarizeAccounts(now: number, wallet?: string): Promise<AccountSummary[]>;
+  /** In the order of wallets. `after` is the last wallet of the previous page. */
+  summarizeAccounts(now: number, limit: number, after: string | null): Promise<AccountSummary[]>;
+  summarizeAccount(now: number, wallet: string): Promise<AccountSummary | null>;
   /**
    * Suspends an account, or resumes it. A suspended account cannot sign in or write; what it queued is still anchored.
    * False if the wallet has no account. `reason` goes to the audit log, unless nothing changes.

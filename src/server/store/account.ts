@@ -20,7 +20,7 @@ export const accountSql = {
   used: `SELECT (SELECT count(*) FROM robots WHERE wallet = $1) AS robots,
     (SELECT count(*) FROM fleets WHERE wallet = $1) AS fleets`,
   cursorKey: 'SELECT key FROM cursor_key WHERE id = 1',
-  summaries: `${SUMMARY} ORDER BY a.wallet`,
+  summaries: `${SUMMARY} WHERE a.wallet > $2 ORDER BY a.wallet LIMIT $3`,
   summary: `${SUMMARY} WHERE a.wallet = $2`,
   exists: 'SELECT wallet FROM accounts WHERE wallet = $1',
   suspend: `UPDATE accounts SET suspended_at = $2
@@ -52,14 +52,15 @@ export function accountStore({ read, write }: StepRunner): Omit<AccountStore, 'l
       return row.key;
     },
 
-    async summarizeAccounts(now, wallet) {
+    async summarizeAccounts(now, limit, after) {
+      const values = [now - SUMMARY_MS, after ?? '', limit];
+      return (await read(() => rows<SummaryRow>(accountSql.summaries, ...values))).map(toSummary);
+    },
+
+    async summarizeAccount(now, wallet) {
       const since = now - SUMMARY_MS;
-      const found = await read(() =>
-        wallet === undefined
-          ? rows<SummaryRow>(accountSql.summaries, since)
-          : rows<SummaryRow>(accountSql.summary, since, wallet),
-      );
-      return found.map(toSummary);
+      const row = await read(() => first<SummaryRow>(accountSql.summary, since, wallet));
+      return row === undefined ? null : toSummary(row);
     },
 
     suspendAccount: (wallet, isSuspended, by, reason) =>

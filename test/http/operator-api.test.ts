@@ -19,6 +19,7 @@ import {
   readOperatorToken,
 } from '../../src/server/http/operator-api.ts';
 import { Refusals } from '../../src/server/http/server/refusals.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { newWallet, type Owner, startTestService, type TestService } from '../support/service.ts';
 
 const token = 'a-token-of-the-operator';
@@ -330,6 +331,35 @@ describe('where the operator API listens', () => {
     await alone.close();
 
     expect([mode & 0o777, status]).toEqual([0o600, 200]);
+  });
+
+  it.each(['a socket', 'a port'])('%s is read by `svc-server accounts top`', async (kind) => {
+    const { store, chain } = service;
+    const logger = pino({ level: 'silent' });
+    const counted = new Refusals(clock);
+    counted.add('203.0.113.7');
+    const alone = buildOperatorApi({ store, chain, clock, logger, token, refusals: counted });
+    const tokenFile = path.join(folder, 'operator-token');
+    await writeFile(tokenFile, token, { mode: 0o600 });
+    let address = path.join(folder, 'top.sock');
+    if (kind === 'a socket') await listenForOperator(alone, address);
+    else address = new URL(await alone.listen({ host: '127.0.0.1', port: 0 })).host;
+
+    const top = await runInProcess(
+      'svc-server',
+      ['accounts', 'top', '--by', 'refusals', '--json'],
+      {
+        env: {
+          SVC_CHAIN_RPC_URL: 'http://127.0.0.1:1',
+          SVC_OPERATOR_LISTEN: address,
+          SVC_OPERATOR_TOKEN_FILE: tokenFile,
+        },
+      },
+    );
+    await alone.close();
+
+    expect([top.exitCode, top.stderr]).toEqual([0, '']);
+    expect(JSON.parse(top.stdout)).toEqual({ caller: '203.0.113.7', refused: 1 });
   });
 
   it('is never a file that something else needs', async () => {

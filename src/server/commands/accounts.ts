@@ -126,19 +126,27 @@ function readAll(environment: NodeJS.ProcessEnv, options: Output): Promise<Accou
 /** Asks the operator API of the running server, which alone knows them. */
 async function readRefusals(environment: NodeJS.ProcessEnv): Promise<Refusals> {
   const { operator: api } = readConfig(environment);
-  if (api === null || api.address.startsWith('/')) {
+  if (api === null) {
     throw new SvcError('usage', 'Only the running server knows the refusals.', {
-      hint: 'Set SVC_OPERATOR_LISTEN to a loopback port and SVC_OPERATOR_TOKEN_FILE, for the server and for this command.',
+      hint: 'Set SVC_OPERATOR_LISTEN and SVC_OPERATOR_TOKEN_FILE, for the server and for this command.',
     });
   }
   const token = await readOperatorToken(api.tokenFile);
-  const reply = await fetch(`http://${api.address}/refusals`, {
-    headers: { authorization: `Bearer ${token}` },
-  }).catch((cause: unknown) => {
-    throw new SvcError('server_unreachable', `No server answers at ${api.address}.`, { cause });
-  });
-  if (reply.ok) return (await reply.json()) as Refusals;
-  throw new SvcError('server_unreachable', `The server answered ${reply.status}.`);
+  const { Agent, request } = await import('undici');
+  const isSocket = api.address.startsWith('/');
+  const dispatcher = new Agent(isSocket ? { connect: { socketPath: api.address } } : {});
+  try {
+    const reply = await request(`http://${isSocket ? 'localhost' : api.address}/refusals`, {
+      headers: { authorization: `Bearer ${token}` },
+      dispatcher,
+    }).catch((cause: unknown) => {
+      throw new SvcError('server_unreachable', `No server answers at ${api.address}.`, { cause });
+    });
+    if (reply.statusCode === 200) return (await reply.body.json()) as Refusals;
+    throw new SvcError('server_unreachable', `The server answered ${reply.statusCode}.`);
+  } finally {
+    await dispatcher.destroy();
+  }
 }
 
 function print(account: AccountUsage, { json }: Output): void {

@@ -83,6 +83,16 @@ describe('SVC_TOKEN', () => {
     await other.remove();
   });
 
+  it.each([['export'], ['delete', '--yes']])('cannot %s the account', async (...command) => {
+    const token = await create('--scope', 'write');
+
+    const { exitCode, stdout, stderr } = await withToken(token, 'account', ...command);
+
+    expect([exitCode, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(`An account token cannot ${command[0]} the account.`);
+    expect((await user.svc(['account', 'export'])).stdout).toContain(user.wallet);
+  });
+
   it('changes things only with the scope write', async () => {
     const [read, write] = [await create(), await create('--scope', 'write')];
 

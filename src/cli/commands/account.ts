@@ -1,4 +1,5 @@
 // `svc whoami`, `svc credits` and `svc account`: the account of the session.
+import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { amountFormat } from '../output/amounts.ts';
 import type { Column } from '../output/output.ts';
@@ -43,9 +44,11 @@ export const accountCommands: readonly CommandSpec[] = [
     summary: 'Write everything that the account stores, as JSON lines',
     details:
       'Each line has a kind and a record of the HTTP API. A verified task is followed by its bundle, which proves it\n' +
-      'without the service. The export has no keys, tokens or secrets. With --json it is one object.',
+      'without the service. The export has no keys, tokens or secrets. With --json it is one object. It needs a session:\n' +
+      'an account token (SVC_TOKEN) cannot export the account.',
     examples: ['svc account export > account.jsonl'],
-    async run({ call, output }) {
+    async run({ session, call, output }) {
+      refuseToken(await session(), 'export');
       const { exportAccount } = await import('../../client/export-account.ts');
       const lines = [];
       for await (const line of exportAccount(call)) {
@@ -65,7 +68,9 @@ export const accountCommands: readonly CommandSpec[] = [
     examples: ['svc account delete', 'svc account delete --key-file ~/.keys/ops.json --yes'],
     async run(context, { keyFile, passwordFile, yes = false }: DeleteInput) {
       const { session, output, prompt } = context;
-      const { client, url } = await session();
+      const opened = await session();
+      refuseToken(opened, 'delete');
+      const { client, url } = opened;
       const { wallet } = (await client.call('getAccount')).body;
       const consequence = `Deletes the account of ${wallet} at ${url} with its robots, tasks and evidence, permanently.`;
       if (!yes) await (await prompt()).confirm(wallet, consequence);
@@ -85,6 +90,14 @@ export const accountCommands: readonly CommandSpec[] = [
     },
   },
 ];
+
+/** Throws `insufficient_scope`. */
+function refuseToken({ profile }: { profile: object | null }, verb: string): void {
+  if (profile !== null) return;
+  throw new SvcError('insufficient_scope', `An account token cannot ${verb} the account.`, {
+    hint: 'Unset SVC_TOKEN to use your session.',
+  });
+}
 
 interface DeleteInput {
   keyFile?: string;

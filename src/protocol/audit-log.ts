@@ -28,6 +28,7 @@ export const auditKinds = {
   credits_granted: [null, 'the granted credits and the note'],
   account_suspended: [null, 'the reason that the operator gave'],
   account_resumed: [null, 'the reason that the operator gave'],
+  account_exported: [null, null],
   account_deletion_began: [null, null],
   anchor_reconciled: [
     null,

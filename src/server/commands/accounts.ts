@@ -3,7 +3,13 @@ import { systemClock } from '../../base/clock.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AccountUsage, Refusals } from '../../protocol/operator-api.ts';
 import { readConfig } from '../config.ts';
-import { deleteAccount, listAccounts, showAccount, suspendAccount } from '../core/account.ts';
+import {
+  deleteAccount,
+  listAccounts,
+  recordExport,
+  showAccount,
+  suspendAccount,
+} from '../core/account.ts';
 import { operator } from '../core/audit-log.ts';
 import { readOperatorToken } from '../http/operator-api.ts';
 import { walletOf } from './credits.ts';
@@ -85,7 +91,7 @@ export async function exportLines(environment: NodeJS.ProcessEnv, address: strin
   const wallet = walletOf(address);
   const { exportOf } = await import('./export-account.ts');
   await withStore(environment, { json: true }, async (store) => {
-    await showAccount(store, wallet, Date.now());
+    await recordExport(store, wallet, operator('accounts export'));
     for await (const line of exportOf(readConfig(environment), store, wallet)) {
       process.stdout.write(`${JSON.stringify(line)}\n`);
     }

@@ -155,6 +155,11 @@ export async function suspendAccount(
   return showAccount(store, wallet, by.at);
 }
 
+/** Call it before an export by the operator. Throws `not_found`. */
+export async function recordExport(store: Store, wallet: string, by: Actor): Promise<void> {
+  if (!(await store.recordExport(wallet, by))) throw noAccount(wallet);
+}
+
 export interface DeletionDeps {
   store: DeletionStore &
     Pick<RobotStore, 'listRobots' | 'deleteRobot'> &

@@ -18,6 +18,8 @@ export type AuditRecord = Omit<AuditEntry, 'created_at'> & { at: number };
 export interface AuditLogStore {
   /** Counts a failed sign-in in the account's entry for the hour. Does nothing if the wallet has no account. */
   countFailedSignIn(wallet: string, by: Actor): Promise<void>;
+  /** False if the wallet has no account. */
+  recordExport(wallet: string, by: Actor): Promise<boolean>;
   /** Newest first (ids are UUIDv7). `before` is the last id of the previous page. */
   listAuditLog(wallet: string, limit: number, before: string | null): Promise<AuditRecord[]>;
   /** Deletes at most `limit` of the oldest entries made before `before`. Returns whether there may be more. */

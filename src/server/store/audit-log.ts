@@ -16,11 +16,16 @@ export const auditSql = {
 } as const;
 
 export function auditLogStore({ read, write }: StepRunner): AuditLogStore {
+  async function recordCall(wallet: string, kind: AuditKind, by: Actor): Promise<boolean> {
+    if (!(await read(() => some(auditSql.isAccount, wallet)))) return false;
+    await write(() => recordAudit(wallet, kind, by));
+    return true;
+  }
   return {
     async countFailedSignIn(wallet, by) {
-      if (!(await read(() => some(auditSql.isAccount, wallet)))) return;
-      await write(() => recordAudit(wallet, 'sign_in_failed', by));
+      await recordCall(wallet, 'sign_in_failed', by);
     },
+    recordExport: (wallet, by) => recordCall(wallet, 'account_exported', by),
 
     listAuditLog: (wallet, limit, before) =>
       read(() => rows<AuditRecord>(auditSql.page, wallet, before ?? LAST_ID, limit)),

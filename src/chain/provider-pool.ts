@@ -3,12 +3,13 @@ import { SvcError } from '../base/svc-error.ts';
 import { ProviderError } from './errors.ts';
 import type { Identity } from './identity.ts';
 import { noteStray, openProvider, type Provider, type ProviderAsked } from './provider.ts';
+import { createRateLimit } from './rpc.ts';
 
 export interface ProviderPoolOptions {
   readonly urls: readonly string[];
   readonly timeoutMs?: number;
   readonly onAsked?: ((asked: ProviderAsked) => void) | undefined;
-  /** Maximum number of calls per second and URL for public verification. */
+  /** Maximum number of calls per second for public verification, to all URLs together. */
   readonly verifyPerSecond?: number;
 }
 
@@ -39,13 +40,17 @@ const MOST_OWED = 4;
 export function openProviderPool({
   urls,
   timeoutMs = 10_000,
+  verifyPerSecond,
   ...options
 }: ProviderPoolOptions): ProviderPool {
   if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'No RPC URL is configured.');
   const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
-  const providers = urls.map((url, i) =>
-    openProvider({ ...options, url, label: `rpc-${i + 1}`, timeoutMs: Math.min(timeoutMs, among) }),
-  );
+  const shared = {
+    ...options,
+    timeoutMs: Math.min(timeoutMs, among),
+    limitVerifying: createRateLimit(verifyPerSecond),
+  };
+  const providers = urls.map((url, i) => openProvider({ ...shared, url, label: `rpc-${i + 1}` }));
   const pool: ProviderPool = {
     providers,
     quorum: Math.min(2, providers.length),

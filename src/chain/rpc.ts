@@ -149,12 +149,12 @@ export function limitConcurrency(options: ConcurrencyOptions): ConcurrencyLimit 
 const LONGEST_PACE_MS = 10_000;
 
 /**
- * Limits the calls of `ask` to `perSecond`, after a burst of a second's calls; undefined does not limit them. Rejects with `chain_unavailable`
- * if they would wait for more than 10 s.
+ * Limits to `perSecond` the calls of all that it is applied to, after a burst of a second's calls; undefined does not
+ * limit them. Calls reject with `chain_unavailable` if they would wait for more than 10 s.
  */
-export function atMost(perSecond: number | undefined, ask: Ask): Ask {
-  let freeAt = 0;
-  return async (calls, signal) => {
+export function createRateLimit(perSecond: number | undefined): (ask: Ask) => Ask {
+  let freeAt = Number.NEGATIVE_INFINITY;
+  return (ask) => async (calls, signal) => {
     const now = performance.now();
     const startsAt = Math.max(freeAt, now - 1000);
     const waitMs = startsAt - now;

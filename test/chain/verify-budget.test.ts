@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
-import { atMost } from '../../src/chain/rpc.ts';
+import { openProviderPool } from '../../src/chain/provider-pool.ts';
+import { createRateLimit } from '../../src/chain/rpc.ts';
 
 it('starts the calls of one second at once, keeps those of 10 s waiting and refuses the others', async () => {
   const end = new AbortController();
   let started = 0;
-  const ask = atMost(100, async () => {
+  const ask = createRateLimit(100)(async () => {
     started += 1;
     return [];
   });
@@ -24,4 +25,26 @@ it('starts the calls of one second at once, keeps those of 10 s waiting and refu
   expect(refused).toBeGreaterThan(0);
   expect(refused).toBeLessThanOrEqual(100);
   expect(started + refused).toBeLessThan(1200);
+});
+
+it('counts the calls to all URLs together', async () => {
+  const urls = ['http://127.0.0.1:9/a', 'http://127.0.0.1:9/b'];
+  const pool = openProviderPool({ urls, verifyPerSecond: 10 });
+  const end = new AbortController();
+  const calls = [{ method: 'eth_blockNumber', params: [] }];
+
+  const asked = pool.providers.flatMap(({ verifying }) =>
+    Array.from({ length: 60 }, () => verifying(calls, end.signal)),
+  );
+  const refused: string[] = [];
+  for (const one of asked) one.catch(({ reason }: { reason: string }) => refused.push(reason));
+  await new Promise((resolve) => setImmediate(resolve));
+  end.abort();
+  await Promise.allSettled(asked);
+  await pool.close();
+
+  // 110 of 120 start within 10 s. With a limit for each URL, all 120 would.
+  const paced = refused.filter((reason) => reason === 'too many verifications in progress');
+  expect(paced.length).toBeGreaterThan(0);
+  expect(paced.length).toBeLessThanOrEqual(10);
 });

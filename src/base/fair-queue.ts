@@ -1,8 +1,9 @@
 // Runs calls in turn by key, so that no account delays the others.
 
 interface FairQueueLimits {
-  /** Maximum number of keys served at once, each with one call. */
+  /** Maximum number of calls that run at once, in total and of one key. */
   atOnce: number;
+  ofOneAtOnce: number;
   /**
    * Maximum sum of the sizes of waiting calls, per key and in total. Above the total, the newest call of the key with
    * the most gives way, so that no number of calls keeps another key out.
@@ -19,17 +20,20 @@ interface WaitingCall {
 }
 
 const UNBOUNDED = {
+  ofOneAtOnce: 1,
   waiting: { ofOne: Number.POSITIVE_INFINITY, inAll: Number.POSITIVE_INFINITY },
   refusal: () => new Error('Too many calls wait'),
 };
 
 /**
- * A queue for costly work. Each key runs one call at a time, in the order of its calls, and the keys take turns, so
+ * A queue for costly work. Each key runs its calls in their order, one at a time by default, and the keys take turns, so
  * that many calls of one key delay another key by one call at most. Without limits any number of calls may wait.
  */
 export class FairQueue {
   readonly #limits: FairQueueLimits;
-  readonly #served = new Set<string>();
+  /** Calls that run, by key and in total. */
+  readonly #served = new Map<string, number>();
+  #running = 0;
   /** In the order in which the keys are served. No list is empty. */
   readonly #waiting = new Map<string, WaitingCall[]>();
   #sizeWaiting = 0;
@@ -62,9 +66,14 @@ export class FairQueue {
   }
 
   #begin(key: string): boolean {
-    if (this.#served.size >= this.#limits.atOnce || this.#served.has(key)) return false;
-    this.#served.add(key);
+    if (this.#running >= this.#limits.atOnce || this.#isAtLimit(key)) return false;
+    this.#running += 1;
+    this.#served.set(key, (this.#served.get(key) ?? 0) + 1);
     return true;
+  }
+
+  #isAtLimit(key: string): boolean {
+    return (this.#served.get(key) ?? 0) >= this.#limits.ofOneAtOnce;
   }
 
   #wait(key: string, size: number, signal?: AbortSignal): Promise<void> {
@@ -89,13 +98,16 @@ export class FairQueue {
   }
 
   #end(key: string): void {
-    this.#served.delete(key);
+    this.#running -= 1;
+    const left = (this.#served.get(key) ?? 1) - 1;
+    if (left > 0) this.#served.set(key, left);
+    else this.#served.delete(key);
     for (const [next, calls] of this.#waiting) {
       const [first] = calls;
-      if (first === undefined || this.#served.has(next)) continue;
+      if (first === undefined || this.#isAtLimit(next)) continue;
       this.#remove(next, first);
       this.#moveBack(next);
-      this.#served.add(next);
+      this.#begin(next);
       first.begin();
       return;
     }

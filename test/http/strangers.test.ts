@@ -128,6 +128,77 @@ describe('strangers', () => {
     expect(codes.filter((code) => code === 'invalid_signature')).toHaveLength(513);
   });
 
+  it('verify in turns of their sources, and a session counts against no address', async () => {
+    const { findPublicAnchor } = service.store;
+    const gate = openGate();
+    const held = `0x${'ab'.repeat(32)}`;
+    service.store.findPublicAnchor = async (hash, taskId) => {
+      if (hash === held) await gate.opened;
+      return findPublicAnchor(hash, taskId);
+    };
+    onTestFinished(() => {
+      service.store.findPublicAnchor = findPublicAnchor;
+    });
+    const { session } = await service.signIn();
+    const verifyHash = (hash: string, source: string, members = {}) =>
+      service.call('GET', `/api/v1/verify/${hash}`, { headers: from(source), ...members });
+    expect((await service.call('GET', '/api/v1/me', { session })).status).toBe(200);
+
+    // 64 are read and 512 wait; the others are refused at once.
+    const codes: string[] = [];
+    const flood = Array.from({ length: 581 }, async () => {
+      const { status, body } = await verifyHash(held, '192.0.2.1');
+      codes.push(`${status} ${body.error}`);
+    });
+    await waitFor('the flood to wait', () => codes.length === 5);
+    expect(codes).toEqual(Array(5).fill('503 overloaded'));
+    const page = await service.call('GET', `/verify/${held}`, { headers: from('192.0.2.1') });
+    expect(page.status).toBe(503);
+    const other = `0x${'cd'.repeat(32)}`;
+    expect((await verifyHash(other, '192.0.2.2')).status).toBe(404);
+    expect((await verifyHash(other, '192.0.2.1', { session })).status).toBe(404);
+    gate.open();
+    await Promise.all(flood);
+
+    expect(codes.filter((code) => code === '404 not_found')).toHaveLength(576);
+  });
+
+  it('wait with unknown keys, while robots of the same address are answered', async () => {
+    const { robot } = await service.signInWithRobot();
+    const { authenticateRobot } = service.store;
+    const gate = openGate();
+    const known = (apiKey: string, source: string) =>
+      service.call('GET', '/api/v1/robot', { apiKey, headers: from(source) });
+    expect((await known(robot.apiKey, '192.0.2.1')).status).toBe(200);
+    const { robot: fresh } = await service.signInWithRobot();
+    let held = 0;
+    service.store.authenticateRobot = async (keyHash) => {
+      const found = await authenticateRobot(keyHash);
+      if (found !== null) return found;
+      held += 1;
+      await gate.opened;
+      return null;
+    };
+    onTestFinished(() => {
+      service.store.authenticateRobot = authenticateRobot;
+    });
+
+    // 16 are looked up and 512 wait; the others are refused at once.
+    const codes: string[] = [];
+    const flood = Array.from({ length: 533 }, async (_, i) => {
+      const { body } = await known(`svc_${String(i).padStart(40, '0')}`, '192.0.2.1');
+      codes.push(body.error);
+    });
+    await waitFor('the flood to wait', () => codes.length === 5);
+    expect([held, ...codes]).toEqual([16, ...Array(5).fill('overloaded')]);
+    expect((await known(robot.apiKey, '192.0.2.1')).status).toBe(200);
+    expect((await known(fresh.apiKey, '192.0.2.2')).status).toBe(200);
+    gate.open();
+    await Promise.all(flood);
+
+    expect(codes.filter((code) => code === 'invalid_api_key')).toHaveLength(528);
+  });
+
   it('gain no work by a signature that was used or has expired', async () => {
     const owner = newWallet();
     const used = await challenge(owner.address, '192.0.2.1');

@@ -27,7 +27,7 @@ export const publicRoutes = {
     query: Closed({ task_id: Type.Optional(Uuid) }),
     fieldErrors: { proofHash: 'invalid_proof_hash' },
     responses: { 200: PublicVerification },
-    errors: ['not_found', 'chain_unavailable'],
+    errors: ['not_found', 'chain_unavailable', 'overloaded'],
   },
   readAnchorTransaction: {
     ...publicRead,
@@ -43,6 +43,6 @@ export const publicRoutes = {
       }),
     }),
     responses: { 200: AnchorTransaction },
-    errors: ['not_found', 'chain_unavailable'],
+    errors: ['not_found', 'chain_unavailable', 'overloaded'],
   },
 } as const satisfies Record<string, Route>;

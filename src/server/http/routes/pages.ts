@@ -6,8 +6,8 @@ import path from 'node:path';
 import files from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { packageFolder } from '../../../base/version.ts';
-import type { Deps } from '../../core/deps.ts';
 import { allowStyles } from '../server/security-headers.ts';
+import type { HttpDeps } from '../server/strangers.ts';
 import { proofParts } from './proof-page.ts';
 
 const folder = path.join(packageFolder, 'dist/dashboard');
@@ -40,7 +40,7 @@ const namedFiles = [
 ];
 
 /** Serves the built dashboard: one document, and files whose names change with their content. */
-export async function dashboardPages(scope: FastifyInstance, deps: Deps): Promise<void> {
+export async function dashboardPages(scope: FastifyInstance, deps: HttpDeps): Promise<void> {
   const options = { config: { page: 'html' as const } };
   await scope.register(files, {
     root: folder,
@@ -53,8 +53,9 @@ export async function dashboardPages(scope: FastifyInstance, deps: Deps): Promis
     scope.get(page, options, async (request, reply) => {
       const { proofHash } = request.params as { proofHash?: string };
       const { task_id: taskId } = request.query as { task_id?: unknown };
-      const parts = proofHash === undefined ? {} : await proofParts(deps, proofHash, taskId);
-      return sendDocument(reply, parts);
+      if (proofHash === undefined) return sendDocument(reply);
+      const read = () => proofParts(deps, proofHash, taskId);
+      return sendDocument(reply, await deps.strangersWork.read(request, read));
     });
   }
   const immutable = { maxAge: '1y', immutable: true, cacheControl: true };

@@ -3,26 +3,28 @@ import { packageVersion } from '../../../base/version.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { type OpenApiDocument, openApiDocument } from '../../../protocol/openapi/document.ts';
 import { createListReader } from '../../core/anchoring-accounts.ts';
-import type { Deps } from '../../core/deps.ts';
 import { getChainDetails, getReadiness } from '../../core/operations.ts';
 import { shareChainReads } from '../../core/shared-reads.ts';
 import { readAnchorTransaction, verifyProofHash } from '../../core/verification.ts';
 import { JsonText } from '../../ports/json-text.ts';
 import type { Handlers } from '../server/call.ts';
+import type { HttpDeps } from '../server/strangers.ts';
 
-export function publicHandlers(deps: Deps) {
+export function publicHandlers(deps: HttpDeps) {
   const reads = shareChainReads(deps.chain, () => deps.settings.verifyMaxAgeMs);
   // Built once, because that takes too long for a request. As text it needs less memory than as objects.
   const document = new JsonText<OpenApiDocument>(JSON.stringify(openApiDocument(packageVersion())));
   const readList = createListReader(deps);
   return {
-    verifyProofHash({ params, query }) {
+    verifyProofHash({ params, query, request }) {
       const proofHash = params.proofHash.toLowerCase() as Hex; // Validated by the route's schema.
-      return verifyProofHash(deps, reads, proofHash, query.task_id ?? null);
+      return deps.strangersWork.read(request, () =>
+        verifyProofHash(deps, reads, proofHash, query.task_id ?? null),
+      );
     },
-    readAnchorTransaction({ params }) {
+    readAnchorTransaction({ params, request }) {
       const txHash = params.txHash.toLowerCase() as Hex; // Validated by the route's schema.
-      return readAnchorTransaction(deps, reads, txHash);
+      return deps.strangersWork.read(request, () => readAnchorTransaction(deps, reads, txHash));
     },
     getChain: () => getChainDetails(deps),
     getHealth: async () => ({ status: 'up' }),

@@ -49,6 +49,7 @@ import { createAdmission } from './rate-limits.ts';
 import { isRefusal, type Refusals } from './refusals.ts';
 import { addRepresentations } from './representations.ts';
 import { addSecurityHeaders } from './security-headers.ts';
+import { type HttpDeps, StrangersWork } from './strangers.ts';
 import { answerUnmatched, countRobot, opensPage } from './unmatched.ts';
 
 interface AppDeps extends Deps {
@@ -79,7 +80,8 @@ interface Answered {
  * Builds the HTTP application. Every route is registered in the scope of its access kind, whose hook authenticates. The
  * application does not listen yet. `close()` waits for the requests in progress.
  */
-export function buildApp(deps: AppDeps): FastifyInstance {
+export function buildApp(given: AppDeps): FastifyInstance {
+  const deps = { ...given, strangersWork: new StrangersWork() };
   const answers = new InFlightRequests();
   const strangers = new StrangersConnections(deps.trustedProxies ?? [], (socket) =>
     answers.isBusy(socket),
@@ -166,7 +168,10 @@ interface Arrivals {
   strangers: StrangersConnections;
 }
 
-function createFastify(deps: AppDeps, { answers, strangers }: Arrivals): FastifyInstance {
+function createFastify(
+  deps: AppDeps & HttpDeps,
+  { answers, strangers }: Arrivals,
+): FastifyInstance {
   const { logger, timeouts = arrivalTimeouts, trustedProxies = [] } = deps;
   const app = Fastify({
     serverFactory: (listener) => createHttpServer(listener, answers, timeouts, strangers),
@@ -270,7 +275,7 @@ function takeCall<Name extends RouteName>(
 }
 
 /** One handler for each route of the table; each calls a use case. */
-function createHandlers(deps: Deps): Handlers {
+function createHandlers(deps: HttpDeps): Handlers {
   const longReads = createLongReads();
   return {
     ...accountHandlers(deps),

@@ -11,6 +11,7 @@ import type { Access, Callers } from './call.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
 import { addressOf, sourceOf } from './sources.ts';
+import type { HttpDeps } from './strangers.ts';
 import { countRobot } from './unmatched.ts';
 
 /** The account of a request; for a stranger's the source. */
@@ -45,7 +46,7 @@ type Authenticate<Kind extends Access> = (
 ) => Promise<Callers[Kind]>;
 
 /** Authenticators by kind of access. They count the call if its route is metered, and never read the body. */
-export function createAuthenticators(deps: Deps): { [Kind in Access]: Authenticate<Kind> } {
+export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authenticate<Kind> } {
   const robot: Authenticate<'robot'> = async (request, reply) => {
     const apiKey = bearerKey(request);
     if (apiKey === null) {
@@ -54,7 +55,9 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
         'Send the robot API key as "Authorization: Bearer svc_…".',
       );
     }
-    const found = await authenticateRobot(deps, apiKey);
+    const found = await deps.strangersWork.lookUp(request, apiKey, () =>
+      authenticateRobot(deps, apiKey),
+    );
     applyCount(reply, found.count);
     requireActive(found.robot.isSuspended, request);
     return found.robot;
@@ -75,7 +78,9 @@ export function createAuthenticators(deps: Deps): { [Kind in Access]: Authentica
     const counted = route?.limit === 'account';
     // A call that the scope refuses must not use up the calls of the account.
     const isToken = isAccountToken(token);
-    const first = await authenticateSession(deps, token, counted && !isToken);
+    const first = await deps.strangersWork.lookUp(request, token, () =>
+      authenticateSession(deps, token, counted && !isToken),
+    );
     const { name, scope } = first.session;
     if (scope !== null && route) requireScope(scope, route);
     const { session, count } =

@@ -54,9 +54,9 @@ export function createCookies(secure: () => boolean) {
   };
 }
 
-/** Token of the session cookie, or null. */
+/** Token of the session cookie, or null: also where cookies are not read, as for pages. */
 export function sessionToken(request: FastifyRequest): string | null {
-  return request.cookies[SESSION] || null;
+  return request.cookies?.[SESSION] || null;
 }
 
 /** The message in the challenge cookie, or null. */

@@ -5,9 +5,9 @@ import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts
 import type { Route } from '../../../protocol/route.ts';
 import { routesAt } from '../../../protocol/routes-at.ts';
 import { type AjvError, schemaError } from '../../../protocol/schema-error.ts';
-import type { Deps } from '../../core/deps.ts';
 import { wireError } from '../../ports/errors.ts';
 import { putCommonHeaders, putOpenHeaders } from './rate-limits.ts';
+import type { HttpDeps } from './strangers.ts';
 import { countUnmatched } from './unmatched.ts';
 
 /** Default seconds for `Retry-After`, if the error has no value of its own. */
@@ -58,7 +58,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
 
 /** Answers a request that the router refuses, such as one with an undecodable path. No hook has seen it. */
 export async function answerUnroutable(
-  deps: Deps,
+  deps: HttpDeps,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,

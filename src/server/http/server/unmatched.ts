@@ -2,18 +2,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../../protocol/route.ts';
 import { allowedMethods, routesAt } from '../../../protocol/routes-at.ts';
-import type { Deps } from '../../core/deps.ts';
 import { authenticateRobot } from '../../core/robots.ts';
 import { wireError } from '../../ports/errors.ts';
 import { bearerKey } from './credentials.ts';
 import { applyCount, putOpenHeaders } from './rate-limits.ts';
+import type { HttpDeps } from './strangers.ts';
 
 /**
  * Answers `OPTIONS` with 204, also to the preflight of a browser. Throws `rate_limited`,
  * `method_not_allowed` and `not_found`.
  */
 export async function answerUnmatched(
-  deps: Deps,
+  deps: HttpDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -43,7 +43,7 @@ export function opensPage({ method, url, headers, routeOptions }: FastifyRequest
 
 /** Counts the call if it has a valid robot key and the path is not public. Returns the routes of the path. */
 export async function countUnmatched(
-  deps: Deps,
+  deps: HttpDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Route[]> {
@@ -54,15 +54,17 @@ export async function countUnmatched(
 
 /** Counts the call if it has a valid robot key. Throws `rate_limited`. */
 export async function countRobot(
-  deps: Deps,
+  deps: HttpDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const apiKey = /^\/api\/v1(?:[/?]|$)/.test(request.url) ? bearerKey(request) : null;
   if (apiKey === null) return;
-  const found = await authenticateRobot(deps, apiKey).catch((error) => {
-    if (error.code === 'invalid_api_key') return null;
-    throw error;
-  });
+  const found = await deps.strangersWork
+    .lookUp(request, apiKey, () => authenticateRobot(deps, apiKey))
+    .catch((error) => {
+      if (error.code === 'invalid_api_key') return null;
+      throw error;
+    });
   if (found !== null) applyCount(reply, found.count);
 }

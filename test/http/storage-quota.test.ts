@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { testStore } from '../support/open-test-store.ts';
 import { grant, startTestService, type TestRobot, type TestService } from '../support/service.ts';
@@ -17,6 +19,18 @@ const writesOf = (service: TestService, robot: TestRobot, size: number) =>
         service.call('POST', path as string, { apiKey: robot.apiKey, body }),
   );
 
+/** The status of the first response to what is sent. */
+async function statusOf(url: string, lines: readonly string[]): Promise<number> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  try {
+    socket.write(lines.join('\r\n'));
+    const [head] = await once(socket, 'data');
+    return Number(/^HTTP\/1.1 (\d+)/.exec(String(head))?.[1]);
+  } finally {
+    socket.destroy();
+  }
+}
+
 describe('storage quotas', () => {
   it('refuse what the share of an account without a grant cannot hold, and no completion', async () => {
     const service = await startTestService({
@@ -35,10 +49,29 @@ describe('storage quotas', () => {
     for (const write of small) expect((await write()).status).toBe(201);
     let last = await small[0]?.();
     for (let i = 0; i < 50 && last?.status === 201; i += 1) last = await small[0]?.();
-    const completed = await service.complete(robot, taskId);
+    const completed = await service.complete(robot, taskId, { text: 'x'.repeat(40_000) });
 
     expect(last?.body.error).toBe('storage_quota');
     expect(completed.status).toBe(200);
+    await service.close();
+  });
+
+  it('refuse a large body by its announced length, before it arrives', async () => {
+    const service = await startTestService({ storage: { poolBytes, accountBytes } });
+    const robot = await service.makeRobot(await service.signIn());
+    const announce = (path: string) =>
+      statusOf(service.url, [
+        `POST ${path} HTTP/1.1`,
+        'host: localhost',
+        `authorization: Bearer ${robot.apiKey}`,
+        'content-type: application/json',
+        'content-length: 40000',
+        '',
+        '{"',
+      ]);
+
+    const paths = ['/api/v1/tasks', '/api/v1/telemetry', '/api/v1/events'];
+    expect(await Promise.all(paths.map(announce))).toEqual([409, 409, 409]);
     await service.close();
   });
 

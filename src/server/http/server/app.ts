@@ -30,7 +30,7 @@ import { taskHandlers } from '../routes/tasks.ts';
 import { telemetryHandlers } from '../routes/telemetry.ts';
 import { webhookHandlers } from '../routes/webhooks.ts';
 import { accountOf, createAuthenticators } from './authentication.ts';
-import { createBodyParser, requireBody, requireIdentity } from './bodies.ts';
+import { createBodyParser, requireBody, requireIdentity, requireRoom } from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { StrangersConnections } from './connections.ts';
 import { Csv } from './csv.ts';
@@ -113,7 +113,9 @@ export function buildApp(given: AppDeps): FastifyInstance {
   });
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     requireIdentity(request);
-    done();
+    const room = requireRoom(deps, request);
+    if (room === null) done();
+    else room.then(() => done(), done);
   });
   app.addHook('preValidation', (request, _reply, done) => {
     requireBody(request);

@@ -16,6 +16,7 @@ import { bodyError } from '../../../protocol/body-error.ts';
 import { dropAbsent } from '../../../protocol/fields.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
+import { type Deps, storing } from '../../core/deps.ts';
 import { wireError } from '../../ports/errors.ts';
 import { accountOf } from './authentication.ts';
 import { HeldBodies, type HeldBody } from './held-bodies.ts';
@@ -124,6 +125,18 @@ export function requireIdentity({ headers }: FastifyRequest): void {
   if (encoding !== undefined && !/^ *identity *$/i.test(encoding)) {
     throw wireError('unsupported_media_type', 'The body must not have a Content-Encoding.');
   }
+}
+
+/**
+ * Refuses a large body that the account's quota has no room for, before it is read. Only for routes whose body is
+ * stored; completions are never refused. Rejects as `storing`; null if there is nothing to wait for.
+ */
+export function requireRoom(deps: Deps, request: FastifyRequest): Promise<void> | null {
+  const { caller, headers, routeOptions } = request;
+  const size = Number(headers['content-length'] ?? 0);
+  const isCounted = routeOptions.config.route?.errors?.includes('storage_quota');
+  if (size <= LARGE || size > routeOptions.bodyLimit || !isCounted) return null;
+  return caller && 'wallet' in caller ? storing(deps, caller, size, async () => {}) : null;
 }
 
 /** Requires a body on routes that have one; the others accept none, or an empty object. */

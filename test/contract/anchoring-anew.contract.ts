@@ -44,6 +44,19 @@ export function anchoringAnewContract(open: OpenStore): void {
     expect(await world.store.listOpenAttempts(lease)).toEqual([]);
   });
 
+  it('keeps the round of a proof, so that it comes before proofs of other accounts', async () => {
+    const [early] = await world.queued(robot.id, 1);
+    const attempt = await world.committed(lease);
+    const other = await world.robot();
+    // Signing advanced the round: the newcomers begin where the last batch ended, or later.
+    const newcomers = await world.queued(other.id, 3);
+    await world.committed(lease, 2);
+
+    await die(attempt);
+
+    expect((await queued()).map(({ taskId }) => taskId)).toEqual([early?.id, newcomers[2]?.id]);
+  });
+
   it('tells whoever waits for the queue', async () => {
     await world.queued(robot.id, 1);
     const attempt = await world.committed(lease);

@@ -76,6 +76,7 @@ export async function performOperator(
   store: 'sqlite' | 'postgres',
   kills: number,
   seed: string,
+  onRound: (report: OperatorReport) => void = () => {},
 ): Promise<OperatorReport> {
   const site = await openSite(store);
   const random = randomOf(`${seed} ${store}`);
@@ -91,6 +92,7 @@ export async function performOperator(
         else report.repeated += 1;
         violations.push(...context.violations);
       }
+      onRound({ store, ...report, violations });
     }
     await site.end();
     const { stdout, stderr, exitCode } = await site.run('check');

@@ -33,7 +33,12 @@ async function campaign(): Promise<void> {
   try {
     for (const store of ['sqlite', 'postgres'] as const) {
       if (values.store !== undefined && values.store !== store) continue;
-      const report = await performOperator(store, Number(values.kills), String(values.seed));
+      const report = await performOperator(
+        store,
+        Number(values.kills),
+        String(values.seed),
+        (report) => process.stderr.write(`${JSON.stringify(report)}\n`),
+      );
       process.stdout.write(`${JSON.stringify(report)}\n`);
       if (report.violations.length > 0) process.exitCode = 1;
     }

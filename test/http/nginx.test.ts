@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Balancer } from '../support/balancer.ts';
 import { startNginx } from '../support/nginx.ts';
+import { findProgram, needsProgram } from '../support/require-program.ts';
 import {
   type Owner,
   startServiceWithRobot,
@@ -9,9 +9,10 @@ import {
   type TestService,
 } from '../support/service.ts';
 
-const hasNginx = spawnSync('nginx', ['-v']).status === 0;
+const hasNginx = findProgram('nginx') !== null;
 
-// Debian's nginx has to be on this machine.
+it.skipIf(hasNginx)('deploy/nginx.conf', (context) => void needsProgram(context, 'nginx'));
+
 describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
   let service: TestService;
   let owner: Owner;
@@ -59,6 +60,24 @@ describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
     const body = Object(await reply.json());
     expect([reply.status, reply.headers.get('content-encoding')]).toEqual([201, null]);
     expect(body.api_key).toMatch(/^svc_/);
+  });
+
+  it('refuses the connections of a source above its limit in the form of the service', async () => {
+    const port = Number(new URL(service.url).port);
+    const narrow = await startNginx([port, port, port], { ofSource: 2 });
+    const end = new AbortController();
+    const headers = { cookie: `svc_session=${owner.session}`, accept: 'text/event-stream' };
+    const open = () => fetch(`${narrow.url}/api/v1/stream`, { headers, signal: end.signal });
+    const held = [await open(), await open()];
+
+    const reply = await fetch(`${narrow.url}/api/chain`);
+
+    expect(held.map(({ status }) => status)).toEqual([200, 200]);
+    expect([reply.status, Object(await reply.json()).error]).toEqual([503, 'overloaded']);
+    expect(reply.headers.get('x-ratelimit-limit')).toBe('600');
+    expect(reply.headers.get('retry-after')).toBe('5');
+    end.abort();
+    await narrow.close();
   });
 
   it('answers with the rate headers when the service cannot be reached', async () => {

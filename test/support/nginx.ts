@@ -9,12 +9,16 @@ import { waitFor } from './wait-for.ts';
 
 const file = path.resolve(import.meta.dirname, '../../deploy/nginx.conf');
 
-/** `deploy/nginx.conf` on a free port, without TLS, in front of these instances. */
-export async function startNginx(ports: readonly number[]): Promise<Balancer> {
+/** `deploy/nginx.conf` on a free port, without TLS, in front of these instances. `ofSource`: connections of a source. */
+export async function startNginx(
+  ports: readonly number[],
+  { ofSource = 10_000 } = {},
+): Promise<Balancer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-nginx-'));
   const port = await freePort();
   const site = (await readFile(file, 'utf8'))
     .replace(/^ *ssl_.*\n/gm, '')
+    .replace('limit_conn svc_sources 10000', `limit_conn svc_sources ${ofSource}`)
     .replace('listen 443 ssl http2', `listen 127.0.0.1:${port}`)
     .replaceAll(/127\.0\.0\.1:300([123])/g, (_, n) => `127.0.0.1:${ports[Number(n) - 1]}`);
   const config = path.join(folder, 'nginx.conf');

@@ -6,6 +6,7 @@ import type { TestContext } from 'vitest';
 /** Packages of Debian and Ubuntu with what the service needs neither to be built nor to run. */
 const packages = {
   curl: 'curl',
+  nginx: 'nginx',
   openssl: 'openssl',
   python3: 'python3',
   pgbouncer: 'pgbouncer',

@@ -118,14 +118,7 @@ const TRACES_PER_COMMIT = 500;
 
 function readAll(environment: NodeJS.ProcessEnv, options: Output): Promise<AccountUsage[]> {
   return withStore(environment, options, async (store) => {
-    const accounts: AccountUsage[] = [];
-    let cursor: string | null = null;
-    do {
-      const page = await listAccounts(store, Date.now(), { limit: '200', cursor });
-      accounts.push(...page.items);
-      cursor = page.next_cursor;
-    } while (cursor !== null);
-    return accounts;
+    return (await listAccounts(store, Date.now(), { limit: String(2 ** 31) })).items;
   });
 }
 

@@ -1,5 +1,6 @@
 // The dependencies of every use case: store, chain, clock, settings.
 import type { Clock } from '../../base/clock.ts';
+import { FairQueue } from '../../base/fair-queue.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Chain, Network } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';
@@ -46,6 +47,18 @@ export interface Deps {
   webhooks: WebhookSettings | null;
   /** Aborts when the server shuts down: waiting requests end and respond with what is stored. */
   stopping: AbortSignal;
+}
+
+/** Anonymous work that waits, per source and in total; a signature weighs as much as the challenges it is tried with. */
+const WAITING = { ofOne: 512, inAll: 4096 };
+
+/** A queue in which the sources of strangers' work take turns. Above its limits, work is refused with `overloaded`. */
+export function strangersQueue(running: { atOnce: number; ofOneAtOnce?: number }): FairQueue {
+  return new FairQueue({
+    ...running,
+    waiting: WAITING,
+    refusal: () => wireError('overloaded', 'Too many requests are waiting. Nothing was done.'),
+  });
 }
 
 /** The error for a resource that the account does not have. */

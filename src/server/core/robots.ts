@@ -81,13 +81,9 @@ export async function patchRobot(
   { store, clock }: Deps,
   { wallet, by }: AccountCaller,
   id: string,
-  { name, description, fleet_id: fleetId }: Body<'patchRobot'>,
+  { fleet_id: fleetId, ...texts }: Body<'patchRobot'>,
 ): Promise<Robot> {
-  const patch = {
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(fleetId !== undefined && { fleetId }),
-  };
+  const patch = { ...texts, ...(fleetId !== undefined && { fleetId }) };
   const result = await store.patchRobot(id, wallet, patch, clock.now(), by);
   if (result.outcome !== 'patched') throw noSuch(ofOutcome[result.outcome]);
   store.changed(wallet, { robot: id });

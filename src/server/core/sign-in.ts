@@ -1,6 +1,5 @@
 // Wallet sign-in (EIP-4361), and the token gate.
 
-import { FairQueue } from '../../base/fair-queue.ts';
 import { inTime } from '../../base/in-time.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Body } from '../../protocol/routes.ts';
@@ -16,7 +15,7 @@ import {
   readChallenge,
   readDevice,
 } from './challenges.ts';
-import type { Deps } from './deps.ts';
+import { type Deps, strangersQueue } from './deps.ts';
 import { accountSuspended, newSession } from './sessions.ts';
 
 /** What an anonymous caller sends. */
@@ -61,21 +60,13 @@ interface WalletSignIn {
 /** How long the recovery of a signer takes. */
 const RECOVERY_MS = 3;
 
-/** Anonymous work that waits, per source and in total; a signature weighs as much as the challenges it is tried with. */
-const WAITING = { ofOne: 512, inAll: 4096 };
-
 /**
  * Each kind of work that strangers cause has a queue, in which the sources take turns: writes of challenges, recoveries
  * of signers in a thread, calls of contract wallets, and reads of balances.
  */
 export function createSignIn(deps: Deps): WalletSignIn {
   const { store, chain, settings } = deps;
-  const queue = (atOnce: number) =>
-    new FairQueue({
-      atOnce,
-      waiting: WAITING,
-      refusal: () => wireError('overloaded', 'Too many sign-ins are waiting. Nothing was done.'),
-    });
+  const queue = (atOnce: number) => strangersQueue({ atOnce });
   const writes = queue(8);
   const recoveries = queue(1);
   const contractCalls = queue(4);

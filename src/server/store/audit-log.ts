@@ -47,3 +47,12 @@ export function* recordAudit(
   const added = yield* insert('audit_log', [row]);
   if (added.length === 0) yield* rows(auditSql.countAgain, wallet, row.at, row.source);
 }
+
+/** As `recordAudit`, of a robot or a fleet. */
+export function recordNamed(
+  kind: AuditKind,
+  { id, wallet, name }: { id: string; wallet: string; name: string },
+  by: Actor | undefined,
+): Steps<void> {
+  return recordAudit(wallet, kind, by, { target_id: id, detail: name });
+}

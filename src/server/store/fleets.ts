@@ -1,11 +1,9 @@
 // Stores fleets: creation, order, changes and deletion, which ungroups their robots.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditKind } from '../../protocol/audit-log.ts';
-import type { Actor } from '../ports/audit-log.ts';
 import type { FleetRecord, FleetStore } from '../ports/fleets.ts';
 import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../rules/fleets.ts';
-import { recordAudit } from './audit-log.ts';
+import { recordNamed } from './audit-log.ts';
 import { first, insert, lock, NO_ID, rows, type StepRunner, type Steps } from './engine/steps.ts';
 
 // An account has few robots, so counting those of a fleet is cheap.
@@ -51,7 +49,7 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
         yield* insert('fleets', [{ ...fleet, ...json, ...times }]);
         const stored = yield* findFleet(fleet.id, fleet.wallet);
         if (stored === null) return { outcome: 'id_used', fleet: null };
-        yield* recordFleet('fleet_created', stored, by);
+        yield* recordNamed('fleet_created', stored, by);
         return { outcome: 'created', fleet: stored };
       }),
 
@@ -72,7 +70,7 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
         const texts = [name, description, location, shift, JSON.stringify(tags)];
         yield* rows(fleetSql.update, id, ...texts, sortOrder, now);
         const fleet = { ...before, name, description, location, shift, tags, sortOrder };
-        if (!isDeepStrictEqual(fleet, before)) yield* recordFleet('fleet_changed', fleet, by);
+        if (!isDeepStrictEqual(fleet, before)) yield* recordNamed('fleet_changed', fleet, by);
         return yield* findFleet(id, wallet);
       }),
 
@@ -84,7 +82,7 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
         yield* rows(fleetSql.robots, id);
         yield* rows(fleetSql.ungroup, id, now);
         yield* rows(fleetSql.remove, id);
-        yield* recordFleet('fleet_deleted', fleet, by);
+        yield* recordNamed('fleet_deleted', fleet, by);
         return true;
       }),
 
@@ -101,14 +99,6 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
         return (yield* rows<FleetRow>(fleetSql.all, wallet)).map(toFleet);
       }),
   };
-}
-
-function* recordFleet(
-  kind: AuditKind,
-  { id, wallet, name }: FleetRecord,
-  by: Actor | undefined,
-): Steps<void> {
-  yield* recordAudit(wallet, kind, by, { target_id: id, detail: name });
 }
 
 /** Finds a fleet by id if it belongs to the account. */

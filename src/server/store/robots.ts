@@ -1,11 +1,10 @@
 // Stores robots: creation, keys and fleet membership.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditKind } from '../../protocol/audit-log.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import type { RobotPatch, RobotRecord, RobotStore } from '../ports/robots.ts';
 import { hasRoomForRobot } from '../rules/fleets.ts';
-import { recordAudit } from './audit-log.ts';
+import { recordNamed } from './audit-log.ts';
 import {
   first,
   insert,
@@ -51,7 +50,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
         yield* insert('robots', [{ id, wallet, name, description, ...key, ...times }]);
         const robot = yield* find(id, wallet);
         if (robot === null) return { outcome: 'id_used', robot };
-        yield* recordRobot('robot_created', robot, by);
+        yield* recordNamed('robot_created', robot, by);
         return { outcome: 'created', robot };
       }),
 
@@ -75,7 +74,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
           const robot = yield* first<RobotRecord>(robotSql.assign, id, fleetId, now);
           if (robot === undefined) continue;
           moved.set(id, robot);
-          if (known.get(id) !== fleetId) yield* recordRobot('robot_changed', robot, by);
+          if (known.get(id) !== fleetId) yield* recordNamed('robot_changed', robot, by);
         }
         return { outcome: 'assigned', robots: ids.flatMap((id) => moved.get(id) ?? []) };
       }),
@@ -85,7 +84,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
         const key = [keyHash, keyHash === null ? null : keyHint(keyHash)];
         const robot = yield* first<RobotRecord>(robotSql.setKey, id, wallet, ...key, now);
         if (robot === undefined) return null;
-        yield* recordRobot(keyHash === null ? 'key_revoked' : 'key_rotated', robot, by);
+        yield* recordNamed(keyHash === null ? 'key_revoked' : 'key_rotated', robot, by);
         return robot;
       }),
   };
@@ -107,17 +106,9 @@ function* patchRobot(
   const robot = yield* first<RobotRecord>(robotSql.update, id, ...values);
   if (robot === undefined) return { outcome: 'robot_not_found' };
   if (!isDeepStrictEqual({ ...robot, updatedAt: before.updatedAt }, before)) {
-    yield* recordRobot('robot_changed', robot, by);
+    yield* recordNamed('robot_changed', robot, by);
   }
   return { outcome: 'patched', robot };
-}
-
-function* recordRobot(
-  kind: AuditKind,
-  { id, wallet, name }: Pick<RobotRecord, 'id' | 'wallet' | 'name'>,
-  by: Actor | undefined,
-): Steps<void> {
-  yield* recordAudit(wallet, kind, by, { target_id: id, detail: name });
 }
 
 /** Finds a robot by id if it belongs to the account. */

@@ -1,24 +1,21 @@
 // Bounds the work that strangers cause: public verification, proof pages, and calls with an unknown key.
 import type { FastifyRequest } from 'fastify';
-import { FairQueue } from '../../../base/fair-queue.ts';
-import type { Deps } from '../../core/deps.ts';
+import { type Deps, strangersQueue } from '../../core/deps.ts';
 import { hashToken } from '../../core/sessions.ts';
-import { wireError } from '../../ports/errors.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
 import { sourceOf } from './sources.ts';
 
-/** Work in progress and work that waits, of one caller and in total. */
+/** Work in progress, of one caller and in total. */
 const READS = { ofOneAtOnce: 64, atOnce: 1024 };
 const LOOKUPS = { ofOneAtOnce: 16, atOnce: 64 };
-const WAITING = { ofOne: 512, inAll: 4096 };
 
 /** Credentials remembered as valid; the ones that became known first are forgotten first. */
 const KNOWN = 50_000;
 
 /** Sources take turns. Callers whose credential was valid when it was last used count by it, never by their address. */
 export class StrangersWork {
-  readonly #reads = queueOf(READS);
-  readonly #lookups = queueOf(LOOKUPS);
+  readonly #reads = strangersQueue(READS);
+  readonly #lookups = strangersQueue(LOOKUPS);
   /** Hashes. */
   readonly #known = new Set<string>();
 
@@ -49,12 +46,4 @@ export class StrangersWork {
 /** The dependencies of a server's hooks and handlers. */
 export interface HttpDeps extends Deps {
   strangersWork: StrangersWork;
-}
-
-function queueOf(atOnce: { ofOneAtOnce: number; atOnce: number }): FairQueue {
-  return new FairQueue({
-    ...atOnce,
-    waiting: WAITING,
-    refusal: () => wireError('overloaded', 'Too many requests are waiting. Nothing was done.'),
-  });
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { main } from '../dist/agent/main.js';
 import { runProgram } from '../dist/base/run-program.js';
+import { main } from '../dist/programs/svc-agent.js';
 
 await runProgram(main);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import { runProgram } from '../dist/base/run-program.js';
-import { main } from '../dist/svc-server/program.js';
+import { main } from '../dist/programs/svc-server.js';
 
 await runProgram(main);

@@ -1,7 +1,8 @@
-// Bundles `svc` into dist/cli and `svc-server` into dist/svc-server.
+// Bundles `svc` into dist/cli, and `svc-server` and `svc-agent` into dist/programs.
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { defineConfig } from 'rolldown';
+import * as chains from 'viem/chains';
 import { routes } from '../dist/protocol/routes.js';
 import { thirdPartyLicenses } from './third-party-licenses.js';
 
@@ -75,15 +76,19 @@ function mapValues(object, map) {
 }
 
 /**
- * Leaves out ethers (15 MB), which siwe loads to check signatures. viem checks them here; in siwe that would throw.
+ * Leaves out ethers (15 MB), which siwe loads to check signatures, and glob, which @fastify/static loads to list its
+ * folder. viem checks signatures here, and no folder is listed; in siwe and @fastify/static both would throw.
  * @type {import('rolldown').Plugin}
  */
-const siweWithoutEthers = {
-  name: 'siwe-without-ethers',
+const withoutEthersAndGlob = {
+  name: 'without-ethers-and-glob',
   resolveId(id, importer = '') {
-    return id === 'ethers' && importer.includes('/node_modules/siwe/') ? '\0no-ethers' : null;
+    const isUnused =
+      (id === 'ethers' && importer.includes('/node_modules/siwe/')) ||
+      (id === 'glob' && importer.includes('/node_modules/@fastify/static/'));
+    return isUnused ? `\0no-${id}` : null;
   },
-  load: (id) => (id === '\0no-ethers' ? 'export const ethers = {};' : null),
+  load: (id) => (/^\0no-(ethers|glob)$/.test(id) ? `export const ${id.slice(4)} = {};` : null),
 };
 
 /**
@@ -93,14 +98,16 @@ const siweWithoutEthers = {
  * @type {import('rolldown').RolldownOptions}
  */
 const cli = {
+  // apg-js (of siwe) has 'use strict;' with the semicolon inside the text; that changes nothing in its modules.
+  checks: { moduleLevelDirective: false },
   input: { svc: 'src/cli/main.ts' },
   platform: 'node',
-  external: [/^(viem|ox|undici)(\/|$)/],
+  external: ['undici'],
   plugins: [
     declarations({ 'svc.d.cts': 'declare function run(): void' }),
     withoutUnused,
     routesWithoutSchemas,
-    siweWithoutEthers,
+    withoutEthersAndGlob,
     thirdPartyLicenses,
   ],
   output: {
@@ -109,6 +116,8 @@ const cli = {
     cleanDir: true,
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
+    comments: false,
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
   },
 };
 
@@ -131,27 +140,61 @@ const filesBeside = {
 };
 
 /**
- * `svc-server` in a few files, without the unused parts of viem and other packages. This saves memory: of more than a
- * thousand files V8 would keep each source with its comments, and Node.js a record of each module. The output is
- * ASCII, because V8 stores a source with any other character in two bytes each. Names and lines stay for stack traces.
+ * The details of viem's chains that src/chain/known-chain.ts reads, without the code of each chain.
+ * @type {import('rolldown').Plugin}
+ */
+const chainsAsData = {
+  name: 'chains-as-data',
+  resolveId: (id) => (id === 'viem/chains' ? '\0chains' : null),
+  load(id) {
+    if (id !== '\0chains') return null;
+    const lines = Object.entries(chains).map(([name, chain]) => {
+      if (!('rpcUrls' in chain)) return '';
+      const { nativeCurrency: money, rpcUrls, blockExplorers } = chain;
+      const values = [
+        ...[chain.id, chain.name, chain.testnet, rpcUrls.default.http[0]],
+        ...[blockExplorers?.default.url, money.name, money.symbol, money.decimals],
+      ];
+      return `export const ${name} = chain(${values.map((value) => JSON.stringify(value ?? null))});`;
+    });
+    lines.unshift(`const chain = (id, name, testnet, http, url, ...[currency, symbol, decimals]) => ({
+      id, name, testnet, rpcUrls: { default: { http: [http] } }, blockExplorers: { default: { url } },
+      nativeCurrency: { name: currency, symbol, decimals },
+    });`);
+    return lines.join('\n');
+  },
+};
+
+/**
+ * `svc-server` and `svc-agent` in a few files, without the unused parts of viem and other packages. This saves memory:
+ * of more than a thousand files V8 would keep each source with its comments, and Node.js a record of each module. The
+ * output is ASCII, because V8 stores a source with any other character in two bytes each. Names and lines stay for
+ * stack traces.
  * @type {import('rolldown').RolldownOptions}
  */
-const server = {
-  input: { program: 'src/server/commands/program.ts' },
-  // apg-js (of siwe) has 'use strict;' with the semicolon inside the text; an ES module is strict anyway.
+const programs = {
+  input: {
+    'svc-server': 'src/server/commands/program.ts',
+    'svc-agent': 'src/agent/main.ts',
+  },
   checks: { moduleLevelDirective: false },
   platform: 'node',
-  external: [/^(@foundry-rs\/anvil|better-sqlite3|pg|swagger-ui-dist|undici|viem\/chains)(\/|$)/],
+  // pg loads pg-native only if a program asks for it.
+  external: [
+    /^(@foundry-rs\/anvil|better-sqlite3|pg-native|robot-svc|swagger-ui-dist|undici)(\/|$)/,
+  ],
   plugins: [
     declarations({
-      'program.d.ts': 'declare function main(argv: string[]): Promise<number>',
+      'svc-server.d.ts': 'declare function main(argv: string[]): Promise<number>',
+      'svc-agent.d.ts': 'declare function main(argv: string[]): Promise<number>',
     }),
-    siweWithoutEthers,
+    withoutEthersAndGlob,
+    chainsAsData,
     filesBeside,
     thirdPartyLicenses,
   ],
   output: {
-    dir: 'dist/svc-server',
+    dir: 'dist/programs',
     format: 'esm',
     cleanDir: true,
     entryFileNames: '[name].js',
@@ -165,4 +208,4 @@ const server = {
   },
 };
 
-export default defineConfig([cli, server]);
+export default defineConfig([cli, programs]);

@@ -16,10 +16,15 @@ const root = path.join(import.meta.dirname, '..');
 const shapes = [
   /^(package\.json|\.env\.example|LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md)$/,
   /^bin\/svc(-agent|-server)?\.c?js$/,
-  /^dist\/(agent|base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
+  /^dist\/(base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
   /^dist\/(client\/(client|files|index)|base\/(svc-error|unreadable-file)|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
+<<<<<<< HEAD
   /^dist\/cli\/([\w-]+\.cjs|third-party-licenses\.txt)$/,
   /^dist\/svc-server\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
+=======
+  /^dist\/cli\/([\w-]+\.cjs|help\.json|third-party-licenses\.txt)$/,
+  /^dist\/programs\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
+>>>>>>> 955626ce (build: bundle the agent and pin what an installation brings)
   /^dist\/dashboard\/(index\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.(br|gz))?$/,
   /^contracts\/ProofVerifier\.sol$/,
@@ -121,7 +126,7 @@ describe('installed without its development dependencies', () => {
     const program = 'node_modules/robot-svc/bin/svc-server.js';
     const failed = await run(program, 'dev', '--port', '0').catch((error) => error);
 
-    const version = packageJson.peerDependencies['@foundry-rs/anvil'];
+    const version = packageJson.devDependencies['@foundry-rs/anvil'];
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain(`npm install @foundry-rs/anvil@${version}`);
   });

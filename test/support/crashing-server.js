@@ -14,7 +14,7 @@ import { readConfig } from '../../dist/server/config.js';
 import { quickPauses } from './quick-pauses.js';
 
 // The bundle of svc-server loads in a third of the time that its modules take; it has no types of its own.
-const bundle = '../../dist/svc-server/main.js';
+const bundle = '../../dist/programs/main.js';
 /** @type {typeof import('../../dist/server/main.js')} */
 const { startServer } = await import(bundle);
 

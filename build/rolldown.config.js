@@ -1,4 +1,4 @@
-// Bundles `svc` into dist/cli, and `svc-server` and `svc-agent` into dist/programs.
+// Bundles `svc` into dist/cli, and `svc-server`, `svc-agent` and the demo into dist/programs.
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { defineConfig } from 'rolldown';
@@ -176,6 +176,7 @@ const programs = {
   input: {
     'svc-server': 'src/server/commands/program.ts',
     'svc-agent': 'src/agent/main.ts',
+    demo: 'examples/demo/main.js',
   },
   checks: { moduleLevelDirective: false },
   platform: 'node',

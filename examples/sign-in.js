@@ -1,4 +1,4 @@
-// Signs in with a fresh wallet and prints the session for a shell:
+// Signs in with a fresh wallet and prints the session for a shell. It needs `npm install robot-svc viem`.
 //   eval "$(node examples/sign-in.js http://127.0.0.1:3000)"
 import { createClient } from 'robot-svc';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';

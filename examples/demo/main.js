@@ -1,20 +1,19 @@
 // The whole way, once: a robot's evidence goes to a chain and comes back as a receipt that anyone
-// can check. `npm run demo`; `npm run demo -- --keep` leaves the service running.
+// can check. `npm run demo`; `npm run demo -- --keep` leaves the service running. The build bundles this file for
+// `svc-server demo`.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 import chalk from 'chalk';
 import { createClient } from 'robot-svc';
 import { hashProof } from 'robot-svc/proof';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { startDevService, svc } from './dev-service.js';
+import { programs, startDevService, svc } from './dev-service.js';
 import { evidenceOfRecordedRun } from './recorded-run.js';
 import { expectThat, say, step, table } from './steps.js';
 
-const { values: options } = parseArgs({ options: { keep: { type: 'boolean', default: false } } });
-const folder = await mkdtemp(path.join(tmpdir(), 'svc-demo-'));
+const folder = path.join(tmpdir(), `svc-demo-${randomBytes(6).toString('hex')}`);
 const files = {
   evidence: path.join(folder, 'evidence.json'),
   receipt: path.join(folder, 'receipt.json'),
@@ -24,31 +23,42 @@ const files = {
 
 /** @type {Awaited<ReturnType<typeof startDevService>> | undefined} */
 let service;
-for (const [signal, exitCode] of /** @type {const} */ ([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-])) {
-  process.once(signal, () => stop().then(() => process.exit(exitCode)));
-}
-try {
-  const startedAt = performance.now();
-  service = await step('Start the service, with a local chain of 1-second blocks', () =>
-    startDevService(path.join(folder, 'data')),
-  );
-  const robotKey = await registerRobot(service.url);
-  const receipt = await anchorEvidence(service.url, robotKey);
-  const { url, rpcUrl } = service;
-  const checked = { url, rpcUrl, account: await accountOf(url) };
-  await checkReceipt(checked, receipt);
-  await refuseAlteredEvidence(checked, receipt);
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  say(chalk.green.bold(`\nEvery step held, in ${seconds} s.`));
-  if (options.keep) await keepRunning(service, robotKey, receipt);
-} catch (error) {
-  say(chalk.red(`\n${error instanceof Error ? error.message : error}`));
-  process.exitCode = 1;
-} finally {
-  await stop();
+
+/**
+ * Runs the demo and returns the exit code.
+ *
+ * @param {NodeJS.ProcessEnv} _
+ * @param {{ keep?: boolean }} options
+ */
+export async function demo(_, { keep }) {
+  for (const [signal, exitCode] of /** @type {const} */ ([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ])) {
+    process.once(signal, () => stop().then(() => process.exit(exitCode)));
+  }
+  try {
+    const startedAt = performance.now();
+    await mkdir(folder, { mode: 0o700 });
+    service = await step('Start the service, with a local chain of 1-second blocks', () =>
+      startDevService(path.join(folder, 'data')),
+    );
+    const robotKey = await registerRobot(service.url);
+    const receipt = await anchorEvidence(service.url, robotKey);
+    const { url, rpcUrl } = service;
+    const checked = { url, rpcUrl, account: await accountOf(url) };
+    await checkReceipt(checked, receipt);
+    await refuseAlteredEvidence(checked, receipt);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    say(chalk.green.bold(`\nEvery step held, in ${seconds} s.`));
+    if (keep) await keepRunning(service, robotKey, receipt);
+    return 0;
+  } catch (error) {
+    say(chalk.red(`\n${error instanceof Error ? error.message : error}`));
+    return 1;
+  } finally {
+    await stop();
+  }
 }
 
 /** @param {string} url */
@@ -204,7 +214,7 @@ The service runs at ${chalk.cyan(url)}, its chain at ${chalk.cyan(rpcUrl)}, unti
     -H 'Content-Type: application/json' -d '{"title":"Water the plants"}'
   curl ${url}/api/v1/tasks/ID/complete -H 'Authorization: Bearer ${robotKey}' \\
     -H 'Content-Type: application/json' -d '{"proof":{"watered":12}}'      # ID: of the task
-  node bin/svc.cjs verify ${files.receipt} --proof ${files.evidence} --rpc-url ${rpcUrl} --url ${url}
+  node ${programs.cli} verify ${files.receipt} --proof ${files.evidence} --rpc-url ${rpcUrl} --url ${url}
 `);
   await ended;
 }

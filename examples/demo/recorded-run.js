@@ -1,3 +1,4 @@
+// Makes evidence from the recorded run of a real robot.
 import { readFile } from 'node:fs/promises';
 
 /**
@@ -8,7 +9,8 @@ import { readFile } from 'node:fs/promises';
  * @param {string} nonce
  */
 export async function evidenceOfRecordedRun(nonce) {
-  const file = new URL('../indoor-robot/run.datalog', import.meta.url);
+  // Two folders up from here, and from the bundle too.
+  const file = new URL('../../examples/indoor-robot/run.datalog', import.meta.url);
   const [, ...lines] = (await readFile(file, 'utf8')).trim().split('\n');
   const samples = lines.map((line) => sampleOf(line.trim().split(/[\s,]+/)));
   return {

@@ -9,10 +9,13 @@ import { describe, expect, it } from 'vitest';
 import { startDev } from '../support/programs.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const demo = path.resolve(import.meta.dirname, '../../examples/demo/main.js');
+const root = path.resolve(import.meta.dirname, '../..');
 
 function start(...args: string[]) {
-  const child = spawn(process.execPath, [demo, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const program = path.join(root, 'bin/svc-server.js');
+  const child = spawn(process.execPath, [program, 'demo', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   return { child, output: text(child.stdout), ended: once(child, 'close') };
 }
 
@@ -20,7 +23,7 @@ describe('examples/sign-in.js', () => {
   it('prints a session that a shell can take', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'svc-sign-in-'));
     const dev = await startDev(folder);
-    const script = path.resolve(demo, '../../sign-in.js');
+    const script = path.join(root, 'examples/sign-in.js');
 
     const { stdout } = await promisify(execFile)(process.execPath, [script, dev.url]);
 
@@ -32,7 +35,7 @@ describe('examples/sign-in.js', () => {
   });
 });
 
-describe('npm run demo', () => {
+describe('svc-server demo', () => {
   it('goes the whole way and is clean when piped', { tags: ['full'] }, async () => {
     const { child, output, ended } = start();
     const errors = text(child.stderr);

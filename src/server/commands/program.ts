@@ -1,4 +1,5 @@
 // Declares the commands of svc-server.
+import { pathToFileURL } from 'node:url';
 import { getSystemErrorMap } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addCompletionCommand, printCandidates } from '../../base/completion.ts';
@@ -6,7 +7,7 @@ import { addConfigCommand } from '../../base/config-command.ts';
 import { addInstallCommands } from '../../base/install/commands.ts';
 import { prepareErrors, reportError } from '../../base/report-error.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { packageVersion } from '../../base/version.ts';
+import { packageFolder, packageVersion } from '../../base/version.ts';
 
 /** The action of a command: loads its function, calls it with the environment, and keeps the exit code it may return. */
 type Run = <Input extends unknown[]>(
@@ -27,7 +28,7 @@ export async function main(argv: string[]): Promise<number> {
     .helpCommand('help [command]', 'print help for a command')
     .exitOverride()
     .hook('preAction', async (_, command) => {
-      if (['start', 'dev'].includes(command.name())) return;
+      if (['start', 'dev', 'demo'].includes(command.name())) return;
       const { operatorEnvironment } = await import('./environment.ts');
       environment = await operatorEnvironment(process.env);
     })
@@ -60,6 +61,12 @@ export async function main(argv: string[]): Promise<number> {
     .option('--json', 'when ready, print one JSON object: url, rpc_url, chain_id, data_dir')
     .addHelpText('after', '\nExamples:\n  svc-server dev\n  svc-server dev --port 0 --json')
     .action(run(async () => (await import('./dev.ts')).dev));
+
+  program
+    .command('demo')
+    .description('Anchor the evidence of a recorded run on a local chain, and check its receipt')
+    .option('--keep', 'leave the service running')
+    .action(run(async () => (await import(bundledDemo)).demo));
 
   const credits = program.command('credits').description('Grant or show prepaid credits');
   credits
@@ -122,6 +129,9 @@ export async function main(argv: string[]): Promise<number> {
     return reportError('svc-server', fileError(error) ?? error, badInput);
   }
 }
+
+/** The build bundles examples/demo into it. */
+const bundledDemo = pathToFileURL(`${packageFolder}/dist/programs/demo.js`).href;
 
 /** Exit code by the error code of a wrong argument or variable. */
 const badInput = {

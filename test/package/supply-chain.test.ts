@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import packageJson from '../package.json' with { type: 'json' };
+import packageJson from '../../package.json' with { type: 'json' };
 
 interface Locked {
   version: string;
@@ -12,7 +12,7 @@ interface Locked {
   hasInstallScript?: true;
 }
 
-const root = path.join(import.meta.dirname, '..');
+const root = path.resolve(import.meta.dirname, '../..');
 const lockfile = readFileSync(path.join(root, 'package-lock.json'), 'utf8');
 const { '': _, ...locked }: Record<string, Locked> = JSON.parse(lockfile).packages;
 const packages = Object.entries(locked).map(([folder, entry]) => ({

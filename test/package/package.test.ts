@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import packageJson from '../package.json' with { type: 'json' };
-import { installPacked, type PackedPackage, packPackage } from './support/packed-package.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { installPacked, type PackedPackage, packPackage } from '../support/packed-package.ts';
 
-const root = path.join(import.meta.dirname, '..');
+const root = path.resolve(import.meta.dirname, '../..');
 
 /** What may be in it: the programs, the library with its types, the dashboard, and what people read. */
 const shapes = [
@@ -18,13 +18,9 @@ const shapes = [
   /^bin\/svc(-agent|-server)?\.c?js$/,
   /^dist\/(base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
   /^dist\/(client\/(client|files|index)|base\/(svc-error|unreadable-file)|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
-<<<<<<< HEAD
+  /^dist\/sbom\.cdx\.json$/,
   /^dist\/cli\/([\w-]+\.cjs|third-party-licenses\.txt)$/,
-  /^dist\/svc-server\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
-=======
-  /^dist\/cli\/([\w-]+\.cjs|help\.json|third-party-licenses\.txt)$/,
   /^dist\/programs\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
->>>>>>> 955626ce (build: bundle the agent and pin what an installation brings)
   /^dist\/dashboard\/(index\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.(br|gz))?$/,
   /^contracts\/ProofVerifier\.sol$/,

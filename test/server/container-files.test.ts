@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseYaml } from '@redocly/openapi-core';
+import { DCLinter } from 'dclint';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/server/config.ts';
 import { environment } from '../../src/server/environment.ts';
@@ -59,7 +61,31 @@ describe('deploy/Containerfile', () => {
   });
 });
 
+/** Errors against the published schema of the Compose Specification and against rules of safety. */
+function errorsOf(file: string) {
+  // nginx serves everyone, and the operator builds the image of the service.
+  const off = { 'no-unbound-port-interfaces': 0, 'service-image-require-explicit-tag': 0 } as const;
+  const linter = new DCLinter({ quiet: true, debug: false, exclude: [], rules: off });
+  // The package lacks the file with this type.
+  const results: { messages: { type: string; rule: string }[] }[] = linter.lintFiles([file], false);
+  const messages = results.flatMap((result) => result.messages);
+  return messages.filter(({ type }) => type === 'error').map(({ rule }) => rule);
+}
+
 describe('deploy/compose.yaml', () => {
+  it('is valid by the schema of the Compose Specification', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'svc-compose-'));
+    const invalid = path.join(folder, 'compose.yaml');
+    writeFileSync(
+      invalid,
+      read('deploy/compose.yaml').replace('read_only: true', 'read_only: [1]'),
+    );
+
+    expect(errorsOf(path.join(root, 'deploy/compose.yaml'))).toEqual([]);
+    expect(errorsOf(invalid)).toEqual(['invalid-schema']);
+    rmSync(folder, { recursive: true });
+  });
+
   it('gives the service a valid configuration', () => {
     const config = readConfig(ofCompose, { chain: true });
 

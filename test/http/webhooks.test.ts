@@ -3,6 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startRelay } from '../../src/server/core/webhook-relay.ts';
 import { createSender } from '../../src/server/core/webhook-sender.ts';
+import { createMetrics } from '../../src/server/metrics/metrics.ts';
 import { connectionRule } from '../../src/server/rules/webhooks.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificate.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
@@ -29,6 +30,7 @@ describe.skipIf(openssl === null)('webhooks', () => {
   let owner: Owner;
   let robot: TestRobot;
   let relay: ReturnType<typeof startRelay>;
+  let metrics: ReturnType<typeof createMetrics>;
   let status: number;
   let receiver: Awaited<ReturnType<typeof startReceiver>>;
   beforeAll(async () => {
@@ -36,8 +38,9 @@ describe.skipIf(openssl === null)('webhooks', () => {
     certificate = await makeCertificate(openssl ?? '', 'DNS:localhost,IP:127.0.0.1');
     service = await startTestService({ clock, webhooks: { key, mayConnect } });
     const sender = createSender({ mayConnect, ca: certificate.cert });
+    metrics = createMetrics(clock);
     relay = startRelay({
-      store: service.store,
+      store: metrics.observe(service.store),
       clock,
       webhooks: { key, sender },
       evaluate: async () => {},
@@ -103,6 +106,33 @@ describe.skipIf(openssl === null)('webhooks', () => {
     expect(await deliveries(webhook.id)).toMatchObject([
       { id: message.id, type: 'event.created', state: 'delivered', attempts: 1, last_status: 204 },
     ]);
+  });
+
+  it('are counted by outcome in the metrics, with the age of the oldest message', async () => {
+    const valueIn = async (name: string) => {
+      const { text } = await metrics.read();
+      return Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.slice(name.length),
+      );
+    };
+    const delivered = 'svc_webhook_attempts_total{outcome="delivered"}';
+    const failed = 'svc_webhook_attempts_total{outcome="failed"}';
+    await create();
+    await report();
+    status = 500;
+    const before = [(await valueIn(delivered)) || 0, (await valueIn(failed)) || 0] as const;
+    await relay.turn();
+    clock.advance(5_000);
+    expect(await valueIn('svc_webhook_oldest_seconds')).toBeGreaterThanOrEqual(5);
+    status = 200;
+    await relay.turn();
+
+    const after = [await valueIn(delivered), await valueIn(failed)];
+    expect(after).toEqual([before[0] + 1, before[1] + 1]);
+    expect(await valueIn('svc_webhook_oldest_seconds')).toBe(0);
   });
 
   it('get only the types that they subscribe to, of their own account', async () => {

@@ -74,7 +74,8 @@ describe('the monitoring files', () => {
       'Store',
       'Money',
       'Quotas',
-      'Streams and process',
+      'Streams and webhooks',
+      'Process',
     ]);
   });
 

@@ -68,7 +68,8 @@ export function createMetrics(clock: Clock, spendCapWei: bigint | null = null): 
       meters.unpartitioned.set(error === null ? 0 : 1);
     },
     observe(store) {
-      observed = countSteps(countStreams(timed(store, calls), meters.streams));
+      const timedStore = timed(store, calls);
+      observed = countSteps(countWebhooks(countStreams(timedStore, meters.streams), meters.sent));
       return observed;
     },
     watch(read) {
@@ -107,6 +108,12 @@ function createMeters(registry: Registry) {
     streams: new Gauge({
       name: 'svc_streams',
       help: 'Open streams of changes',
+      registers,
+    }),
+    sent: new Counter({
+      name: 'svc_webhook_attempts_total',
+      help: 'Attempts to deliver a message to a webhook, by outcome',
+      labelNames: ['outcome'],
       registers,
     }),
     asks: new Histogram({
@@ -196,6 +203,20 @@ function countStreams(store: Store, streams: Gauge): Store {
       if (signal.aborted) return;
       streams.inc();
       signal.addEventListener('abort', () => streams.dec());
+    },
+  };
+}
+
+function countWebhooks(store: Store, sent: Counter<'outcome'>): Store {
+  return {
+    ...store,
+    async recordDelivered(attempt) {
+      await store.recordDelivered(attempt);
+      sent.inc({ outcome: 'delivered' });
+    },
+    async recordFailed(attempt, retry) {
+      await store.recordFailed(attempt, retry);
+      sent.inc({ outcome: 'failed' });
     },
   };
 }

@@ -54,7 +54,7 @@ async function release() {
   mkdirSync(out, { recursive: true });
 
   writeFileSync(path.join(out, 'NOTES.md'), notes);
-  // Runs `prepare`: a clean build.
+  // Runs `prepack`: a clean build.
   run('npm', ['pack', '--silent', '--pack-destination', out]);
   const tarball = path.join(out, `${name}-${version}.tgz`);
   copyFileSync(

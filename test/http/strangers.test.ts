@@ -183,20 +183,19 @@ describe('strangers', () => {
       service.store.authenticateRobot = authenticateRobot;
     });
 
-    // 16 are looked up and 512 wait; the others are refused at once.
     const codes: string[] = [];
     const flood = Array.from({ length: 533 }, async (_, i) => {
       const { body } = await known(`svc_${String(i).padStart(40, '0')}`, '192.0.2.1');
       codes.push(body.error);
     });
-    await waitFor('the flood to wait', () => codes.length === 5);
-    expect([held, ...codes]).toEqual([16, ...Array(5).fill('overloaded')]);
+    await waitFor('the flood to wait', () => held === 16);
     expect((await known(robot.apiKey, '192.0.2.1')).status).toBe(200);
     expect((await known(fresh.apiKey, '192.0.2.2')).status).toBe(200);
     gate.open();
     await Promise.all(flood);
 
-    expect(codes.filter((code) => code === 'invalid_api_key')).toHaveLength(528);
+    // Nothing is refused: it could be the robots of one address after a restart of the server.
+    expect(codes).toEqual(Array(533).fill('invalid_api_key'));
   });
 
   it('gain no work by a signature that was used or has expired', async () => {

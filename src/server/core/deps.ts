@@ -53,10 +53,13 @@ export interface Deps {
 const WAITING = { ofOne: 512, inAll: 4096 };
 
 /** A queue in which the sources of strangers' work take turns. Above its limits, work is refused with `overloaded`. */
-export function strangersQueue(running: { atOnce: number; ofOneAtOnce?: number }): FairQueue {
+export function strangersQueue(
+  running: { atOnce: number; ofOneAtOnce?: number },
+  waiting = WAITING,
+): FairQueue {
   return new FairQueue({
     ...running,
-    waiting: WAITING,
+    waiting,
     refusal: () => wireError('overloaded', 'Too many requests are waiting. Nothing was done.'),
   });
 }

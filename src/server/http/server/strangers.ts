@@ -2,12 +2,15 @@
 import type { FastifyRequest } from 'fastify';
 import { type Deps, strangersQueue } from '../../core/deps.ts';
 import { hashToken } from '../../core/sessions.ts';
+import { MOST_CONNECTIONS } from './connections.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
 import { sourceOf } from './sources.ts';
 
 /** Work in progress, of one caller and in total. */
 const READS = { ofOneAtOnce: 64, atOnce: 1024 };
 const LOOKUPS = { ofOneAtOnce: 16, atOnce: 64 };
+/** All robots behind one address may call at once when the server has restarted. */
+const WAITING_LOOKUPS = { ofOne: MOST_CONNECTIONS, inAll: 2 * MOST_CONNECTIONS };
 
 /** Credentials remembered as valid; the ones that became known first are forgotten first. */
 const KNOWN = 50_000;
@@ -15,7 +18,7 @@ const KNOWN = 50_000;
 /** Sources take turns. Callers whose credential was valid when it was last used count by it, never by their address. */
 export class StrangersWork {
   readonly #reads = strangersQueue(READS);
-  readonly #lookups = strangersQueue(LOOKUPS);
+  readonly #lookups = strangersQueue(LOOKUPS, WAITING_LOOKUPS);
   /** Hashes. */
   readonly #known = new Set<string>();
 

@@ -43,7 +43,7 @@ export const errors = {
     400,
     'the user code or device code of a command-line sign-in is unknown, used, refused or expired',
   ),
-  authorization_pending: permanent(
+  authorization_pending: retryable(
     400,
     'the owner has not allowed the command-line sign-in yet; ask again after `interval` seconds',
   ),
@@ -89,7 +89,7 @@ export const errors = {
   ),
   anchor_unconfirmed: permanent(
     202,
-    'the evidence is stored, and its anchor is not confirmed yet; poll the task',
+    'the evidence is stored, and its anchor was sent to the chain and is not confirmed yet; poll the task. From the agent: the evidence is stored on the robot, and its `state` says whether the service has it',
   ),
   anchor_queued: permanent(
     202,

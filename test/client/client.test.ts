@@ -170,6 +170,20 @@ describe('what the client makes of an answer', () => {
     });
   });
 
+  it('says that a retry may succeed until the owner allows a command-line sign-in', async () => {
+    wire.use(
+      http.post(`${baseUrl}/api/auth/cli/token`, () =>
+        HttpResponse.json({ error: 'authorization_pending', message: 'Wait.' }, { status: 400 }),
+      ),
+    );
+    const body = { device_code: 'a'.repeat(43) };
+
+    await expect(robot.call('redeemCliCode', { body })).rejects.toMatchObject({
+      code: 'authorization_pending',
+      retryable: true,
+    });
+  });
+
   it.each([
     ['HTML of a proxy', () => HttpResponse.html('<h1>Bad gateway</h1>', { status: 502 })],
     ['truncated JSON', () => new HttpResponse('{"task":', { status: 200 })],

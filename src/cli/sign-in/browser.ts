@@ -46,9 +46,8 @@ async function redeem(
       if (error.code === 'invalid_code') {
         throw new SvcError('sign_in_denied', 'The code was refused in the browser, or it expired.');
       }
-      const isPending = error.code === 'authorization_pending';
-      if (!(isPending || error.retryable) || performance.now() > deadline) throw error;
-      if (isPending) continue;
+      if (!error.retryable || performance.now() > deadline) throw error;
+      if (error.code === 'authorization_pending') continue;
       seconds = Math.max(seconds + interval, Number(error.details.retry_after ?? 0));
     }
   }

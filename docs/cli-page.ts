@@ -12,14 +12,14 @@ export async function cliPage(): Promise<string> {
     'Generated from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` shows the same.',
     'After reading this page you can use every command of `svc`, by hand and in scripts.',
     'Commands print data to standard output, and everything else to standard error. On a terminal, data is a table. ' +
-      'Elsewhere, it is tab-separated values without a header. With `--json`, it is the answer of the service. Text of ' +
-      'robots can contain control characters. They are printed as escapes such as `\\u{1b}`, but JSON contains them ' +
-      'unchanged. With `--json`, an error is one JSON object `{ error, message, hint }` on standard error.',
+      'Elsewhere, it is tab-separated values without a header. With `--json`, it is the answer of the service. Text ' +
+      'that a robot sent can contain control characters. `svc` prints them as escapes such as `\\u{1b}`, but JSON ' +
+      'contains them unchanged. With `--json`, an error is one JSON object `{ error, message, hint }` on standard error.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
-    'A command that has the option `--yes` asks you to type a name first, for example that of the robot. `--yes` skips ' +
-      'the question. Without a terminal and without `--yes`, such a command exits with 2. Other commands do not ask, ' +
-      'not even those that delete something.',
+    'A command that has the option `--yes` asks you to type a name first, for example that of the robot or the host of the service. `--yes` skips ' +
+      'the question. Without a terminal and without `--yes`, such a command exits with 2. Apart from ' +
+      '`svc login` and the password of a key file, no other command asks, not even one that deletes something.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

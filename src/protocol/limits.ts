@@ -11,7 +11,7 @@ export const limits = {
   robotCallsPerWindow: 600,
   /** Requests of one account that change something. */
   accountMutationsPerWindow: 300,
-  /** Sign-in challenges of one wallet; separately for each device that signed in before. */
+  /** Sign-in challenges of one wallet. Each device that signed in before has a count of its own with the same limit. */
   challengesPerWindow: 60,
   /** Fixed value of `X-RateLimit-Limit` on endpoints without a rate limit. The service counts no requests there. */
   unmeteredPerWindow: 600,
@@ -45,8 +45,8 @@ export const limits = {
   /** Stored sign-in challenges of one wallet for one source (an IPv4 address, or an IPv6 /56). */
   challengesPerSource: 8,
   /**
-   * Open codes of command-line sign-ins. With more, a new code ends the oldest code of the source with the most
-   * codes.
+   * Open codes of command-line sign-ins. If another code is requested, the service ends one: the oldest code of the
+   * source (an IPv4 address, or an IPv6 /56) that has the most open codes.
    */
   openCliCodes: 1_000,
   /** Open codes of command-line sign-ins that were requested by one source. */
@@ -92,8 +92,8 @@ export const limits = {
   /** Telemetry samples in one request. */
   samplesPerRequest: 50,
   /**
-   * JSON values in a body with samples, counting objects and arrays. This is room for the body, the list, and for
-   * each sample its six members and 2048 readings, such as the ranges of two laser scans.
+   * JSON values in a body with samples, counting objects and arrays. This is enough for 50 samples with 2048 readings
+   * each, for example two laser scans: 2 for the body and the list, and 6 + 2048 for each sample.
    */
   samplesValues: 2 + 50 * (6 + 2048),
   /** `metrics` of a sample in canonical form. */

@@ -172,7 +172,7 @@ export const environment = Type.Object({
   ),
   SVC_VERIFY_MAX_AGE_MS: Whole(
     { minimum: 0, default: 0, maximum: 60_000 },
-    'Time in ms for which public verifications may reuse chain data. With 0, each verification waits for a read that starts after its request; verifications that wait at the same time share the read',
+    'Time in ms for which public verifications may reuse chain data. With 0, a verification never uses data whose read began before its request. Verifications that arrive during a read wait for the next read and share it',
   ),
   SVC_TELEMETRY_RETENTION_DAYS: Whole(
     { minimum: 0, default: 0, maximum: 36_500 },

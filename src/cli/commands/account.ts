@@ -43,9 +43,9 @@ export const accountCommands: readonly CommandSpec[] = [
     path: 'account export',
     summary: 'Write everything that the account stores, as JSON lines',
     details:
-      'Each line has a kind and a record of the HTTP API. A verified task is followed by its bundle, which proves it\n' +
-      'without the service. The export has no keys, tokens or secrets. With --json it is one object. It needs a session:\n' +
-      'an account token (SVC_TOKEN) cannot export the account.',
+      'Each line is an object {"kind": …, "record": …}. The record has the same form as in the HTTP API. After a verified\n' +
+      'task comes its bundle, which proves the task without the service. The export has no keys, tokens or secrets. With\n' +
+      '--json it is one object. It needs a session: an account token (SVC_TOKEN) cannot export the account.',
     examples: ['svc account export > account.jsonl'],
     async run({ session, call, output }) {
       refuseToken(await session(), 'export');

@@ -65,7 +65,7 @@ export const alertCommands: readonly CommandSpec[] = [
   },
   {
     path: 'alerts watch',
-    summary: 'Create the alert rule of a kind, or change its threshold',
+    summary: 'Create an alert rule, or change the threshold of the existing rule of the same kind',
     details: Object.entries(alertKinds)
       .map(([kind, condition]) => `${kind}: ${condition}.`)
       .join('\n\n'),

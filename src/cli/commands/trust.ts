@@ -14,9 +14,9 @@ export const trustCommands: readonly CommandSpec[] = [
     path: 'trust add',
     summary: 'Save the anchoring accounts of a service, after you confirm them',
     details:
-      'Reads the signed list of accounts, checks its signatures, shows the addresses and asks you to confirm them.\n' +
-      'Compare the addresses with a source other than the service, for example its operator. svc verify then accepts\n' +
-      'anchors of these accounts, even if the service is gone.',
+      'Reads the signed list of accounts, checks its signatures, shows the addresses, and asks you to type the\n' +
+      'host of the service to confirm them. Compare the addresses with a source other than the service, for example its\n' +
+      'operator. svc verify then accepts anchors of these accounts, even if the service is gone.',
     arguments: [urlArgument],
     options: [yesOption],
     examples: ['svc trust add https://svc.example.org'],
@@ -54,10 +54,11 @@ export const trustCommands: readonly CommandSpec[] = [
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer one of the service',
     details:
-      'Accepts the new list only if an account signed it that is in use in the saved list, and if the new list takes\n' +
-      'nothing back. Its sequence number must not be lower. It must contain every saved account, and the signature of each\n' +
-      'account for its own entry. The block at which the service began to use an account (first block) must be the same.\n' +
-      'The block after which a retired account is no longer valid (last block) must be neither higher nor removed.\n\n' +
+      'Accepts the new list only if it is signed by an account that is in use in the saved list, and only if it withdraws\n' +
+      'nothing that the saved list states. Its sequence number must not be lower. It must contain every saved account,\n' +
+      'and the signature of each account for its own entry. The block at which the service began to use an account (first\n' +
+      'block) must be the same. The block after which a retired account is no longer valid (last block) must be neither\n' +
+      'higher nor removed.\n\n' +
       'svc verify never refreshes a list.',
     arguments: [urlArgument],
     examples: ['svc trust refresh https://svc.example.org'],

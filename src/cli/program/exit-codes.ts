@@ -26,9 +26,10 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   failed: 'any other failure',
   usage: 'invalid command line, file or value',
   notVerified:
-    "not verified: a check of the anchor, evidence, a file or a service's list of accounts failed, or a member is unknown",
+    "not verified: a check of the anchor, the evidence, a file or a service's list of accounts failed, or the document has a member that svc does not know",
   signInNeeded: 'not signed in, or the session or account token has ended',
-  notFound: 'not found: robot, fleet, task, proof, profile, session or token',
+  notFound:
+    'not found: for example a robot, task, proof, token, webhook, alert, profile or saved service',
   refused: 'refused by a limit or for lack of credits; can succeed later',
   unreachable: 'the service or the chain cannot be reached',
   pending: 'not anchored or not final yet; ask again later',

@@ -16,9 +16,9 @@ export const alertRoutes = {
     ...accountChange,
     method: 'POST',
     path: '/api/v1/alert-rules',
-    summary: 'Create the alert rule of a kind, or change its threshold',
+    summary: 'Create an alert rule, or change the threshold of the existing rule of the same kind',
     description:
-      'The service evaluates all rules every 30 s. An alert closes when its rule no longer holds.',
+      'An account has at most one rule of each kind. The service evaluates all rules every 30 s. An alert closes when its rule no longer holds.',
     body: AlertRule,
     responses: { 200: Closed({ rule: AlertRule }) },
   },

@@ -16,7 +16,7 @@ export const cliSignInRoutes = {
     path: '/api/auth/cli/device',
     summary:
       'Start a sign-in of the command line through a browser (RFC 8628): request a device code and a user code',
-    description: `The codes last 10 minutes. If ${limits.openCliCodes} codes are open, a new code ends the oldest code of the source with the most codes. A source (an IPv4 address, or an IPv6 /56) with ${limits.openCliCodesOfSource} open codes gets \`overloaded\`.`,
+    description: `The codes last 10 minutes. A source is an IPv4 address or an IPv6 /56. A source that already has ${limits.openCliCodesOfSource} open codes gets \`overloaded\`. If ${limits.openCliCodes} codes are open and another is requested, the service ends one: the oldest code of the source that has the most open codes.`,
     body: Closed({
       name: Text(limits.nameLength, 'name of the machine, which the page shows; without U+0000'),
     }),

@@ -106,7 +106,7 @@ export async function main(argv: string[]): Promise<number> {
   anchors
     .command('retire')
     .description(
-      'Retire an anchoring account whose key is no longer used. The published list of anchoring accounts then has its last block, and verification rejects later anchors. Cannot be undone',
+      'Retire an anchoring account whose key is no longer used. The published list of anchoring accounts then states the last block in which its anchors are valid, and verification rejects later anchors. Cannot be undone',
     )
     .argument('<address>', 'address of the account')
     .option('--json', 'print one JSON object')
@@ -244,7 +244,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
   program
     .command('check')
     .description(
-      'Check that ledger, anchors and receipts in the database agree; exits with 1 if not',
+      'Check that ledger, anchors and receipts in the database agree; exits with 1 if not. Also corrects the stored byte counts of accounts',
     )
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./database.ts')).check));
@@ -310,7 +310,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
     )
     .option(
       '--accept-anchor <tx_hash...>',
-      'accept these anchors, which are not in the database; this service sent them after the backup, or another service with the same key did',
+      'accept these anchors although the database does not have them. This service sent them after the backup, or another service sent them with the same key. Their proofs may be anchored a second time',
     )
     .option(
       '--accept-anchors-in <file>',

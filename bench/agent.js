@@ -29,7 +29,7 @@ report([
   ['delivery, requests that were needed a minute', drain.perMinute],
   ['part of the limit of the service', drain.ofLimit, '>=', 0.9],
   ['newest sample behind, longest (s)', drain.behindSeconds, '<=', 5],
-  ['memory in delivery above rest, most (MB)', drain.mostMb - drain.idleMb, '<=', 20],
+  ['highest memory in delivery, minus memory at rest (MB)', drain.mostMb - drain.idleMb, '<=', 20],
   ['delivery took (s)', drain.seconds],
   ['left at the end, requests', drain.left],
 ]);

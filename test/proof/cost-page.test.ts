@@ -70,5 +70,5 @@ it('has the same numbers in the README', () => {
     expect(gas).toBe(Math.round(cost));
     expect(money).toBe(Number((cost * 1e-9 * 3000).toFixed(2)));
   }
-  expect(readme).toContain('uses 23 770 gas');
+  expect(readme).toContain('uses at most 23 770 gas');
 });

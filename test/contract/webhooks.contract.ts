@@ -65,22 +65,6 @@ export function webhookContract(open: OpenStore): void {
     expect(await waiting(id)).toHaveLength(1);
   });
 
-  it('tells the age of the oldest message that waits', async () => {
-    const { wallet } = await world.robot();
-    const made = world.now;
-    const [first, second] = [await webhook(wallet, ['test']), await webhook(wallet, ['test'])];
-    expect(await world.store.oldestWaitingAt()).toBeNull();
-    const test = await world.store.testWebhook(first, wallet, made);
-    await world.store.testWebhook(second, wallet, made + 1_000);
-    await world.store.numberDeliveries(made + 1_000);
-    expect(await world.store.oldestWaitingAt()).toBe(made);
-
-    const result = { status: 204, error: null, at: made + 2_000 };
-    await world.store.recordDelivered({ webhookId: first, deliveryId: test?.id ?? '', ...result });
-
-    expect(await world.store.oldestWaitingAt()).toBe(made + 1_000);
-  });
-
   it('numbers each message once, and a replayed one after the others', async () => {
     const { wallet } = await world.robot();
     const id = await webhook(wallet, ['alert.opened']);

@@ -46,10 +46,6 @@ export function createBacklogGauges(registry: Registry, clock: Clock, spendCapWe
     'svc_anchor_spend_cap',
     'SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR in units of 1e18 wei; 0 without a cap',
   ).set(Number(spendCapWei ?? 0n) / 1e18);
-  const messageAge = gauge(
-    'svc_webhook_oldest_seconds',
-    'Age of the oldest message that waits for its webhook, in seconds; 0 if none',
-  );
   const degraded = new Gauge({
     name: 'svc_degraded',
     help: '1 for each reason why anchoring is degraded, as in /readyz',
@@ -58,12 +54,11 @@ export function createBacklogGauges(registry: Registry, clock: Clock, spendCapWe
   });
   return async (store: Store): Promise<void> => {
     try {
-      const [backlog, status, missing, reservedWei, oldestMessageAt] = await Promise.all([
+      const [backlog, status, missing, reservedWei] = await Promise.all([
         store.readBacklog(),
         store.getChainStatus(),
         store.countMissingChainProofs(),
         store.readReservedSpend(clock.now()),
-        store.oldestWaitingAt(),
       ]);
       spend.set(Number(reservedWei) / 1e18);
       unproven.set(missing);
@@ -73,7 +68,6 @@ export function createBacklogGauges(registry: Registry, clock: Clock, spendCapWe
         at === null ? 0 : Math.max(0, clock.now() - at) / 1000;
       age.set(secondsSince(backlog.oldestQueuedAt));
       unminedAge.set(secondsSince(backlog.oldestUnminedAt));
-      messageAge.set(secondsSince(oldestMessageAt));
       for (const [state, count] of Object.entries(backlog.attempts)) attempts.set({ state }, count);
       parked.set(status?.parked ?? 0);
       degraded.reset();

@@ -109,8 +109,6 @@ export interface WebhookStore {
   /** Null if the webhook has ended or is deferred. */
   readDueWebhook(id: string, now: number): Promise<WebhookToSend | null>;
   listWaiting(webhookId: string, limit: number): Promise<WaitingMessage[]>;
-  /** When the oldest waiting message of all webhooks was made; null if none waits. */
-  oldestWaitingAt(): Promise<number | null>;
   recordDelivered(attempt: Attempt): Promise<void>;
   recordFailed(attempt: Attempt, retry: Retry): Promise<void>;
   /** Sends nothing to the webhook before `until`, or ends it. */

@@ -97,8 +97,6 @@ export const webhookSql = {
     FROM webhooks WHERE id = $1 AND next_at <= $2`,
   waiting: `SELECT id, type, data, created_at FROM webhook_deliveries
     WHERE webhook_id = $1 AND state = 'pending' AND number IS NOT NULL ORDER BY number LIMIT $2`,
-  oldest: `SELECT min(first_at) AS at FROM (SELECT (SELECT created_at FROM webhook_deliveries
-      WHERE ${WAITING} ORDER BY number LIMIT 1) AS first_at FROM webhooks w) AS firsts`,
   tried: `UPDATE webhook_deliveries SET attempts = attempts + 1, last_status = $2, last_error = $3,
       attempted_at = $4 WHERE id = $1`,
   delivered: `UPDATE webhook_deliveries SET state = 'delivered' WHERE id = $1`,
@@ -203,8 +201,6 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
       (await read(() => rows<WebhookToSend>(webhookSql.open, id, now)))[0] ?? null,
     listWaiting: (webhookId, limit) =>
       read(() => rows<WaitingMessage>(webhookSql.waiting, webhookId, limit)),
-    oldestWaitingAt: async () =>
-      (await read(() => rows<{ at: number | null }>(webhookSql.oldest)))[0]?.at ?? null,
     recordDelivered: (attempt) =>
       write(function* () {
         yield* recordAttempt(attempt);

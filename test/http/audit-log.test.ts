@@ -99,7 +99,7 @@ describe('the audit log', () => {
 
     const { items } = await log('?limit=3');
     expect(items).toMatchObject([
-      { kind: 'robot_changed', target_id: second.id, detail: 'arm-8' },
+      { kind: 'robots_moved', target_id: fleet.id, detail: '1 robots' },
       renamed,
       { kind: 'fleet_created' },
     ]);

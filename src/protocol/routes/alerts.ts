@@ -21,6 +21,7 @@ export const alertRoutes = {
       'An account has at most one rule of each kind. The service evaluates all rules every 30 s. An alert closes when its rule no longer holds.',
     body: AlertRule,
     responses: { 200: Closed({ rule: AlertRule }) },
+    errors: ['storage_quota'],
   },
   deleteAlertRule: {
     ...accountChange,

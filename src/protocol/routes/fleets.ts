@@ -67,6 +67,7 @@ export const fleetRoutes = {
       sort_order: Type.Optional(SortOrder),
     }),
     responses: { 200: OneFleet },
+    errors: ['not_found', 'storage_quota'],
   },
   deleteFleet: {
     ...accountDeletion,

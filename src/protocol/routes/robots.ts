@@ -75,6 +75,7 @@ export const robotRoutes = {
       fleet_id: Type.Optional(Nullable(Uuid)),
     }),
     responses: { 200: OneRobot },
+    errors: ['not_found', 'storage_quota'],
   },
   assignRobots: {
     ...accountChange,
@@ -89,7 +90,7 @@ export const robotRoutes = {
     responses: {
       200: Closed({ updated: Type.Integer({ minimum: 0 }), robots: Type.Array(Robot) }),
     },
-    errors: ['not_found'],
+    errors: ['not_found', 'storage_quota'],
   },
   rotateKey: {
     ...accountChangeById,

@@ -7,6 +7,7 @@ import { wireError } from '../ports/errors.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import type { SignupGrant } from '../ports/sign-in.ts';
 import type { Store } from '../ports/store.ts';
+import { ROW_BYTES } from '../rules/storage.ts';
 import type { MayConnect } from '../rules/webhooks.ts';
 
 export interface Settings {
@@ -95,4 +96,9 @@ export async function storing<T>(
         'The disk is almost full, so only completions are accepted. Nothing was stored.',
       );
   }
+}
+
+/** Runs a change that adds an entry to the audit log. Throws as `storing`. */
+export function recording<T>(deps: Deps, wallet: string, change: () => Promise<T>): Promise<T> {
+  return storing(deps, { wallet }, ROW_BYTES, change);
 }

@@ -10,7 +10,7 @@ import type { FleetPlace, FleetRecord } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, noSuch, storing } from './deps.ts';
+import { type Deps, noSuch, recording, storing } from './deps.ts';
 import { pageOf } from './paging.ts';
 
 /**
@@ -63,15 +63,17 @@ export async function getFleet({ store }: Deps, wallet: string, id: string): Pro
 
 /** Throws `not_found`. */
 export async function patchFleet(
-  { store, clock }: Deps,
+  deps: Deps,
   { wallet, by }: AccountCaller,
   id: string,
   { sort_order: sortOrder, ...texts }: Body<'patchFleet'>,
 ): Promise<Fleet> {
   const patch = { ...texts, ...(sortOrder !== undefined && { sortOrder }) };
-  const fleet = found(await store.patchFleet(id, wallet, patch, clock.now(), by));
-  store.changed(wallet, null);
-  return viewFleet(fleet);
+  const fleet = await recording(deps, wallet, () =>
+    deps.store.patchFleet(id, wallet, patch, deps.clock.now(), by),
+  );
+  deps.store.changed(wallet, null);
+  return viewFleet(found(fleet));
 }
 
 /** Deletes the fleet; its robots are in no fleet afterwards. Throws `not_found`. */

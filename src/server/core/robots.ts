@@ -10,8 +10,8 @@ import type { Page } from '../ports/json-text.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
-import { ROW_BYTES, rowBytes } from '../rules/storage.ts';
-import { type Deps, noSuch, storing } from './deps.ts';
+import { rowBytes } from '../rules/storage.ts';
+import { type Deps, noSuch, recording, storing } from './deps.ts';
 import { pageById } from './paging.ts';
 import { hashToken } from './sessions.ts';
 import { keyRevoked } from './tasks.ts';
@@ -78,27 +78,31 @@ export async function getOwnRobot(
 
 /** Throws `not_found` if the account does not have the robot or the fleet. */
 export async function patchRobot(
-  { store, clock }: Deps,
+  deps: Deps,
   { wallet, by }: AccountCaller,
   id: string,
   { fleet_id: fleetId, ...texts }: Body<'patchRobot'>,
 ): Promise<Robot> {
   const patch = { ...texts, ...(fleetId !== undefined && { fleetId }) };
-  const result = await store.patchRobot(id, wallet, patch, clock.now(), by);
+  const result = await recording(deps, wallet, () =>
+    deps.store.patchRobot(id, wallet, patch, deps.clock.now(), by),
+  );
   if (result.outcome !== 'patched') throw noSuch(ofOutcome[result.outcome]);
-  store.changed(wallet, { robot: id });
+  deps.store.changed(wallet, { robot: id });
   return viewRobot(result.robot);
 }
 
 /** Moves all of the robots or none. Throws `not_found` if the account does not have one of them or the fleet. */
 export async function assignRobots(
-  { store, clock }: Deps,
+  deps: Deps,
   { wallet, by }: AccountCaller,
   { robot_ids: ids, fleet_id: fleetId }: Body<'assignRobots'>,
 ): Promise<{ updated: number; robots: Robot[] }> {
-  const result = await store.assignRobots(wallet, ids, fleetId, clock.now(), by);
+  const result = await recording(deps, wallet, () =>
+    deps.store.assignRobots(wallet, ids, fleetId, deps.clock.now(), by),
+  );
   if (result.outcome !== 'assigned') throw noSuch(ofOutcome[result.outcome]);
-  store.changed(wallet, null);
+  deps.store.changed(wallet, null);
   return { updated: result.robots.length, robots: result.robots.map(viewRobot) };
 }
 
@@ -109,8 +113,7 @@ export async function rotateKey(
   id: string,
 ): Promise<{ robot: Robot; api_key: string }> {
   const apiKey = newApiKey();
-  // Each rotation adds to the audit log.
-  const robot = await storing(deps, { wallet }, ROW_BYTES, () =>
+  const robot = await recording(deps, wallet, () =>
     deps.store.replaceKey(id, wallet, hashToken(apiKey), deps.clock.now(), by),
   );
   deps.store.changed(wallet, { robot: id });

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../ports/audit-log.ts';
 import type { RobotPatch, RobotRecord, RobotStore } from '../ports/robots.ts';
 import { hasRoomForRobot } from '../rules/fleets.ts';
-import { recordNamed } from './audit-log.ts';
+import { recordAudit, recordNamed } from './audit-log.ts';
 import {
   first,
   insert,
@@ -74,7 +74,14 @@ export function robotStore({ read, write }: StepRunner): Changes {
           const robot = yield* first<RobotRecord>(robotSql.assign, id, fleetId, now);
           if (robot === undefined) continue;
           moved.set(id, robot);
-          if (known.get(id) !== fleetId) yield* recordNamed('robot_changed', robot, by);
+        }
+        const count = ids.filter((id) => known.get(id) !== fleetId).length;
+        // One entry, however many robots: strangers must not fill the disk with them.
+        if (count > 0) {
+          yield* recordAudit(wallet, 'robots_moved', by, {
+            target_id: fleetId,
+            detail: `${count} robots`,
+          });
         }
         return { outcome: 'assigned', robots: ids.flatMap((id) => moved.get(id) ?? []) };
       }),

@@ -1,6 +1,6 @@
 // Handlers for webhooks, alerts and alert rules.
 import { acknowledgeAlert, deleteRule, listAlerts } from '../../core/alerts.ts';
-import type { Deps } from '../../core/deps.ts';
+import { type Deps, recording } from '../../core/deps.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -38,7 +38,9 @@ export function webhookHandlers(deps: Deps) {
       rules: await deps.store.listAlertRules(caller.wallet),
     }),
     async saveAlertRule({ caller, body }) {
-      await deps.store.saveAlertRule(caller.wallet, body, caller.by);
+      await recording(deps, caller.wallet, () =>
+        deps.store.saveAlertRule(caller.wallet, body, caller.by),
+      );
       return { rule: body };
     },
     async deleteAlertRule({ caller, params }) {

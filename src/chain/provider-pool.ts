@@ -45,12 +45,17 @@ export function openProviderPool({
 }: ProviderPoolOptions): ProviderPool {
   if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'No RPC URL is configured.');
   const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
-  const shared = {
-    ...options,
-    timeoutMs: Math.min(timeoutMs, among),
-    limitVerifying: createRateLimit(verifyPerSecond),
-  };
-  const providers = urls.map((url, i) => openProvider({ ...shared, url, label: `rpc-${i + 1}` }));
+  // Each has an equal part: with a common limit, one would wait for another and seem slow.
+  const perProvider = verifyPerSecond && verifyPerSecond / urls.length;
+  const providers = urls.map((url, i) =>
+    openProvider({
+      ...options,
+      url,
+      label: `rpc-${i + 1}`,
+      timeoutMs: Math.min(timeoutMs, among),
+      limitVerifying: createRateLimit(perProvider),
+    }),
+  );
   const pool: ProviderPool = {
     providers,
     quorum: Math.min(2, providers.length),

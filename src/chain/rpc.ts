@@ -149,8 +149,8 @@ export function limitConcurrency(options: ConcurrencyOptions): ConcurrencyLimit 
 const LONGEST_PACE_MS = 10_000;
 
 /**
- * Limits to `perSecond` the calls of all that it is applied to, after a burst of a second's calls; undefined does not
- * limit them. Calls reject with `chain_unavailable` if they would wait for more than 10 s.
+ * Limits calls to `perSecond`, after a burst of a second's calls; undefined does not limit them. Calls reject with
+ * `chain_unavailable` if they would wait for more than 10 s.
  */
 export function createRateLimit(perSecond: number | undefined): (ask: Ask) => Ask {
   let freeAt = Number.NEGATIVE_INFINITY;

@@ -19,6 +19,12 @@ interface WaitingCall {
   reject: (error: unknown) => void;
 }
 
+/** The waiting calls of one key, and the sum of their sizes. */
+interface WaitingCalls {
+  list: WaitingCall[];
+  size: number;
+}
+
 const UNBOUNDED = {
   ofOneAtOnce: 1,
   waiting: { ofOne: Number.POSITIVE_INFINITY, inAll: Number.POSITIVE_INFINITY },
@@ -35,7 +41,7 @@ export class FairQueue {
   readonly #served = new Map<string, number>();
   #running = 0;
   /** In the order in which the keys are served. No list is empty. */
-  readonly #waiting = new Map<string, WaitingCall[]>();
+  readonly #waiting = new Map<string, WaitingCalls>();
   #sizeWaiting = 0;
 
   constructor(limits: Pick<FairQueueLimits, 'atOnce'> & Partial<FairQueueLimits>) {
@@ -55,9 +61,10 @@ export class FairQueue {
     return () => this.#end(key);
   }
 
-  /** Runs `work` in the key's turn, at once if possible. */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    if (!this.#begin(key)) await this.#wait(key, 1);
+  /** Runs `work` in the key's turn, at once if possible. Rejects as `take`. */
+  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    if (!this.#begin(key)) await this.#wait(key, 1, signal);
     try {
       return await work();
     } finally {
@@ -78,19 +85,22 @@ export class FairQueue {
 
   #wait(key: string, size: number, signal?: AbortSignal): Promise<void> {
     const { waiting, refusal } = this.#limits;
-    const calls = this.#waiting.get(key) ?? [];
-    const ofKey = sizeOf(calls) + size;
+    const ofKey = (this.#waiting.get(key)?.size ?? 0) + size;
     if (ofKey > waiting.ofOne) throw refusal();
     while (this.#sizeWaiting + size > waiting.inAll) {
-      const [largest, last] = this.#largest();
-      if (last === undefined || sizeOf(this.#waiting.get(largest)) <= ofKey) throw refusal();
+      const [largest, calls] = this.#largest();
+      const last = calls?.list.at(-1);
+      if (calls === undefined || last === undefined || calls.size <= ofKey) throw refusal();
       this.#remove(largest, last);
       last.reject(refusal());
     }
-    this.#sizeWaiting += size;
     return new Promise((resolve, reject) => {
       const call = { size, begin: resolve, reject };
-      this.#waiting.set(key, [...calls, call]);
+      const calls = this.#waiting.get(key) ?? { list: [], size: 0 };
+      this.#waiting.set(key, calls);
+      calls.list.push(call);
+      calls.size += size;
+      this.#sizeWaiting += size;
       signal?.addEventListener('abort', () => {
         if (this.#remove(key, call)) reject(signal.reason);
       });
@@ -103,7 +113,7 @@ export class FairQueue {
     if (left > 0) this.#served.set(key, left);
     else this.#served.delete(key);
     for (const [next, calls] of this.#waiting) {
-      const [first] = calls;
+      const [first] = calls.list;
       if (first === undefined || this.#isAtLimit(next)) continue;
       this.#remove(next, first);
       this.#moveBack(next);
@@ -113,21 +123,22 @@ export class FairQueue {
     }
   }
 
-  /** The key with the most, and its newest call. */
-  #largest(): [string, WaitingCall | undefined] {
-    let found: [string, readonly WaitingCall[]] = ['', []];
-    for (const one of this.#waiting) if (sizeOf(one[1]) > sizeOf(found[1])) found = one;
-    return [found[0], found[1].at(-1)];
+  /** The key with the most, and its calls. */
+  #largest(): [string, WaitingCalls?] {
+    let found: [string, WaitingCalls?] = [''];
+    for (const one of this.#waiting) if (one[1].size > (found[1]?.size ?? 0)) found = one;
+    return found;
   }
 
   /** False if the call is no longer waiting. */
   #remove(key: string, call: WaitingCall): boolean {
-    const calls = this.#waiting.get(key) ?? [];
-    if (!calls.includes(call)) return false;
-    const others = calls.filter((other) => other !== call);
-    if (others.length > 0) this.#waiting.set(key, others);
-    else this.#waiting.delete(key);
+    const calls = this.#waiting.get(key);
+    const place = calls?.list.indexOf(call) ?? -1;
+    if (calls === undefined || place < 0) return false;
+    calls.list.splice(place, 1);
+    calls.size -= call.size;
     this.#sizeWaiting -= call.size;
+    if (calls.list.length === 0) this.#waiting.delete(key);
     return true;
   }
 
@@ -137,8 +148,4 @@ export class FairQueue {
     this.#waiting.delete(key);
     this.#waiting.set(key, calls);
   }
-}
-
-function sizeOf(calls: readonly WaitingCall[] = []): number {
-  return calls.reduce((sum, { size }) => sum + size, 0);
 }

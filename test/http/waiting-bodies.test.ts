@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
+import { createBodyParser } from '../../src/server/http/server/bodies.ts';
 import { startTestService, type TestRobot, type TestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -91,6 +93,16 @@ it('cost nothing where they are only announced', async () => {
   const reply = await whileTurnsEnd(post(4));
 
   expect(reply.status).toBe(201);
+});
+
+it('are refused when their connections close before they are read', () => {
+  const raw = new PassThrough().destroy();
+  const answers: unknown[] = [];
+  const request = { raw, ip: '192.0.2.1', headers: {}, routeOptions: { bodyLimit: 100 } };
+
+  createBodyParser()(request as never, raw as never, (error) => answers.push(error));
+
+  expect(answers).toMatchObject([{ code: 'invalid_request' }]);
 });
 
 it('leave their room to others when their connections close', async () => {

@@ -55,8 +55,11 @@ export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authen
         'Send the robot API key as "Authorization: Bearer svc_…".',
       );
     }
-    const found = await deps.strangersWork.lookUp(request, apiKey, () =>
-      authenticateRobot(deps, apiKey),
+    const found = await deps.strangersWork.lookUp(
+      request,
+      apiKey,
+      () => authenticateRobot(deps, apiKey),
+      ({ robot: { wallet } }) => wallet,
     );
     applyCount(reply, found.count);
     requireActive(found.robot.isSuspended, request);
@@ -78,8 +81,11 @@ export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authen
     const counted = route?.limit === 'account';
     // A call that the scope refuses must not use up the calls of the account.
     const isToken = isAccountToken(token);
-    const first = await deps.strangersWork.lookUp(request, token, () =>
-      authenticateSession(deps, token, counted && !isToken),
+    const first = await deps.strangersWork.lookUp(
+      request,
+      token,
+      () => authenticateSession(deps, token, counted && !isToken),
+      ({ session: { wallet } }) => wallet,
     );
     const { name, scope } = first.session;
     if (scope !== null && route) requireScope(scope, route);

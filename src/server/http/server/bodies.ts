@@ -16,7 +16,7 @@ import { bodyError } from '../../../protocol/body-error.ts';
 import { dropAbsent } from '../../../protocol/fields.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
-import { type Deps, storing } from '../../core/deps.ts';
+import { type Deps, recording } from '../../core/deps.ts';
 import { wireError } from '../../ports/errors.ts';
 import { accountOf } from './authentication.ts';
 import { HeldBodies, type HeldBody } from './held-bodies.ts';
@@ -109,7 +109,9 @@ export function createBodyParser(): (
       }
       done(null, value);
     };
-    if (Number(request.headers['content-length'] ?? 0) > bodyLimit) fail(tooLarge(bodyLimit));
+    // Closed while its caller was looked up: no event follows.
+    if (raw.destroyed) fail(closed());
+    else if (Number(request.headers['content-length'] ?? 0) > bodyLimit) fail(tooLarge(bodyLimit));
     else raw.on('data', onData).on('end', onEnd).on('close', onClose);
   };
 }
@@ -128,15 +130,16 @@ export function requireIdentity({ headers }: FastifyRequest): void {
 }
 
 /**
- * Refuses a large body that the account's quota has no room for, before it is read. Only for routes whose body is
- * stored; completions are never refused. Rejects as `storing`; null if there is nothing to wait for.
+ * Refuses a large body before it is read if its account has no room at all. What it needs is known after parsing.
+ * Only for routes whose body is stored; completions are never refused. Rejects as `storing`; null if there is nothing
+ * to wait for.
  */
 export function requireRoom(deps: Deps, request: FastifyRequest): Promise<void> | null {
   const { caller, headers, routeOptions } = request;
   const size = Number(headers['content-length'] ?? 0);
   const isCounted = routeOptions.config.route?.errors?.includes('storage_quota');
   if (size <= LARGE || size > routeOptions.bodyLimit || !isCounted) return null;
-  return caller && 'wallet' in caller ? storing(deps, caller, size, async () => {}) : null;
+  return caller && 'wallet' in caller ? recording(deps, caller.wallet, async () => {}) : null;
 }
 
 /** Requires a body on routes that have one; the others accept none, or an empty object. */

@@ -1,9 +1,12 @@
 // Bounds the work that strangers cause: public verification, proof pages, and calls with an unknown key.
 import type { FastifyRequest } from 'fastify';
+import type { FairQueue } from '../../../base/fair-queue.ts';
 import { type Deps, strangersQueue } from '../../core/deps.ts';
 import { hashToken } from '../../core/sessions.ts';
+import { wireError } from '../../ports/errors.ts';
 import { MOST_CONNECTIONS } from './connections.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
+import { abortOnDisconnect } from './in-flight.ts';
 import { sourceOf } from './sources.ts';
 
 /** Work in progress, of one caller and in total. */
@@ -15,35 +18,52 @@ const WAITING_LOOKUPS = { ofOne: MOST_CONNECTIONS, inAll: 2 * MOST_CONNECTIONS }
 /** Credentials remembered as valid; the ones that became known first are forgotten first. */
 const KNOWN = 50_000;
 
-/** Sources take turns. Callers whose credential was valid when it was last used count by it, never by their address. */
+/** Sources take turns. Callers whose credential was valid when it was last used count by their account, never by their address. */
 export class StrangersWork {
   readonly #reads = strangersQueue(READS);
   readonly #lookups = strangersQueue(LOOKUPS, WAITING_LOOKUPS);
-  /** Hashes. */
-  readonly #known = new Set<string>();
+  /** Wallets by the hash of a credential. */
+  readonly #known = new Map<string, string>();
 
   /** Runs a public read in the turn of its caller. Throws `overloaded`. */
   read<T>(request: FastifyRequest, read: () => Promise<T>): Promise<T> {
     const credential = bearerKey(request) ?? sessionToken(request);
-    const hash = credential === null ? '' : hashToken(credential);
-    return this.#reads.run(this.#known.has(hash) ? hash : sourceOf(request.ip), read);
+    const wallet = credential === null ? undefined : this.#known.get(hashToken(credential));
+    return inTurn(this.#reads, wallet ?? sourceOf(request.ip), request, read);
   }
 
   /** Looks a credential up: at once if it is known, otherwise in the turn of the source. Throws `overloaded`. */
-  async lookUp<T>({ ip }: FastifyRequest, credential: string, look: () => Promise<T>): Promise<T> {
+  async lookUp<T>(
+    request: FastifyRequest,
+    credential: string,
+    look: () => Promise<T>,
+    walletOf: (found: T) => string,
+  ): Promise<T> {
     const hash = hashToken(credential);
     try {
       if (this.#known.has(hash)) return await look();
-      const found = await this.#lookups.run(sourceOf(ip), look);
-      const [oldest = ''] = this.#known.size < KNOWN ? [] : this.#known;
+      const found = await inTurn(this.#lookups, sourceOf(request.ip), request, look);
+      const [oldest = ''] = this.#known.size < KNOWN ? [] : this.#known.keys();
       this.#known.delete(oldest);
-      this.#known.add(hash);
+      this.#known.set(hash, walletOf(found));
       return found;
     } catch (error) {
       this.#known.delete(hash);
       throw error;
     }
   }
+}
+
+/** Runs `work` in the turn of `key`. A call whose connection closes gives up its place in the queue. */
+function inTurn<T>(
+  queue: FairQueue,
+  key: string,
+  { raw }: FastifyRequest,
+  work: () => Promise<T>,
+): Promise<T> {
+  const gone = new AbortController();
+  const abort = () => gone.abort(wireError('invalid_request', 'The connection was closed.'));
+  return abortOnDisconnect(raw.socket, abort, () => queue.run(key, work, gone.signal));
 }
 
 /** The dependencies of a server's hooks and handlers. */

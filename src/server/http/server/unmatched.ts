@@ -61,7 +61,12 @@ export async function countRobot(
   const apiKey = /^\/api\/v1(?:[/?]|$)/.test(request.url) ? bearerKey(request) : null;
   if (apiKey === null) return;
   const found = await deps.strangersWork
-    .lookUp(request, apiKey, () => authenticateRobot(deps, apiKey))
+    .lookUp(
+      request,
+      apiKey,
+      () => authenticateRobot(deps, apiKey),
+      ({ robot: { wallet } }) => wallet,
+    )
     .catch((error) => {
       if (error.code === 'invalid_api_key') return null;
       throw error;

@@ -102,15 +102,16 @@ async function candidatesFor(
   let given = 0;
   const typed: Record<string, unknown> = {};
   for (const word of before) {
-    const option = options.find(({ short, long }) => [short, long].includes(word));
+    const [, flag = word, value] = /^(--[\w-]+)=(.*)$/.exec(word) ?? [];
+    const option = options.find(({ short, long }) => [short, long].includes(flag));
     const next = command.commands.find((one) => one.name() === word);
     if (pending !== undefined) {
       typed[pending.attributeName()] = word;
       pending = undefined;
-    } else if (option?.required) pending = option;
-    else if (option !== undefined) typed[option.attributeName()] = true;
+    } else if (option?.required && value === undefined) pending = option;
+    else if (option !== undefined) typed[option.attributeName()] = value ?? true;
     else if (next !== undefined) [command, options] = [next, optionsOf(next)];
-    else given += 1;
+    else if (!word.startsWith('-')) given += 1;
   }
   if (pending !== undefined) return valuesOf(pending, typed);
   if (current.startsWith('-')) {

@@ -32,6 +32,7 @@ export default function CliLogin() {
   });
   const enter = (event: FormEvent) => {
     event.preventDefault();
+    setAsked(undefined);
     decision.mutate(undefined);
   };
   const settled = decision.isSuccess && decision.variables;

@@ -1,6 +1,7 @@
 // Bounds the work that strangers cause: public verification, proof pages, and calls with an unknown key.
 import type { FastifyRequest } from 'fastify';
 import type { FairQueue } from '../../../base/fair-queue.ts';
+import { SvcError } from '../../../base/svc-error.ts';
 import { type Deps, strangersQueue } from '../../core/deps.ts';
 import { hashToken } from '../../core/sessions.ts';
 import { wireError } from '../../ports/errors.ts';
@@ -17,6 +18,13 @@ const WAITING_LOOKUPS = { ofOne: MOST_CONNECTIONS, inAll: 2 * MOST_CONNECTIONS }
 
 /** Credentials remembered as valid; the ones that became known first are forgotten first. */
 const KNOWN = 50_000;
+
+/** Errors of a credential that has ended. */
+const endings: ReadonlySet<string> = new Set([
+  'invalid_api_key',
+  'invalid_session',
+  'invalid_token',
+]);
 
 /** Sources take turns. Callers whose credential was valid when it was last used count by their account, never by their address. */
 export class StrangersWork {
@@ -48,7 +56,7 @@ export class StrangersWork {
       this.#known.set(hash, walletOf(found));
       return found;
     } catch (error) {
-      this.#known.delete(hash);
+      if (error instanceof SvcError && endings.has(error.code)) this.#known.delete(hash);
       throw error;
     }
   }

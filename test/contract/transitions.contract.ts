@@ -5,12 +5,11 @@ import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import {
   type AttemptEvent,
   attemptMoves,
-  attemptStates,
   type CompletionEvent,
   completionMoves,
-  completionStates,
   type StoredCompletionState,
 } from '../../src/server/rules/anchoring.ts';
+import { attemptStates, completionStates } from '../support/anchoring-states.ts';
 import { failsWith, type OpenStore, World } from './world.ts';
 
 const attemptPairs = attemptStates.flatMap((from) =>

@@ -1,11 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import {
-  attemptMoves,
-  attemptStates,
-  completionMoves,
-  moveAttempt,
-} from '../../src/server/rules/anchoring.ts';
+import { attemptMoves, completionMoves, moveAttempt } from '../../src/server/rules/anchoring.ts';
+import { attemptStates } from '../support/anchoring-states.ts';
 
 const page = readFileSync(new URL('../../docs/anchoring.md', import.meta.url), 'utf8');
 

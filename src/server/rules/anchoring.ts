@@ -10,22 +10,6 @@ import type { AttemptState } from '../ports/anchoring.ts';
 /** The stored state of a completion. While it is `included`, readers see the state of its attempt. */
 export type StoredCompletionState = 'queued' | 'submitted' | 'included' | 'failed';
 
-export const attemptStates = [
-  'signed',
-  'submitted',
-  'included',
-  'finalized',
-  'reorged',
-  'dead',
-] as const satisfies readonly AttemptState[];
-
-export const completionStates = [
-  'queued',
-  'submitted',
-  'included',
-  'failed',
-] as const satisfies readonly StoredCompletionState[];
-
 type Moves<State extends string> = Readonly<Partial<Record<State, State>>>;
 
 /** Moves of an attempt. It starts as `signed`. */

@@ -2,13 +2,14 @@
 // package, as the registry knows them. Exits with 1 if there are any, and with 75 (EX_TEMPFAIL) if the registry
 // answers no audits.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 const root = path.join(import.meta.dirname, '..');
 const sbom = path.join(root, 'dist/sbom.cdx.json');
-if (!existsSync(sbom)) execFileSync('npm', ['run', 'build'], { cwd: root, stdio: 'inherit' });
+// Built anew, because the packages may have changed since.
+execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 2, 'inherit'] });
 
 /** @param {string} file */
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
@@ -46,7 +47,7 @@ writeFileSync(path.join(folder, 'package.json'), JSON.stringify(project));
 writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify(lockfile));
 const { stdout } = spawnSync('npm', ['audit', '--json'], { cwd: folder, encoding: 'utf8' });
 rmSync(folder, { recursive: true });
-process.exitCode = report(stdout);
+process.exitCode = report(stdout ?? '');
 
 /** @param {string} answer of `npm audit --json` */
 function report(answer) {

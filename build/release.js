@@ -1,4 +1,4 @@
-// `npm run release`: makes the files of a release in `release/` and publishes the package.
+// `npm run release`: makes the files of a release in `release/`.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -22,8 +22,9 @@ import { createGzip } from 'node:zlib';
 const help = `npm run release -- [--dry-run] [--out FOLDER] [--base IMAGE] [--no-image]
 
 Writes to FOLDER (default: release): the notes of the version from CHANGELOG.md, the package, its SBOM, the image and
-SHA256SUMS. Without --dry-run it then publishes the package with npm provenance. Two runs give the same package.
+SHA256SUMS. Two runs give the same package. .github/workflows/release.yml publishes it.
 
+  --dry-run      make them although the version or the working tree is not ready for a release
   --base IMAGE   base of the image (default: the one of deploy/Containerfile)
   --no-image     makes no image; without buildah there is none either
 
@@ -64,8 +65,6 @@ async function release() {
   await buildImage(tarball, path.join(out, `svc-server-${version}.tar.gz`), version);
   writeSums(out);
   process.stdout.write(`${version}, in ${out}:\n${readFileSync(path.join(out, 'SHA256SUMS'))}`);
-  if (options['dry-run']) return;
-  run('npm', ['publish', tarball, '--provenance', '--access', 'public']);
 }
 
 /** @param {string} version */
@@ -132,5 +131,5 @@ function writeSums(out) {
 
 /** @param {string} program @param {string[]} args */
 function run(program, args) {
-  execFileSync(program, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(program, args, { cwd: root, stdio: ['ignore', 2, 'inherit'] });
 }

@@ -45,7 +45,7 @@ describe('npm run release', () => {
     expect(String(await read('first/NOTES.md'))).toContain(`## ${version} `);
   });
 
-  it('publishes nothing while package.json names no repository', async () => {
+  it('makes no files of a release while package.json names no repository', async () => {
     await expect(release()).rejects.toMatchObject({
       stderr: expect.stringContaining('package.json has no `repository`'),
     });

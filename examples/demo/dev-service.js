@@ -1,3 +1,4 @@
+// Starts and stops `svc-server dev` for the demo.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -1,3 +1,4 @@
+// Prints the steps of the demo, with a spinner on a terminal.
 import chalk from 'chalk';
 import ora from 'ora';
 

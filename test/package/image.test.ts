@@ -149,6 +149,6 @@ describe.skipIf(lack !== null)('the image', () => {
     await chown(foreign, 0, 0);
     await chmod(foreign, 0o700);
 
-    await expect(start(foreign)).rejects.toThrow(/Cannot .*\/var\/lib\/svc.*EACCES/);
+    await expect(start(foreign)).rejects.toThrow('Cannot follow the path /var/lib/svc/svc.db.');
   });
 });

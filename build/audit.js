@@ -2,14 +2,16 @@
 // package, as the registry knows them. Exits with 1 if there are any, and with 75 (EX_TEMPFAIL) if the registry
 // answers no audits.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 const root = path.join(import.meta.dirname, '..');
 const sbom = path.join(root, 'dist/sbom.cdx.json');
-// Built anew, because the packages may have changed since.
-execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 2, 'inherit'] });
+// Older than the lockfile, it could list other versions.
+if (!existsSync(sbom) || changedAt(sbom) < changedAt(path.join(root, 'package-lock.json'))) {
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 2, 'inherit'] });
+}
 
 /** @param {string} file */
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
@@ -76,4 +78,9 @@ function parse(text) {
   } catch {
     return {};
   }
+}
+
+/** @param {string} file */
+function changedAt(file) {
+  return statSync(file).mtimeMs;
 }

@@ -3,7 +3,6 @@ import { SvcError } from '../base/svc-error.ts';
 import { ProviderError } from './errors.ts';
 import type { Identity } from './identity.ts';
 import { noteStray, openProvider, type Provider, type ProviderAsked } from './provider.ts';
-import { createRateLimit } from './rpc.ts';
 
 export interface ProviderPoolOptions {
   readonly urls: readonly string[];
@@ -53,7 +52,7 @@ export function openProviderPool({
       url,
       label: `rpc-${i + 1}`,
       timeoutMs: Math.min(timeoutMs, among),
-      limitVerifying: createRateLimit(perProvider),
+      verifyPerSecond: perProvider,
     }),
   );
   const pool: ProviderPool = {

@@ -4,7 +4,7 @@ import { SvcError } from '../base/svc-error.ts';
 import { chainProofCalls } from './chain-proof.ts';
 import { isRateLimit, ProviderError } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
-import { type Ask, type Asked, connectRpc, type RpcOptions } from './rpc.ts';
+import { type Ask, type Asked, connectRpc, limitRate, type RpcOptions } from './rpc.ts';
 
 export interface ProviderStatus {
   /** `rpc-1` and so on, by position in the configuration; never part of the URL. */
@@ -40,15 +40,15 @@ export interface ProviderAsked extends Asked {
 interface ProviderOptions extends Omit<RpcOptions, 'onAsked'> {
   readonly label: string;
   readonly onAsked?: ((asked: ProviderAsked) => void) | undefined;
-  /** Limits the calls on `verifying`. */
-  readonly limitVerifying: (ask: Ask) => Ask;
+  /** Maximum number of calls per second on `verifying`; unlimited if undefined. */
+  readonly verifyPerSecond?: number | undefined;
 }
 
 /** @throws SvcError `invalid_rpc_url`. */
 export function openProvider({
   label,
   onAsked,
-  limitVerifying,
+  verifyPerSecond,
   ...options
 }: ProviderOptions): Provider {
   const health = new ProviderHealth();
@@ -86,7 +86,7 @@ export function openProvider({
     broadcasting: unlessBanned(rpc.broadcasting),
     reading: counted(unlessBanned(rpc.reading)),
     // `counted` is inside: a call that still waits for the limit was not sent, so the provider owes no answer to it.
-    verifying: limitVerifying(counted(unlessBanned(rpc.verifying))),
+    verifying: limitRate(verifyPerSecond, counted(unlessBanned(rpc.verifying))),
     get owed() {
       return owed;
     },

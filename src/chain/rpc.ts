@@ -152,9 +152,9 @@ const LONGEST_PACE_MS = 10_000;
  * Limits calls to `perSecond`, after a burst of a second's calls; undefined does not limit them. Calls reject with
  * `chain_unavailable` if they would wait for more than 10 s.
  */
-export function createRateLimit(perSecond: number | undefined): (ask: Ask) => Ask {
+export function limitRate(perSecond: number | undefined, ask: Ask): Ask {
   let freeAt = Number.NEGATIVE_INFINITY;
-  return (ask) => async (calls, signal) => {
+  return async (calls, signal) => {
     const now = performance.now();
     const startsAt = Math.max(freeAt, now - 1000);
     const waitMs = startsAt - now;

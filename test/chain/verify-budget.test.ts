@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { openProviderPool } from '../../src/chain/provider-pool.ts';
-import { createRateLimit } from '../../src/chain/rpc.ts';
+import { limitRate } from '../../src/chain/rpc.ts';
 
 it('starts the calls of one second at once, keeps those of 10 s waiting and refuses the others', async () => {
   const end = new AbortController();
   let started = 0;
-  const ask = createRateLimit(100)(async () => {
+  const ask = limitRate(100, async () => {
     started += 1;
     return [];
   });

@@ -16,7 +16,7 @@ export const auditKinds = {
   webhook_deleted: ['the webhook', 'the origin of its URL'],
   robot_created: ['the robot', 'its name'],
   robot_changed: ['the robot', 'its name after the change, which may be a move to another fleet'],
-  robots_moved: ['the fleet that the robots were moved to', 'how many'],
+  robots_moved: ['the fleet that the robots were moved to', 'the number of robots'],
   robot_deleted: ['the robot', 'its name'],
   key_rotated: ['the robot', 'its name'],
   key_revoked: ['the robot', 'its name'],

@@ -99,7 +99,7 @@ describe('the audit log', () => {
 
     const { items } = await log('?limit=3');
     expect(items).toMatchObject([
-      { kind: 'robots_moved', target_id: fleet.id, detail: '1 robots' },
+      { kind: 'robots_moved', target_id: fleet.id, detail: '1' },
       renamed,
       { kind: 'fleet_created' },
     ]);

@@ -80,7 +80,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
         if (count > 0) {
           yield* recordAudit(wallet, 'robots_moved', by, {
             target_id: fleetId,
-            detail: `${count} robots`,
+            detail: String(count),
           });
         }
         return { outcome: 'assigned', robots: ids.flatMap((id) => moved.get(id) ?? []) };

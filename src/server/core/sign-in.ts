@@ -7,6 +7,8 @@ import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { Challenge } from '../ports/sign-in.ts';
+import { type Deps, strangersQueue } from './deps.ts';
+import { accountSuspended, newSession } from './sessions.ts';
 import {
   createChallenge,
   createDevice,
@@ -14,9 +16,7 @@ import {
   type Purpose,
   readChallenge,
   readDevice,
-} from './challenges.ts';
-import { type Deps, strangersQueue } from './deps.ts';
-import { accountSuspended, newSession } from './sessions.ts';
+} from './sign-in-messages.ts';
 
 /** What an anonymous caller sends. */
 interface Caller {

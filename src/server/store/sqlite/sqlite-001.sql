@@ -66,7 +66,7 @@ END;
 
 -- Sign-in
 
--- Authenticates challenges and devices (core/challenges.ts). A restore replaces it, because the restored database has
+-- Authenticates challenges and devices (core/sign-in-messages.ts). A restore replaces it, because the restored database has
 -- forgotten which challenges were spent.
 CREATE TABLE challenge_key (
   id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -39,12 +39,14 @@ export async function startDevService(dataDir) {
 }
 
 /**
- * Runs `svc` as a person would.
+ * Runs `svc` in a folder, as a person would.
  *
+ * @param {string} cwd
  * @param {...string} args
  */
-export async function svc(...args) {
+export async function svc(cwd, ...args) {
   const child = spawn(process.execPath, [programs.cli, ...args], {
+    cwd,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';

@@ -196,8 +196,9 @@ async function refuseAlteredEvidence({ url, rpcUrl, account }, receipt) {
  * @param {string} evidence
  */
 function verify({ rpcUrl, account }, receipt, evidence) {
+  const [input, proof] = [path.basename(receipt), path.basename(evidence)];
   const by = ['--rpc-url', rpcUrl, '--anchor-address', account];
-  return svc('verify', receipt, '--proof', evidence, ...by);
+  return svc(folder, 'verify', input, '--proof', proof, ...by);
 }
 
 /**

@@ -1,10 +1,11 @@
 /**
  * Pictures of every view and dialog, at desk and phone width, light and dark, for people to look at:
- * `npm run screenshots` writes them into `screenshots/`.
+ * `npm run screenshots:all` writes them into `screenshots/`.
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
+import { sharedBrowser } from '../support/browser.ts';
 import { newAccount, startDashboard } from '../support/dashboard.ts';
 import { arrangeShowcase, type Showcase } from '../support/dashboard-showcase.ts';
 
@@ -124,6 +125,7 @@ try {
   }
 } finally {
   await dashboard.stop();
+  await (await sharedBrowser()).close();
 }
 
 interface Look {

@@ -68,6 +68,12 @@ export async function arrangeShowcase(dashboard: Dashboard, owner: Client): Prom
     }),
   );
   await owner.call('createRobot', { body: { name: 'Not unpacked yet' } });
+  for (const [kind, threshold] of [
+    ['battery_low', 24],
+    ['error_event', 60],
+  ] as const) {
+    await owner.call('saveAlertRule', { body: { kind, threshold } });
+  }
   await Promise.all(robots.map(({ client }, i) => work(client, i)));
   const tasks = await Promise.all(robots.slice(0, 12).map(({ client }, i) => anchor(client, i)));
   const claimed = await robots[3]?.client.call('createTask', {
@@ -139,6 +145,8 @@ function dayOf(robot: number, now: number): NewSample[] {
           motor_c: 42 + 9 * Math.sin((ago + robot) / 21) + (ago % 5) / 2,
           load_kg: charges ? 0 : Math.max(0, 14 * Math.sin(ago / 9) + 6),
           speed_m_s: charges ? 0 : 1.1 + Math.sin(ago / 7) / 2,
+          x_m: 20 * Math.sin(ago / 9 + robot),
+          y_m: 8 * Math.sin(ago / 6),
         },
       };
     });

@@ -68,7 +68,11 @@ function swap(text: string, numbers: readonly [string, string][]): string {
 
 /** What was installed once stands for what each reader installs. */
 const NPM_INSTALL = `npm() {
-  if [ "$*" = 'install robot-svc @foundry-rs/anvil@1.7.1' ]; then ln -s "$INSTALLED/node_modules" node_modules; else command npm "$@"; fi
+  case "$*" in
+    'install --ignore-scripts robot-svc' | 'install robot-svc @foundry-rs/anvil@1.7.1')
+      ln -sfn "$INSTALLED/node_modules" node_modules ;;
+    *) command npm "$@" ;;
+  esac
 }`;
 
 /** What still runs, after those that were told to end have had the time. */

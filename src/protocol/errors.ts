@@ -89,7 +89,7 @@ export const errors = {
   ),
   anchor_unconfirmed: permanent(
     202,
-    'the evidence is stored, and its anchor was sent to the chain and is not confirmed yet; poll the task. From the agent: the evidence is stored on the robot, and its `state` says whether the service has it',
+    'the evidence is stored, and its anchor was sent to the chain and is not confirmed yet; poll the task. If svc-agent sent this answer, the evidence is stored on the robot, and the member `state` of the answer says whether the service has it too',
   ),
   anchor_queued: permanent(
     202,

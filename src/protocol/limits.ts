@@ -56,7 +56,7 @@ export const limits = {
 
   /** Body of a request of a robot. Leaves room for a text that is longer than its canonical form. */
   bodyBytes: 2 * 1024 * 1024,
-  /** Body of any other request. Leaves room for every text at its limit with each character escaped. */
+  /** Body of any other request. Large enough if every text has its maximum length and each of its characters is escaped. */
   smallBodyBytes: 64 * 1024,
   /** Evidence in canonical form. */
   proofBytes: 256 * 1024,
@@ -106,11 +106,11 @@ export const limits = {
   eventTypeLength: 64,
   /** Message of an event. */
   eventMessageLength: 2000,
-  /** Maximum lead of the clock of a sample over the clock of the service. */
+  /** How far the time of a sample may be in the future, by the clock of the service. */
   sampleAheadMs: 24 * 60 * 60_000,
-  /** Different states of one robot and day that a time series counts. */
+  /** Maximum number of different states that a time series counts for one robot and day. */
   seriesStates: 32,
-  /** Different metrics of one robot and day that a time series aggregates. */
+  /** Maximum number of different metrics that a time series aggregates for one robot and day. */
   seriesMetrics: 64,
   /** Name of a state or metric in a time series. Longer names are left out. */
   seriesNameLength: 64,

@@ -172,7 +172,7 @@ export const environment = Type.Object({
   ),
   SVC_VERIFY_MAX_AGE_MS: Whole(
     { minimum: 0, default: 0, maximum: 60_000 },
-    'Time in ms for which public verifications may reuse chain data. With 0, a verification never uses data whose read began before its request. Verifications that arrive during a read wait for the next read and share it',
+    'Time in ms for which public verifications may reuse chain data. With 0, each verification uses only data that the service began to read after the request arrived. Verifications that arrive during a read wait for the next read and share it',
   ),
   SVC_TELEMETRY_RETENTION_DAYS: Whole(
     { minimum: 0, default: 0, maximum: 36_500 },
@@ -198,7 +198,7 @@ export const environment = Type.Object({
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },
-    'Storage in MiB of the pool that is shared by all accounts to which the operator has granted no credits in the last 90 days. One such account may use at most 1/8 of what the other accounts of the pool leave free',
+    'Storage in MiB of the pool that is shared by all accounts to which the operator has granted no credits in the last 90 days. One such account may use at most 1/8 of what the other accounts of the pool leave free: 512 MiB of 4096 if they use nothing',
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
     { minimum: 1, default: 102_400 },

@@ -14,9 +14,9 @@ A bundle with a chain proof (svc-bundle/2) proves that its block contains the tr
 it without any connection; take the hash of the block from a source that you trust. With --rpc-url, svc reads only the
 header of the block, unless you add --full.
 
-Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, save the
-accounts of a service with svc trust add, or let the service of --url, SVC_URL or the profile name its accounts. If
-nothing names an account, svc exits with 9.
+Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or
+save the accounts of a service with svc trust add. With a service (--url, SVC_URL or a profile), svc asks it for its
+accounts. If nothing names an account, svc exits with 9.
 
 If the evidence lists files, svc says of each whether it matches, differs or was not given. A file that differs fails the
 verification.`,

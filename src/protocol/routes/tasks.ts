@@ -87,7 +87,7 @@ export const taskRoutes = {
     path: '/api/v1/tasks',
     summary: "List the tasks of the account's robots, newest first",
     description:
-      'With a robot key: the tasks of this robot. Items have no `expected_result`. The response is 404 if `robot_id` or `fleet_id` is not of the account. A filtered page may have fewer items than `limit` and still a `next_cursor`. With `Accept: text/csv`, the response has all tasks in one CSV table, without pages.',
+      'With a robot key: the tasks of this robot. Items have no `expected_result`. The response is 404 if `robot_id` or `fleet_id` is not of the account. With a filter, a page may have fewer items than `limit` although more pages follow: continue until `next_cursor` is null. With `Accept: text/csv`, the response has all tasks in one CSV table, without pages.',
     query: Closed({
       ...PageQuery,
       ...PeriodQuery,

@@ -2,7 +2,7 @@
 import type { FeeQuote } from '../ports/anchoring.ts';
 import type { QueueOutcome } from '../ports/completions.ts';
 import type { CompletionState, TaskRecord } from '../ports/tasks.ts';
-import { reservation } from './credits.ts';
+import { type Balance, decidePayment } from './credits.ts';
 
 interface TaskState {
   status: TaskRecord['status'];
@@ -16,9 +16,7 @@ export interface CompletionSituation<Task extends TaskState> {
   hasKey: boolean;
   /** Null: the robot does not have the task. */
   task: Task | null;
-  /** Null: the account does not exist. */
-  balance: { anchorQuota: number; gasCreditWei: bigint } | null;
-  /** Null: fees were never read from the chain. */
+  balance: Balance | null;
   quote: FeeQuote | null;
 }
 
@@ -38,15 +36,8 @@ export function decideCompletion<Task extends TaskState>(
   if (task.status === 'verified') return { outcome: 'already_completed', task };
   const isOpen = task.state !== null && task.state !== 'failed';
   if (isOpen) return { outcome: 'completion_in_progress', task };
-  if (balance === null || balance.anchorQuota < 1) return { outcome: 'no_anchor_quota' };
-  if (quote === null) return { outcome: 'no_fee_quote' };
-  const gasWei = reservation(quote);
-  if (balance.gasCreditWei < gasWei) return { outcome: 'no_gas_credit' };
-  return { outcome: 'queued', task, gasWei };
-}
-
-export function lacksCredit({ outcome }: Pick<CompletionDecision<TaskState>, 'outcome'>): boolean {
-  return outcome === 'no_anchor_quota' || outcome === 'no_gas_credit';
+  const payment = decidePayment(balance, quote);
+  return payment.outcome === 'paid' ? { ...payment, outcome: 'queued', task } : payment;
 }
 
 /**

@@ -1,4 +1,4 @@
-// Computes what a completion reserves and is charged, and when a new account gets its grant.
+// Decides whether an account can pay for a completion, what it is charged, and when it gets its sign-up grant.
 import type { FeeQuote } from '../ports/anchoring.ts';
 import type { SignupGrant } from '../ports/sign-in.ts';
 
@@ -8,6 +8,27 @@ import type { SignupGrant } from '../ports/sign-in.ts';
  */
 export function reservation(quote: FeeQuote): bigint {
   return quote.singleGas * maxFeePerGas(quote) + quote.dataFeeWei;
+}
+
+export interface Balance {
+  anchorQuota: number;
+  gasCreditWei: bigint;
+}
+
+/**
+ * A completion costs one anchor of the quota and the reserved gas. No balance: the account does not exist. No quote: fees
+ * were never read from the chain.
+ */
+export function decidePayment(balance: Balance | null, quote: FeeQuote | null) {
+  if (balance === null || balance.anchorQuota < 1) return { outcome: 'no_anchor_quota' } as const;
+  if (quote === null) return { outcome: 'no_fee_quote' } as const;
+  const gasWei = reservation(quote);
+  if (balance.gasCreditWei < gasWei) return { outcome: 'no_gas_credit' } as const;
+  return { outcome: 'paid', gasWei } as const;
+}
+
+export function lacksCredit({ outcome }: { outcome: string }): boolean {
+  return outcome === 'no_anchor_quota' || outcome === 'no_gas_credit';
 }
 
 /** Completions that a balance covers. */

@@ -3,7 +3,8 @@
 import type { Database } from 'better-sqlite3';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { decideCompletion, lacksCredit } from '../../rules/completions.ts';
+import { decideCompletion } from '../../rules/completions.ts';
+import { lacksCredit } from '../../rules/credits.ts';
 import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
 import type { StepRunner } from '../engine/steps.ts';

@@ -42,7 +42,10 @@ export function openProviderPool({
   verifyPerSecond,
   ...options
 }: ProviderPoolOptions): ProviderPool {
-  if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'No RPC URL is configured.');
+  if (urls.length === 0) {
+    const hint = 'Set SVC_CHAIN_RPC_URL.';
+    throw new SvcError('invalid_rpc_url', 'No RPC URL is configured.', { hint });
+  }
   const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
   // Each has an equal part: with a common limit, one would wait for another and seem slow.
   const perProvider = verifyPerSecond && verifyPerSecond / urls.length;

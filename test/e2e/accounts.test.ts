@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAnvil } from '../../src/server/commands/dev-chain.ts';
+import { run } from '../support/programs.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { killServers, robotClient, signInAt, spawnServer } from '../support/server-process.ts';
 import { emptyDatabase } from '../support/shared-postgres.ts';
@@ -75,8 +76,13 @@ describe.each([
     const bundle = lines.find(({ kind }) => kind === 'bundle');
     expect(bundle.record).toMatchObject({ task: { id: task.id }, proof });
 
-    expect(await accounts('delete', wallet, '--yes', '--json')).toEqual([
-      { wallet, deleted: true },
+    // As a process of its own, which nothing but the deletion keeps alive.
+    const deletion = await run('svc-server', ['accounts', 'delete', wallet, '--yes', '--json'], {
+      env: { ...env, PATH: process.env.PATH ?? '' },
+    });
+    expect([deletion.exitCode, deletion.stdout]).toEqual([
+      0,
+      `${JSON.stringify({ wallet, deleted: true })}\n`,
     ]);
     expect(await accounts('show', wallet, '--json')).toMatchObject([
       { wallet, robots: 0, suspended_at: expect.any(String) },

@@ -50,7 +50,8 @@ export function startLogPurge({
     clearTimeout(timer);
     dueAt = instant;
     timer = setTimeout(attempt, Math.max(0, instant - performance.now()));
-    timer.unref();
+    // A process ends only when nothing waits for the purge.
+    if (waiting.length === 0) timer.unref();
   }
 
   async function attempt(): Promise<void> {
@@ -91,12 +92,16 @@ export function startLogPurge({
       new Promise((resolve) => {
         if (stopped) return resolve();
         waiting.push(resolve);
+        timer?.ref();
         tryAt(Math.max(performance.now(), restUntil));
       }),
     join: () =>
       new Promise((resolve) => {
         if (dueAt === Number.POSITIVE_INFINITY) resolve();
-        else waiting.push(resolve);
+        else {
+          waiting.push(resolve);
+          timer?.ref();
+        }
       }),
     stop() {
       stopped = true;

@@ -4,13 +4,12 @@ import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { formatJson } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
-import { type Bundle, readBundle } from '../../proof/bundle.ts';
-import { DocumentError } from '../../proof/document-error.ts';
-import type { JsonValue } from '../../proof/json-value.ts';
+import type { Bundle } from '../../proof/bundle.ts';
 import { findTask, taskArgument } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { requirePrivateNodes } from '../program/profiles.ts';
+import { bundleOfService } from '../verify/subject.ts';
 
 export const bundleCommand: CommandSpec = {
   path: 'bundle',
@@ -104,16 +103,7 @@ async function write(
 
 /** Checks everything that needs no chain. Throws `unexpected_answer`, `unsound_bundle`. */
 function soundBundle(body: unknown, id: string): Bundle {
-  let read: Bundle;
-  try {
-    read = readBundle(body as JsonValue);
-  } catch (error) {
-    if (!(error instanceof DocumentError)) throw error;
-    throw new SvcError(
-      'unexpected_answer',
-      `The service sent an invalid bundle: ${error.message}.`,
-    );
-  }
+  const read = bundleOfService(body);
   const failed = auditBundleAlone(read).filter(({ ok }) => !ok);
   if (read.task.id !== id) {
     throw new SvcError('unexpected_answer', 'The service sent the bundle of another task.');

@@ -1,6 +1,8 @@
 // Reads what `svc verify` is given, and explains what it cannot recognize.
 import { SvcError } from '../../base/svc-error.ts';
+import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { DocumentError } from '../../proof/document-error.ts';
+import type { JsonValue } from '../../proof/json-value.ts';
 import { type Recognized, recognizeDocument, recognizeText } from '../../proof/subject/subject.ts';
 import { nameOf, namingFile, readText } from '../input/files.ts';
 
@@ -39,6 +41,19 @@ export function namingDocument<Result>(name: string, read: () => Result): Result
     throw new SvcError('unknown_member', text, {
       hint: 'Verify the receipt or bundle alone, as the service wrote it. To check evidence, use --proof FILE.',
     });
+  }
+}
+
+/** The bundle in an answer of the service. Throws `unexpected_answer`. */
+export function bundleOfService(body: unknown): Bundle {
+  try {
+    return readBundle(body as JsonValue);
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error;
+    throw new SvcError(
+      'unexpected_answer',
+      `The service sent an invalid bundle: ${error.message}.`,
+    );
   }
 }
 

@@ -2,13 +2,11 @@
 import { SvcError } from '../../base/svc-error.ts';
 import { readChainProof } from '../../chain/chain-proof.ts';
 import { connectRpc } from '../../chain/rpc.ts';
-import { type Bundle, PROVEN_BUNDLE_FORMAT, readBundle } from '../../proof/bundle.ts';
+import { type Bundle, PROVEN_BUNDLE_FORMAT } from '../../proof/bundle.ts';
 import { auditChainProof, type ChainProof } from '../../proof/chain-proof.ts';
-import { DocumentError } from '../../proof/document-error.ts';
-import type { JsonValue } from '../../proof/json-value.ts';
 import { nameOf } from '../input/files.ts';
 import type { Context } from '../program/context.ts';
-import { readSubject } from './subject.ts';
+import { bundleOfService, readSubject } from './subject.ts';
 
 /**
  * The bundle in a file with its chain proof, read from the service of its task, or from the chain with `rpcUrl`. Throws
@@ -48,15 +46,7 @@ async function readOldBundle(file: string): Promise<Bundle> {
 
 async function proofOfService(context: Context, { task }: Bundle): Promise<ChainProof | null> {
   const { body } = await context.call('getBundle', { params: { id: task.id } });
-  try {
-    return readBundle(body as JsonValue).chain_proof ?? null;
-  } catch (error) {
-    if (!(error instanceof DocumentError)) throw error;
-    throw new SvcError(
-      'unexpected_answer',
-      `The service sent an invalid bundle: ${error.message}.`,
-    );
-  }
+  return bundleOfService(body).chain_proof ?? null;
 }
 
 async function proofOfChain(url: string, { anchor }: Bundle): Promise<ChainProof | null> {

@@ -85,24 +85,16 @@ function documentOf({ routes, title, description, token }: Api, version: string)
     paths,
     components: {
       securitySchemes: token
-        ? { operatorToken: { type: 'http', scheme: 'bearer', description: token } }
+        ? { operatorToken: bearer(token) }
         : {
-            robotKey: {
-              type: 'http',
-              scheme: 'bearer',
-              description: 'API key of a robot: svc_ and 40 lowercase hex digits',
-            },
+            robotKey: bearer('API key of a robot: svc_ and 40 lowercase hex digits'),
             session: {
               type: 'apiKey',
               in: 'cookie',
               name: 'svc_session',
               description: 'Set by POST /api/auth/verify; valid for 30 days',
             },
-            accountToken: {
-              type: 'http',
-              scheme: 'bearer',
-              description: 'account token: svct_ and 40 lowercase hex digits',
-            },
+            accountToken: bearer('account token: svct_ and 40 lowercase hex digits'),
           },
       headers,
       schemas: Object.fromEntries(
@@ -158,6 +150,8 @@ function parametersOf(route: Route, named: Names): Parameter[] {
     }));
   });
 }
+
+const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description });
 
 const security: Readonly<Record<Route['access'], Record<string, never[]>[]>> = {
   public: [],

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { syncFolderOf } from '../../base/durable-folder.ts';
 import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Robot } from '../../protocol/resources.ts';
@@ -95,10 +96,10 @@ async function robotOfDaemon(socket: string): Promise<string | null> {
 async function replace(file: string, content: string): Promise<void> {
   const temporary = `${file}.${process.pid}`;
   try {
-    await writeDurably(temporary, content, await ownerOf(file));
+    const former = await stat(file).catch(() => null);
+    await writeDurably(temporary, content, former);
     await rename(temporary, file);
-    const folder = await open(path.dirname(file));
-    await folder.sync().finally(() => folder.close());
+    syncFolderOf(file);
   } catch (error) {
     await rm(temporary, { force: true });
     const { code } = error as NodeJS.ErrnoException;
@@ -109,7 +110,7 @@ async function replace(file: string, content: string): Promise<void> {
   }
 }
 
-async function writeDurably(file: string, content: string, owner: Owner | null): Promise<void> {
+async function writeDurably(file: string, content: string, owner: Stats | null): Promise<void> {
   const handle = await open(file, 'wx', 0o600);
   try {
     // Only root can change the owner. The daemon must be able to read the file.
@@ -119,13 +120,6 @@ async function writeDurably(file: string, content: string, owner: Owner | null):
   } finally {
     await handle.close();
   }
-}
-
-type Owner = Pick<Stats, 'uid' | 'gid'>;
-
-/** Null if there is no file yet. */
-function ownerOf(file: string): Promise<Owner | null> {
-  return stat(file).catch(() => null);
 }
 
 /** `copied`: systemd gave the daemon a copy of the file at its start, which does not change. */

@@ -1,5 +1,6 @@
 // Encodes the headers and transactions of JSON-RPC blocks in RLP. The result can be wrong: only its hash decides.
-import { concatBytes, hexToBytes } from '../proof/bytes.ts';
+import { concatBytes } from '@noble/hashes/utils.js';
+import { hexToBytes } from '../proof/bytes.ts';
 import { encodeRlp, quantityBytes, type RlpItem } from '../proof/rlp.ts';
 import { dataOf, malformed, numberOf, objectOf, quantityOf } from './decode.ts';
 

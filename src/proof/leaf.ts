@@ -1,6 +1,7 @@
 // The leaf of a proof in the Merkle tree.
 import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex, concatBytes, type Hex, hexToBytes, uuidToBytes } from './bytes.ts';
+import { concatBytes } from '@noble/hashes/utils.js';
+import { bytesToHex, type Hex, hexToBytes, uuidToBytes } from './bytes.ts';
 
 /** The content of a leaf. Hashes are 32 bytes as hex, ids are UUIDs in lowercase. */
 export interface LeafContent {

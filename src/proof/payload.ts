@@ -1,5 +1,6 @@
 // The calldata of an anchor: a single leaf or a Merkle root.
-import { bytesToHex, concatBytes, type Hex, hexToBytes } from './bytes.ts';
+import { concatBytes } from '@noble/hashes/utils.js';
+import { bytesToHex, type Hex, hexToBytes } from './bytes.ts';
 import { MAX_LEAF_COUNT } from './tree.ts';
 
 /** One proof anchored alone, so that a block explorer shows its hash. */

@@ -1,5 +1,5 @@
 // Recursive Length Prefix, the encoding of Ethereum's headers, transactions and trie nodes (Yellow Paper, appendix B).
-import { concatBytes } from './bytes.ts';
+import { concatBytes } from '@noble/hashes/utils.js';
 
 /** A byte string, or a list of items. */
 export type RlpItem = Uint8Array | readonly RlpItem[];

@@ -1,7 +1,8 @@
 // Signed transactions as raw bytes: types 0 (EIP-155), 1 (EIP-2930) and 2 (EIP-1559), with the sender recovered.
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { bytesToHex, concatBytes, type Hex, hexToBytes } from './bytes.ts';
+import { concatBytes } from '@noble/hashes/utils.js';
+import { bytesToHex, type Hex, hexToBytes } from './bytes.ts';
 import {
   bytesFrom,
   decodeRlp,

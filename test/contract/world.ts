@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { concatBytes } from '@noble/hashes/utils.js';
 import { v7 as uuid } from 'uuid';
-import { bytesToHex, concatBytes, type Hex, hexToBytes } from '../../src/proof/bytes.ts';
+import { bytesToHex, type Hex, hexToBytes } from '../../src/proof/bytes.ts';
 import { canonicalJson } from '../../src/proof/canonical-json.ts';
 import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';

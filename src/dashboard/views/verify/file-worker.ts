@@ -1,5 +1,5 @@
 // A thread that hashes a file. It gets a File, and answers its digest, or null if the file cannot be read.
-import { concatBytes } from '../../../proof/bytes.ts';
+import { concatBytes } from '@noble/hashes/utils.js';
 import { CHUNK_BYTES, digestChunks, portableSha256 } from '../../../proof/files/digest.ts';
 
 addEventListener('message', async ({ data: file }: MessageEvent<File>) => {

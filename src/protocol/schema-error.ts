@@ -11,7 +11,7 @@ export interface WireError {
 }
 
 /** An ajv error as Fastify passes it on. `parentSchema` is set because ajv runs with `verbose`. */
-export interface AjvError {
+interface AjvError {
   keyword: string;
   instancePath: string;
   params: Record<string, unknown>;
@@ -20,12 +20,17 @@ export interface AjvError {
 
 const LONGEST_QUOTE = 200;
 
-/** The error for the first problem in a path, query or body: the code of its field, and a sentence. */
-export function schemaError(
-  errors: readonly AjvError[],
-  part: string,
-  route: Route | undefined,
-): WireError {
+const partNames: Readonly<Record<string, string>> = { params: 'path', querystring: 'query' };
+
+/**
+ * The error for the first problem that Fastify found in a path, query or body: the code of its field, and a sentence.
+ * Null if `thrown` is another error.
+ */
+export function schemaError(thrown: object, route: Route | undefined): WireError | null {
+  if (!('validation' in thrown && Array.isArray(thrown.validation))) return null;
+  const errors: readonly AjvError[] = thrown.validation;
+  const context = 'validationContext' in thrown ? String(thrown.validationContext) : 'request';
+  const part = partNames[context] ?? context;
   // A failed union reports each of its branches first and itself last. A value of the right type has a limit to name.
   const union = errors.find(({ keyword }) => keyword === 'anyOf');
   const ofType = ({ keyword }: AjvError) => /^(type|const|enum|anyOf)$/.test(keyword);

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 import { routesAt } from '../../protocol/routes-at.ts';
-import { type AjvError, schemaError } from '../../protocol/schema-error.ts';
+import { schemaError } from '../../protocol/schema-error.ts';
 import { type AgentErrorCode, agentError, isAgentErrorCode, statusOf } from '../errors.ts';
 import { notPlainJson } from './call.ts';
 
@@ -47,13 +47,8 @@ function parserError(code: string | undefined): SvcError<AgentErrorCode> {
 function knownError(error: unknown, request: FastifyRequest): SvcError<AgentErrorCode> | null {
   if (error instanceof SvcError) return isKnown(error) ? error : null;
   if (typeof error !== 'object' || error === null) return null;
-  if ('validation' in error && Array.isArray(error.validation)) {
-    const part = 'validationContext' in error ? String(error.validationContext) : 'request';
-    const failed: AjvError[] = error.validation;
-    const name = part === 'params' ? 'path' : part;
-    const { code, message } = schemaError(failed, name, request.routeOptions.config.route);
-    return agentError(code, message);
-  }
+  const invalid = schemaError(error, request.routeOptions.config?.route);
+  if (invalid !== null) return agentError(invalid.code, invalid.message);
   switch ('code' in error ? error.code : '') {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return agentError(

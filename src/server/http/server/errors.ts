@@ -4,7 +4,7 @@ import { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { routesAt } from '../../../protocol/routes-at.ts';
-import { type AjvError, schemaError } from '../../../protocol/schema-error.ts';
+import { schemaError } from '../../../protocol/schema-error.ts';
 import { wireError } from '../../ports/errors.ts';
 import { putCommonHeaders, putOpenHeaders } from './rate-limits.ts';
 import type { HttpDeps } from './strangers.ts';
@@ -87,13 +87,8 @@ function reasonOf({ message, cause }: SvcError): string {
 function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode> | null {
   if (error instanceof SvcError) return isWireError(error) ? error : null;
   if (typeof error !== 'object' || error === null) return null;
-  if ('validation' in error && Array.isArray(error.validation)) {
-    const part = 'validationContext' in error ? String(error.validationContext) : 'request';
-    const failed: AjvError[] = error.validation;
-    const { route } = request.routeOptions.config;
-    const { code, message } = schemaError(failed, partNames[part] ?? part, route);
-    return wireError(code, message);
-  }
+  const invalid = schemaError(error, request.routeOptions.config?.route);
+  if (invalid !== null) return wireError(invalid.code, invalid.message);
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'FST_ERR_BAD_URL') return badUrl(request);
   const ofFile =
@@ -121,8 +116,6 @@ function badUrl({ url }: FastifyRequest): SvcError<ErrorCode> {
   const code = route === undefined ? 'invalid_request' : ofField;
   return wireError(code, 'The path is not valid percent-encoded UTF-8.');
 }
-
-const partNames: Readonly<Record<string, string>> = { params: 'path', querystring: 'query' };
 
 function isWireError(error: SvcError): error is SvcError<ErrorCode> {
   return isErrorCode(error.code);

@@ -128,42 +128,6 @@ describe('strangers', () => {
     expect(codes.filter((code) => code === 'invalid_signature')).toHaveLength(513);
   });
 
-  it('read anchors from the chain in turns of their sources', async () => {
-    const { store, chain } = service;
-    const { hasAnchorTransaction } = store;
-    const { readAnchor } = chain;
-    const asked: { txHash: string; answer: () => void }[] = [];
-    store.hasAnchorTransaction = async () => true;
-    chain.readAnchor = async (txHash) => {
-      await new Promise<void>((answer) => asked.push({ txHash, answer }));
-      return readAnchor(txHash);
-    };
-    onTestFinished(() => {
-      store.hasAnchorTransaction = hasAnchorTransaction;
-      chain.readAnchor = readAnchor;
-    });
-    const read = (txHash: string, source: string) =>
-      service.call('GET', `/api/v1/transactions/${txHash}`, { headers: from(source) });
-    const hashes = Array.from({ length: 40 }, (_, i) => `0x${String(i).padStart(64, '0')}`);
-    const flood = hashes.map((hash) => read(hash, '192.0.2.1'));
-    await waitFor('the reads of the flood', () => asked.length === 8);
-    const another = `0x${'ab'.repeat(32)}`;
-    const reply = read(another, '192.0.2.2');
-    await service.call('GET', '/healthz');
-
-    for (const { answer } of asked.slice(0, 2)) answer();
-    await waitFor('the next reads', () => asked.length === 10);
-
-    expect(asked.slice(8).map(({ txHash }) => txHash)).toContain(another);
-    for (let i = 0; i < 41; i += 1) {
-      await waitFor('a read', () => asked.length > i);
-      asked[i]?.answer();
-    }
-    // This service has no chain.
-    expect((await reply).body.error).toBe('chain_unavailable');
-    await Promise.all(flood);
-  });
-
   it('verify in turns of their sources, and a session counts against no address', async () => {
     const { findPublicAnchor } = service.store;
     const gate = openGate();

@@ -18,15 +18,13 @@ export function publicHandlers(deps: HttpDeps) {
   return {
     verifyProofHash({ params, query, request }) {
       const proofHash = params.proofHash.toLowerCase() as Hex; // Validated by the route's schema.
-      const inTurn = deps.strangersWork.chainReads(request, reads);
       return deps.strangersWork.read(request, () =>
-        verifyProofHash(deps, inTurn, proofHash, query.task_id ?? null),
+        verifyProofHash(deps, reads, proofHash, query.task_id ?? null),
       );
     },
     readAnchorTransaction({ params, request }) {
       const txHash = params.txHash.toLowerCase() as Hex; // Validated by the route's schema.
-      const inTurn = deps.strangersWork.chainReads(request, reads);
-      return deps.strangersWork.read(request, () => readAnchorTransaction(deps, inTurn, txHash));
+      return deps.strangersWork.read(request, () => readAnchorTransaction(deps, reads, txHash));
     },
     getChain: () => getChainDetails(deps),
     getHealth: async () => ({ status: 'up' }),

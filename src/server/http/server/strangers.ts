@@ -2,10 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { FairQueue } from '../../../base/fair-queue.ts';
 import { SvcError } from '../../../base/svc-error.ts';
-import type { Hex } from '../../../proof/bytes.ts';
 import { type Deps, strangersQueue } from '../../core/deps.ts';
 import { hashToken } from '../../core/sessions.ts';
-import type { ChainReads } from '../../core/shared-reads.ts';
 import { wireError } from '../../ports/errors.ts';
 import { MOST_CONNECTIONS } from './connections.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
@@ -15,8 +13,6 @@ import { sourceOf } from './sources.ts';
 /** Work in progress, of one caller and in total. */
 const READS = { ofOneAtOnce: 64, atOnce: 1024 };
 const LOOKUPS = { ofOneAtOnce: 16, atOnce: 64 };
-/** As many as one provider answers at once (`READING` of chain/rpc.ts): the others wait here, where sources take turns. */
-const CHAIN_READS = { ofOneAtOnce: 8, atOnce: 8 };
 /** All robots behind one address may call at once when the server has restarted. */
 const WAITING_LOOKUPS = { ofOne: MOST_CONNECTIONS, inAll: 2 * MOST_CONNECTIONS };
 
@@ -33,22 +29,15 @@ const endings: ReadonlySet<string> = new Set([
 /** Sources take turns. Callers whose credential was valid when it was last used count by their account, never by their address. */
 export class StrangersWork {
   readonly #reads = strangersQueue(READS);
-  readonly #chainReads = strangersQueue(CHAIN_READS);
   readonly #lookups = strangersQueue(LOOKUPS, WAITING_LOOKUPS);
   /** Wallets by the hash of a credential. */
   readonly #known = new Map<string, string>();
 
   /** Runs a public read in the turn of its caller. Throws `overloaded`. */
   read<T>(request: FastifyRequest, read: () => Promise<T>): Promise<T> {
-    return inTurn(this.#reads, this.#callerOf(request), request, read);
-  }
-
-  /** The reads of a chain, with those of anchors in the turn of the caller. They reject with `overloaded`. */
-  chainReads(request: FastifyRequest, reads: ChainReads): ChainReads {
-    const caller = this.#callerOf(request);
-    const readAnchor = (txHash: Hex) =>
-      inTurn(this.#chainReads, caller, request, () => reads.readAnchor(txHash));
-    return { ...reads, readAnchor };
+    const credential = bearerKey(request) ?? sessionToken(request);
+    const wallet = credential === null ? undefined : this.#known.get(hashToken(credential));
+    return inTurn(this.#reads, wallet ?? sourceOf(request.ip), request, read);
   }
 
   /** Looks a credential up: at once if it is known, otherwise in the turn of the source. Throws `overloaded`. */
@@ -70,12 +59,6 @@ export class StrangersWork {
       if (error instanceof SvcError && endings.has(error.code)) this.#known.delete(hash);
       throw error;
     }
-  }
-
-  #callerOf(request: FastifyRequest): string {
-    const credential = bearerKey(request) ?? sessionToken(request);
-    const wallet = credential === null ? undefined : this.#known.get(hashToken(credential));
-    return wallet ?? sourceOf(request.ip);
   }
 }
 

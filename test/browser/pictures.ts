@@ -20,18 +20,12 @@ const QUALITY = 70;
 const EVALUATION_MS = 30_000;
 
 const folder = path.resolve('docs/pictures');
-await rm(folder, { recursive: true, force: true });
-await mkdir(folder, { recursive: true });
-
-let written = 0;
-async function write(name: string, content: Buffer | string): Promise<void> {
-  written += Buffer.byteLength(content);
-  await writeFile(path.join(folder, name), content);
-}
+/** Contents by file name. They replace the pictures of before when all have been taken. */
+const taken = new Map<string, Buffer | string>();
 
 const env = { ...process.env, FORCE_COLOR: '1' };
 const { stdout } = await promisify(execFile)('node', ['bin/svc-server.js', 'demo'], { env });
-await write('demo.svg', pictureOfTerminal(stdout));
+taken.set('demo.svg', pictureOfTerminal(stdout));
 
 const dashboard = await startDashboard();
 try {
@@ -55,7 +49,7 @@ try {
         .first()
         .waitFor({ timeout: 2 * EVALUATION_MS });
       await page.waitForLoadState('networkidle');
-      await write(`${name}-${colorScheme}.webp`, await pictureOf(page));
+      taken.set(`${name}-${colorScheme}.webp`, await pictureOf(page));
     };
     await take('overview', 'Battery low', 860);
     await page.goto(`${dashboard.server.url}/robots/${robots[0]?.id}?x=x_m&y=y_m&metric=motor_c`);
@@ -74,8 +68,12 @@ try {
   await dashboard.stop();
   await (await sharedBrowser()).close();
 }
-process.stdout.write(`${written} bytes of pictures in docs/pictures\n`);
-if (written > MAX_BYTES) throw new Error(`The pictures have more than ${MAX_BYTES} bytes.`);
+const bytes = [...taken.values()].reduce((sum, content) => sum + Buffer.byteLength(content), 0);
+if (bytes > MAX_BYTES) throw new Error(`The pictures have more than ${MAX_BYTES} bytes.`);
+await rm(folder, { recursive: true, force: true });
+await mkdir(folder, { recursive: true });
+for (const [name, content] of taken) await writeFile(path.join(folder, name), content);
+process.stdout.write(`${bytes} bytes of pictures in docs/pictures\n`);
 
 async function pictureOf(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page);

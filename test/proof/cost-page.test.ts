@@ -69,4 +69,8 @@ it('has the same prices in the README', () => {
     const cost = (1000 / numberOf(proofs)) * gasOf(numberOf(proofs), eip7623) * 1e-9 * 3000;
     expect(numberOf(money)).toBe(Number(cost.toFixed(2)));
   }
+  const [most, , least] = prices.map(([, money]) => money);
+  expect(text).toContain(
+    `for [${least} to ${most} USD per 1 000 tasks](#chains-and-cost) at 1 gwei`,
+  );
 });

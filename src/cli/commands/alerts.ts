@@ -83,7 +83,7 @@ export const alertCommands: readonly CommandSpec[] = [
   {
     path: 'alerts unwatch',
     summary:
-      'Delete the alert rule of a kind. Its open alerts close, except those that need no rule (webhook_disabled, and credit_low after a refused completion): they stay open until their cause is gone',
+      'Delete the alert rule of a kind. Its open alerts close, except webhook_disabled, and credit_low while the credits cover no anchor',
     arguments: [kindArgument],
     examples: ['svc alerts unwatch battery_low'],
     async run({ call, output }, params: { kind: AlertKind }) {

@@ -15,8 +15,8 @@ it without any connection; take the hash of the block from a source that you tru
 header of the block, unless you add --full.
 
 Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or
-save the accounts of a service with svc trust add. With a service (--url, SVC_URL or a profile), svc asks it for its
-accounts. If nothing names an account, svc exits with 9.
+save the accounts of a service with svc trust add. If you do neither and name a service (--url, SVC_URL or a
+profile), svc asks that service for its accounts. If nothing names an account, svc exits with 9.
 
 If the evidence lists files, svc says of each whether it matches, differs or was not given. A file that differs fails the
 verification.`,

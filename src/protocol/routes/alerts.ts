@@ -28,7 +28,7 @@ export const alertRoutes = {
     method: 'DELETE',
     path: '/api/v1/alert-rules/:kind',
     summary:
-      'Delete the alert rule of a kind. Its open alerts close, except those that need no rule (webhook_disabled, and credit_low after a refused completion): they stay open until their cause is gone',
+      'Delete the alert rule of a kind. Its open alerts close, except webhook_disabled, and credit_low while the credits cover no anchor',
     params: Closed({ kind: AlertKind }),
     responses: { 200: Closed({ deleted: Type.Literal(true) }) },
     errors: ['not_found'],

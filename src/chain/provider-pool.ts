@@ -42,10 +42,7 @@ export function openProviderPool({
   verifyPerSecond,
   ...options
 }: ProviderPoolOptions): ProviderPool {
-  if (urls.length === 0) {
-    const hint = 'Set SVC_CHAIN_RPC_URL.';
-    throw new SvcError('invalid_rpc_url', 'No RPC URL is configured.', { hint });
-  }
+  if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'No RPC URL is configured.');
   const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
   // Each has an equal part: with a common limit, one would wait for another and seem slow.
   const perProvider = verifyPerSecond && verifyPerSecond / urls.length;

@@ -1,6 +1,7 @@
 // `svc-server accounts export`: reads an account as its owner would, through the HTTP application in this process.
 import { pino } from 'pino';
 import { systemClock } from '../../base/clock.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import { openChain } from '../../chain/chain.ts';
 import { createClient } from '../../client/client.ts';
 import { type ExportLine, exportAccount } from '../../client/export-account.ts';
@@ -17,6 +18,12 @@ export async function* exportOf(
   store: Store,
   wallet: string,
 ): AsyncGenerator<ExportLine> {
+  if (config.rpcUrls.length === 0) {
+    throw new SvcError(
+      'invalid_configuration',
+      'Bundles need SVC_CHAIN_RPC_URL, which is not set.',
+    );
+  }
   const settings = settingsOf(config);
   const chain = openChain({ urls: config.rpcUrls, verifyPerSecond: 1 });
   const app = buildApp({

@@ -1,5 +1,6 @@
 // Decides whether an account can pay for a completion, what it is charged, and when it gets its sign-up grant.
 import type { FeeQuote } from '../ports/anchoring.ts';
+import type { QueueOutcome } from '../ports/completions.ts';
 import type { SignupGrant } from '../ports/sign-in.ts';
 
 /**
@@ -27,7 +28,7 @@ export function decidePayment(balance: Balance | null, quote: FeeQuote | null) {
   return { outcome: 'paid', gasWei } as const;
 }
 
-export function lacksCredit({ outcome }: { outcome: string }): boolean {
+export function lacksCredit({ outcome }: Pick<QueueOutcome, 'outcome'>): boolean {
   return outcome === 'no_anchor_quota' || outcome === 'no_gas_credit';
 }
 

@@ -25,7 +25,7 @@ const taken = new Map<string, Buffer | string>();
 
 const env = { ...process.env, FORCE_COLOR: '1' };
 const { stdout } = await promisify(execFile)('node', ['bin/svc-server.js', 'demo'], { env });
-taken.set('demo.svg', pictureOfTerminal(stdout));
+taken.set('demo.svg', pictureOfTerminal('Output of npm run demo', stdout));
 
 const dashboard = await startDashboard();
 try {

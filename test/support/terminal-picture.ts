@@ -26,7 +26,7 @@ rect { fill: #f6f8fa; stroke: #d0d7de }
 }`;
 
 /** Colors are read from the text's escape sequences. */
-export function pictureOfTerminal(output: string): string {
+export function pictureOfTerminal(title: string, output: string): string {
   const lines = output.trimEnd().split('\n').map(spansOf);
   const columns = Math.max(...lines.map((spans) => spans.map(({ text }) => text).join('').length));
   const width = Math.ceil(columns * CHARACTER_PX + 2 * MARGIN_PX);
@@ -42,6 +42,7 @@ export function pictureOfTerminal(output: string): string {
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    `<title>${escaped(title)}</title>`,
     `<style>${style}\n</style>`,
     `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="6"/>`,
     ...texts,

@@ -335,7 +335,8 @@ describe('public verification', () => {
     await choose('bundle.json', await bundleText());
 
     await visitor.page.getByText('Verified', { exact: true }).waitFor();
-    await visitor.page.getByText('The signed transaction has the stated hash').first().waitFor();
+    const recognized = visitor.page.getByRole('status', { name: 'Recognized' });
+    await recognized.getByText('The signed transaction has the stated hash').waitFor();
   });
 
   it.each([

@@ -26,6 +26,7 @@ const shapes = [
   /^contracts\/ProofVerifier\.sol$/,
   /^deploy\/([\w-]+\.(conf|json|sh|yaml|yml)|Containerfile)$/,
   /^docs\/((decisions|guides)\/)?[\w-]+\.md$/,
+  /^docs\/pictures\/demo\.svg$/,
   /^examples\/([\w-]+\/)?[\w-]+\.(datalog|js|md|py|sh)$/,
 ];
 

@@ -66,8 +66,8 @@ CREATE TRIGGER audit_log_append_only BEFORE UPDATE ON audit_log
   FOR EACH ROW WHEN (OLD.kind <> 'sign_in_failed' OR NEW.count <= OLD.count)
   EXECUTE FUNCTION refuse_change();
 
--- Authenticates challenges and devices (core/sign-in-messages.ts). A restore replaces it, because the restored database has
--- forgotten which challenges were spent. Two UUIDs hold 244 random bits.
+-- Authenticates challenges and devices (core/sign-in-messages.ts). A restore replaces it, because the restored
+-- database has forgotten which challenges were spent. Two UUIDs hold 244 random bits.
 CREATE TABLE challenge_key (
   id integer PRIMARY KEY CHECK (id = 1),
   key bytea NOT NULL CHECK (length(key) = 32)

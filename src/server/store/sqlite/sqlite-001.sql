@@ -66,8 +66,8 @@ END;
 
 -- Sign-in
 
--- Authenticates challenges and devices (core/sign-in-messages.ts). A restore replaces it, because the restored database has
--- forgotten which challenges were spent.
+-- Authenticates challenges and devices (core/sign-in-messages.ts). A restore replaces it, because the restored
+-- database has forgotten which challenges were spent.
 CREATE TABLE challenge_key (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   key BLOB NOT NULL CHECK (length(key) = 32)

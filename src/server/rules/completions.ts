@@ -2,7 +2,7 @@
 import type { FeeQuote } from '../ports/anchoring.ts';
 import type { QueueOutcome } from '../ports/completions.ts';
 import type { CompletionState, TaskRecord } from '../ports/tasks.ts';
-import { type Balance, decidePayment } from './credits.ts';
+import { type Credits, decidePayment } from './credits.ts';
 
 interface TaskState {
   status: TaskRecord['status'];
@@ -16,7 +16,7 @@ export interface CompletionSituation<Task extends TaskState> {
   hasKey: boolean;
   /** Null: the robot does not have the task. */
   task: Task | null;
-  balance: Balance | null;
+  balance: Credits | null;
   quote: FeeQuote | null;
 }
 

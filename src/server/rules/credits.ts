@@ -1,4 +1,5 @@
 // Decides whether an account can pay for a completion, what it is charged, and when it gets its sign-up grant.
+import type { Balance } from '../ports/account.ts';
 import type { FeeQuote } from '../ports/anchoring.ts';
 import type { QueueOutcome } from '../ports/completions.ts';
 import type { SignupGrant } from '../ports/sign-in.ts';
@@ -11,16 +12,13 @@ export function reservation(quote: FeeQuote): bigint {
   return quote.singleGas * maxFeePerGas(quote) + quote.dataFeeWei;
 }
 
-export interface Balance {
-  anchorQuota: number;
-  gasCreditWei: bigint;
-}
+export type Credits = Pick<Balance, 'anchorQuota' | 'gasCreditWei'>;
 
 /**
  * A completion costs one anchor of the quota and the reserved gas. No balance: the account does not exist. No quote: fees
  * were never read from the chain.
  */
-export function decidePayment(balance: Balance | null, quote: FeeQuote | null) {
+export function decidePayment(balance: Credits | null, quote: FeeQuote | null) {
   if (balance === null || balance.anchorQuota < 1) return { outcome: 'no_anchor_quota' } as const;
   if (quote === null) return { outcome: 'no_fee_quote' } as const;
   const gasWei = reservation(quote);

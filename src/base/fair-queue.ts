@@ -9,6 +9,8 @@ interface FairQueueLimits {
    * the most gives way, so that no number of calls keeps another key out.
    */
   waiting: { ofOne: number; inAll: number };
+  /** Time after which a waiting call is rejected; undefined does not limit it. */
+  longestWaitMs: number | undefined;
   /** Creates the error with which further calls are rejected. */
   refusal: () => Error;
 }
@@ -28,6 +30,7 @@ interface WaitingCalls {
 const UNBOUNDED = {
   ofOneAtOnce: 1,
   waiting: { ofOne: Number.POSITIVE_INFINITY, inAll: Number.POSITIVE_INFINITY },
+  longestWaitMs: undefined,
   refusal: () => new Error('Too many calls wait'),
 };
 
@@ -50,7 +53,7 @@ export class FairQueue {
 
   /**
    * Waits for the key's turn; resolves with a function that ends the turn. Rejects with the refusal if too much is
-   * waiting, and with the reason of `signal` if it aborts before the turn.
+   * waiting or the turn does not come in time, and with the reason of `signal` if it aborts before the turn.
    */
   async take(
     key: string,
@@ -84,7 +87,7 @@ export class FairQueue {
   }
 
   #wait(key: string, size: number, signal?: AbortSignal): Promise<void> {
-    const { waiting, refusal } = this.#limits;
+    const { waiting, longestWaitMs, refusal } = this.#limits;
     const ofKey = (this.#waiting.get(key)?.size ?? 0) + size;
     if (ofKey > waiting.ofOne) throw refusal();
     while (this.#sizeWaiting + size > waiting.inAll) {
@@ -96,14 +99,18 @@ export class FairQueue {
     }
     return new Promise((resolve, reject) => {
       const call = { size, begin: resolve, reject };
+      const giveUp = (reason: unknown) => {
+        if (this.#remove(key, call)) reject(reason);
+      };
       const calls = this.#waiting.get(key) ?? { list: [], size: 0 };
       this.#waiting.set(key, calls);
       calls.list.push(call);
       calls.size += size;
       this.#sizeWaiting += size;
-      signal?.addEventListener('abort', () => {
-        if (this.#remove(key, call)) reject(signal.reason);
-      });
+      signal?.addEventListener('abort', () => giveUp(signal.reason));
+      if (longestWaitMs !== undefined) {
+        setTimeout(() => giveUp(refusal()), longestWaitMs).unref();
+      }
     });
   }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { shareReads } from '../../src/server/core/shared-reads.ts';
+import { shareChainReads, shareReads } from '../../src/server/core/shared-reads.ts';
 
 const TX: Hex = `0x${'11'.repeat(32)}`;
 const OTHER: Hex = `0x${'22'.repeat(32)}`;
@@ -25,6 +25,12 @@ function controlledChain() {
   };
 }
 
+/** Shared reads, all of one caller. */
+function sharedReads(read: (txHash: Hex) => Promise<number>, maxAgeMs: () => number) {
+  const shared = shareReads(read, maxAgeMs);
+  return (txHash: Hex) => shared(txHash, 'caller');
+}
+
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 afterEach(() => {
@@ -34,7 +40,7 @@ afterEach(() => {
 describe('shareReads', () => {
   it('begins a read of its own when none is under way', async () => {
     const chain = controlledChain();
-    const read = shareReads(chain.read, () => 0);
+    const read = sharedReads(chain.read, () => 0);
 
     const first = read(TX);
     await chain.end(0);
@@ -46,7 +52,7 @@ describe('shareReads', () => {
 
   it('shares the next read among all who come while one is under way', async () => {
     const chain = controlledChain();
-    const read = shareReads(chain.read, () => 0);
+    const read = sharedReads(chain.read, () => 0);
 
     const first = read(TX);
     const later = [read(TX), read(TX), read(TX)];
@@ -60,7 +66,7 @@ describe('shareReads', () => {
 
   it('reads different transactions beside each other', () => {
     const chain = controlledChain();
-    const read = shareReads(chain.read, () => 0);
+    const read = sharedReads(chain.read, () => 0);
 
     void read(TX);
     void read(OTHER);
@@ -70,7 +76,7 @@ describe('shareReads', () => {
 
   it('goes on after a read that failed', async () => {
     const chain = controlledChain();
-    const read = shareReads(chain.read, () => 0);
+    const read = sharedReads(chain.read, () => 0);
 
     const failed = expect(read(TX)).rejects.toThrow('away');
     const waiting = read(TX);
@@ -84,7 +90,7 @@ describe('shareReads', () => {
   it('takes an older read up to the allowed age, and none that failed', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const chain = controlledChain();
-    const read = shareReads(chain.read, () => 1000);
+    const read = sharedReads(chain.read, () => 1000);
 
     const failed = expect(read(TX)).rejects.toThrow('away');
     await chain.end(0, new Error('away'));
@@ -104,7 +110,7 @@ describe('shareReads', () => {
   it('does not take a read for young because the clock was set back', async () => {
     vi.useFakeTimers({ toFake: ['performance', 'Date'] });
     const chain = controlledChain();
-    const read = shareReads(chain.read, () => 1000);
+    const read = sharedReads(chain.read, () => 1000);
     const first = read(TX);
     await chain.end(0);
     await first;
@@ -121,7 +127,7 @@ describe('shareReads', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 40 }), async (events) => {
         const chain = controlledChain();
-        const read = shareReads(chain.read, () => 0);
+        const read = sharedReads(chain.read, () => 0);
         const asked: { before: number; reading: Promise<number> }[] = [];
         let ended = 0;
         for (const ask of [...events, true]) {
@@ -137,5 +143,70 @@ describe('shareReads', () => {
       }),
       { numRuns: 50 },
     );
+  });
+});
+
+describe('shareChainReads', () => {
+  const hash = (n: number): Hex => `0x${n.toString(16).padStart(64, '0')}`;
+
+  function turnsOn(chain: ReturnType<typeof controlledChain>) {
+    const readAnchor = async (txHash: Hex) => {
+      await chain.read(txHash);
+      return { facts: { tx: null, receipt: null, canonical_block: null } } as never;
+    };
+    return shareChainReads(
+      { readAnchor, readBlock: readAnchor as never, readHeads: readAnchor as never },
+      () => 0,
+    );
+  }
+
+  it('reads for another caller next, however many reads of one are waiting', async () => {
+    const chain = controlledChain();
+    const readsOf = turnsOn(chain);
+    const flood = Array.from({ length: 60 }, (_, n) => readsOf('one').readAnchor(hash(n)));
+    await settle();
+    expect(chain.begun).toHaveLength(8);
+
+    const other = readsOf('other').readAnchor(hash(1000));
+    await settle();
+    expect(chain.begun.at(-1)).toBe(hash(1000));
+    await chain.end(8);
+    await other;
+
+    for (let n = 0; n < 61; n += 1) await chain.end(n);
+    await Promise.all(flood);
+  });
+
+  it('takes one turn for all callers who share a read', async () => {
+    const chain = controlledChain();
+    const readsOf = turnsOn(chain);
+    const callers = Array.from({ length: 30 }, (_, n) =>
+      readsOf(`caller ${n}`).readAnchor(hash(0)),
+    );
+    await settle();
+    const others = Array.from({ length: 15 }, (_, n) =>
+      readsOf(`other ${n}`).readAnchor(hash(n + 1)),
+    );
+    await settle();
+    expect(chain.begun).toHaveLength(16);
+
+    for (let n = 0; n < 17; n += 1) await chain.end(n);
+    await Promise.all([...callers, ...others]);
+    expect(chain.begun).toHaveLength(17);
+  });
+
+  it('refuses a read whose turn does not come within 10 s', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const chain = controlledChain();
+    const readsOf = turnsOn(chain);
+    const flood = Array.from({ length: 9 }, (_, n) => readsOf('one').readAnchor(hash(n)));
+    const last = expect(flood[8]).rejects.toMatchObject({ code: 'chain_unavailable' });
+
+    await vi.advanceTimersByTimeAsync(10_000);
+    await last;
+
+    for (let n = 0; n < 8; n += 1) await chain.end(n);
+    await Promise.all(flood.slice(0, 8));
+    expect(chain.begun).toHaveLength(8);
   });
 });

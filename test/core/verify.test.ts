@@ -65,7 +65,10 @@ describe('public verification, by what the chain holds', () => {
       settings: { chainId: 31_337, verifyMaxAgeMs },
       network: async () => ({ explorerUrl: 'https://explorer.test' }),
     } as unknown as Deps; // what a verification works with
-    const reads = shareChainReads({ readAnchor, readBlock, readHeads }, () => verifyMaxAgeMs);
+    const reads = shareChainReads(
+      { readAnchor, readBlock, readHeads },
+      () => verifyMaxAgeMs,
+    )('caller');
     return (hash: Hex = proofHash) => verifyProofHash(deps, reads, hash, null);
   }
 

@@ -1,17 +1,52 @@
-// Shares reads of the chain among public verifications.
+// Shares reads of the chain among public verifications, and lets their callers take turns.
+import { FairQueue } from '../../base/fair-queue.ts';
+import type { Hex } from '../../proof/bytes.ts';
 import type { Chain } from '../ports/chain.ts';
+import { wireError } from '../ports/errors.ts';
+
+/** Reads in progress, of one caller and in total. */
+const READS = { ofOneAtOnce: 8, atOnce: 16 };
+
+/** Reads that wait for their turn. A caller has at most 64 verifications in progress. */
+const WAITING = { ofOne: 64, inAll: 1024 };
+const LONGEST_WAIT_MS = 10_000;
 
 /** The chain reads of public verification, each shared by all who ask for the same thing. */
 export type ChainReads = Pick<Chain, 'readAnchor' | 'readBlock' | 'readHeads'>;
 
-/** Shares the reads of a chain: of a transaction, of a block, and of the heads. */
-export function shareChainReads(chain: ChainReads, maxAgeMs: () => number): ChainReads {
-  const readHeads = shareReads(() => chain.readHeads(), maxAgeMs);
-  return {
-    readAnchor: shareReads((txHash) => chain.readAnchor(txHash), maxAgeMs),
-    readBlock: shareReads((number) => chain.readBlock(number), maxAgeMs, KEPT_BLOCKS),
-    readHeads: () => readHeads(null),
+/**
+ * Shares the reads of a chain: of a transaction, of a block, and of the heads. Returns the reads of a caller: a source
+ * or an account. The caller that starts a read of a transaction or block takes a turn for it; these reads reject with
+ * `chain_unavailable` if the turn does not come within 10 s.
+ */
+export function shareChainReads(
+  chain: ChainReads,
+  maxAgeMs: () => number,
+): (caller: string) => ChainReads {
+  const turns = new FairQueue({
+    ...READS,
+    waiting: WAITING,
+    longestWaitMs: LONGEST_WAIT_MS,
+    refusal: () => wireError('chain_unavailable', 'Too many verifications are in progress.'),
+  });
+  const inTurn = <Key, Value>(read: (key: Key) => Promise<Value>) => {
+    return (key: Key, caller: string) => turns.run(caller, () => read(key));
   };
+  const readAnchor = shareReads(
+    inTurn((txHash: Hex) => chain.readAnchor(txHash)),
+    maxAgeMs,
+  );
+  const readBlock = shareReads(
+    inTurn((number: bigint) => chain.readBlock(number)),
+    maxAgeMs,
+    KEPT_BLOCKS,
+  );
+  const readHeads = shareReads(() => chain.readHeads(), maxAgeMs);
+  return (caller) => ({
+    readAnchor: (txHash) => readAnchor(txHash, caller),
+    readBlock: (number) => readBlock(number, caller),
+    readHeads: () => readHeads(null, caller),
+  });
 }
 
 interface Slot<Value> {
@@ -32,14 +67,14 @@ const KEPT_BLOCKS = 50;
  * With `maxAgeMs` above 0 a caller also accepts a read that started at most that long ago.
  */
 export function shareReads<Key, Value>(
-  read: (key: Key) => Promise<Value>,
+  read: (key: Key, caller: string) => Promise<Value>,
   maxAgeMs: () => number,
   mostKept = KEPT,
-): (key: Key) => Promise<Value> {
+): (key: Key, caller: string) => Promise<Value> {
   const slots = new Map<Key, Slot<Value>>();
 
-  function begin(key: Key): Promise<Value> {
-    const reading = read(key);
+  function begin(key: Key, caller: string): Promise<Value> {
+    const reading = read(key, caller);
     const slot: Slot<Value> = { running: { startedAt: performance.now(), reading }, next: null };
     slots.delete(key);
     slots.set(key, slot);
@@ -59,14 +94,14 @@ export function shareReads<Key, Value>(
     }
   }
 
-  return (key) => {
+  return (key, caller) => {
     const slot = slots.get(key);
-    if (slot === undefined) return begin(key);
+    if (slot === undefined) return begin(key, caller);
     const age = performance.now() - slot.running.startedAt;
     if (maxAgeMs() > 0 && age <= maxAgeMs()) return slot.running.reading;
     slot.next ??= slot.running.reading.then(
-      () => begin(key),
-      () => begin(key),
+      () => begin(key, caller),
+      () => begin(key, caller),
     );
     return slot.next;
   };

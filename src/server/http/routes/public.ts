@@ -11,20 +11,22 @@ import type { Handlers } from '../server/call.ts';
 import type { HttpDeps } from '../server/strangers.ts';
 
 export function publicHandlers(deps: HttpDeps) {
-  const reads = shareChainReads(deps.chain, () => deps.settings.verifyMaxAgeMs);
+  const readsOf = shareChainReads(deps.chain, () => deps.settings.verifyMaxAgeMs);
   // Built once, because that takes too long for a request. As text it needs less memory than as objects.
   const document = new JsonText<OpenApiDocument>(JSON.stringify(openApiDocument(packageVersion())));
   const readList = createListReader(deps);
   return {
     verifyProofHash({ params, query, request }) {
       const proofHash = params.proofHash.toLowerCase() as Hex; // Validated by the route's schema.
-      return deps.strangersWork.read(request, () =>
-        verifyProofHash(deps, reads, proofHash, query.task_id ?? null),
+      return deps.strangersWork.read(request, (caller) =>
+        verifyProofHash(deps, readsOf(caller), proofHash, query.task_id ?? null),
       );
     },
     readAnchorTransaction({ params, request }) {
       const txHash = params.txHash.toLowerCase() as Hex; // Validated by the route's schema.
-      return deps.strangersWork.read(request, () => readAnchorTransaction(deps, reads, txHash));
+      return deps.strangersWork.read(request, (caller) =>
+        readAnchorTransaction(deps, readsOf(caller), txHash),
+      );
     },
     getChain: () => getChainDetails(deps),
     getHealth: async () => ({ status: 'up' }),

@@ -33,11 +33,12 @@ export class StrangersWork {
   /** Wallets by the hash of a credential. */
   readonly #known = new Map<string, string>();
 
-  /** Runs a public read in the turn of its caller. Throws `overloaded`. */
-  read<T>(request: FastifyRequest, read: () => Promise<T>): Promise<T> {
+  /** Runs a public read in the turn of its caller, who is passed to it. Throws `overloaded`. */
+  read<T>(request: FastifyRequest, read: (caller: string) => Promise<T>): Promise<T> {
     const credential = bearerKey(request) ?? sessionToken(request);
     const wallet = credential === null ? undefined : this.#known.get(hashToken(credential));
-    return inTurn(this.#reads, wallet ?? sourceOf(request.ip), request, read);
+    const caller = wallet ?? sourceOf(request.ip);
+    return inTurn(this.#reads, caller, request, () => read(caller));
   }
 
   /** Looks a credential up: at once if it is known, otherwise in the turn of the source. Throws `overloaded`. */

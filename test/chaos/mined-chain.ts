@@ -37,7 +37,7 @@ export async function startMinedChain(blockMs: number): Promise<MinedChain> {
     async close() {
       closed = true;
       await clock.catch(() => {});
-      await chain.close();
+      await chain.stop();
     },
   };
 }

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { type Agent, startAgent } from '../../src/agent/agent.ts';
 import type { AgentClock } from '../../src/agent/clock.ts';
 import { readConfig } from '../../src/agent/config.ts';
+import type { UploaderPauses } from '../../src/agent/uploads/retry.ts';
 import { recordLog } from './failure-records.ts';
 import { callLocally } from './local-call.ts';
 import { quickUploaderPauses } from './quick-pauses.js';
@@ -14,13 +15,20 @@ export interface TestAgentOptions {
   url: string;
   apiKey: string;
   clock?: AgentClock;
+  pauses?: UploaderPauses;
   env?: Record<string, string>;
 }
 
 export type TestAgent = Awaited<ReturnType<typeof createTestAgent>>;
 
 /** An agent with a folder and a key file of its own, which can be stopped and started again. */
-export async function createTestAgent({ url, apiKey, clock, env }: TestAgentOptions) {
+export async function createTestAgent({
+  url,
+  apiKey,
+  clock,
+  pauses = quickUploaderPauses,
+  env,
+}: TestAgentOptions) {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-agent-'));
   const keyFile = path.join(folder, 'robot-key');
   const socketPath = path.join(folder, 'run', 'agent.sock');
@@ -52,7 +60,7 @@ export async function createTestAgent({ url, apiKey, clock, env }: TestAgentOpti
       const config = readConfig({ ...environment, ...changes }, { service: true });
       agent = await startAgent(config, {
         logger,
-        pauses: quickUploaderPauses,
+        pauses,
         ...(clock && { clock }),
       });
     },

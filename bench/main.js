@@ -19,6 +19,7 @@ const all = [
   'verify',
   'anchor',
   'dashboard',
+  'console',
   'postgres',
   'telemetry-size',
   'agent',

@@ -24,10 +24,12 @@ const GAS_WEI = 10n ** 27n;
  * A chain and a server in processes of their own, and robots with credits, each with the session of its owner.
  *
  * @param {{ blockTime: number | 'manual', robots: number, environment: Record<string, string>, profile?: string,
- *   monitored?: boolean }} options `monitored`: with what measures its event loop
+ *   monitored?: boolean, fill?: (file: string) => Promise<void> }} options `monitored`: with what measures its event
+ *   loop; `fill`: writes the database before the server starts
  */
-export async function openSite({ blockTime, robots, environment, profile, monitored = false }) {
+export async function openSite({ blockTime, robots, environment, profile, monitored, fill }) {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-bench-'));
+  await fill?.(path.join(folder, 'svc.db'));
   const anvil = await startAnvil({ blockTime });
   const settings = {
     PATH: process.env.PATH,

@@ -1,4 +1,6 @@
 // @module-tag full
+
+import { HttpResponse, http } from 'msw';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAnchor } from '../../src/chain/read-anchor.ts';
@@ -10,6 +12,7 @@ import type { PublicVerification } from '../../src/protocol/resources.ts';
 import { type Dashboard, openDashboard } from '../support/dashboard.ts';
 import { forgeries as forgedBundles, single } from '../support/forged-bundles.ts';
 import { type Forger, forgeries, lie, startForger } from '../support/forged-receipts.ts';
+import { answerPage } from '../support/page-answers.ts';
 
 let dashboard: Dashboard;
 let page: Page;
@@ -20,11 +23,13 @@ let answers: { stated: PublicVerification; facts: ChainFacts };
 beforeAll(async () => {
   [dashboard, forger] = await Promise.all([openDashboard(), startForger()]);
   ({ page } = await dashboard.open('/verify', { wallet: null }));
-  await page.route('**/api/v1/verify/*', (route) => {
-    const proof_hash = /0x[0-9a-f]{64}/.exec(route.request().url())?.[0];
-    return route.fulfill({ json: { ...answers.stated, proof_hash } });
-  });
-  await page.route('**/api/v1/transactions/*', (route) => route.fulfill({ json: answers.facts }));
+  await answerPage(
+    page,
+    http.get('*/api/v1/verify/:proof_hash', ({ params }) =>
+      HttpResponse.json({ ...answers.stated, ...params }),
+    ),
+    http.get('*/api/v1/transactions/:hash', () => HttpResponse.json(answers.facts)),
+  );
 });
 afterAll(async () => {
   await Promise.all([dashboard?.stop(), forger?.close()]);

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { HttpResponse, http } from 'msw';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { attachFiles } from '../../src/client/files.ts';
@@ -12,6 +13,7 @@ import {
   waitAhead,
 } from '../support/dashboard.ts';
 import { arrangeScene, type Scene } from '../support/dashboard-scene.ts';
+import { answerOf, answerPage } from '../support/page-answers.ts';
 import { photo, writeRecording } from '../support/recording.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 
@@ -223,17 +225,20 @@ describe('public verification', () => {
   }, async () => {
     const { page } = visitor;
     const payload = encodePayload({ kind: 'batch', root: `0x${'ab'.repeat(32)}`, leaf_count: 3 });
-    await page.route('**/api/v1/verify/*', (route) =>
-      route.fulfill({ status: 404, json: { error: 'not_found', message: 'No task' } }),
+    const goOn = await answerPage(
+      page,
+      http.get('*/api/v1/verify/:hash', () =>
+        HttpResponse.json({ error: 'not_found', message: 'No task' }, { status: 404 }),
+      ),
+      http.get('*/api/v1/transactions/:hash', async ({ request }) => {
+        const answer = await answerOf<{ tx: object }>(request);
+        return HttpResponse.json({ ...answer, tx: { ...answer.tx, input: payload } });
+      }),
     );
-    await page.route('**/api/v1/transactions/*', async (route) => {
-      const answer = await (await route.fetch()).json();
-      await route.fulfill({ json: { ...answer, tx: { ...answer.tx, input: payload } } });
-    });
     await give(scene.verified.txHash);
 
     await page.getByText('It is the transaction of a batch of 3 proofs').waitFor();
-    await page.unrouteAll();
+    await goOn();
   });
 
   it('says which number of evidence counts as 0, and verifies it', { tags: ['full'] }, async () => {
@@ -279,16 +284,18 @@ describe('public verification', () => {
     ],
   ])('does not say “Verified” of an account %s', async (_, change, title) => {
     const { page } = visitor;
-    await page.route('**/.well-known/svc-anchors.json', async (route) => {
-      const response = await route.fetch();
-      const list = await response.json();
-      await route.fulfill({ json: { ...list, accounts: change(list.accounts) } });
-    });
+    const goOn = await answerPage(
+      page,
+      http.get('*/.well-known/svc-anchors.json', async ({ request }) => {
+        const list = await answerOf<{ accounts: object[] }>(request);
+        return HttpResponse.json({ ...list, accounts: change(list.accounts) });
+      }),
+    );
     await page.goto(`${dashboard.server.url}/verify/${scene.verified.proofHash}`);
 
     await page.getByText(title, { exact: true }).waitFor();
     expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
-    await page.unroute('**/.well-known/svc-anchors.json');
+    await goOn();
   });
 
   it('hashes evidence in the browser, and sends nothing of it', async () => {
@@ -344,16 +351,19 @@ describe('public verification', () => {
     ['task', () => ({ task: { id: scene.claimed.id } })],
   ])('takes no statement about another %s', async (_, change) => {
     const { page } = visitor;
-    await page.route('**/api/v1/verify/*', async (route) => {
-      const answer = await (await route.fetch()).json();
-      const { task = {}, ...others } = change() as { task?: object };
-      await route.fulfill({ json: { ...answer, ...others, task: { ...answer.task, ...task } } });
-    });
+    const goOn = await answerPage(
+      page,
+      http.get('*/api/v1/verify/:hash', async ({ request }) => {
+        const answer = await answerOf<{ task: object }>(request);
+        const { task = {}, ...others } = change() as { task?: object };
+        return HttpResponse.json({ ...answer, ...others, task: { ...answer.task, ...task } });
+      }),
+    );
     await give(proofPage());
 
     await page.getByRole('alert').getByText('answered about another proof').waitFor();
     expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
-    await page.unrouteAll();
+    await goOn();
   });
 
   it('says what a changed bundle no longer proves', async () => {

@@ -1,3 +1,4 @@
+import { HttpResponse, http } from 'msw';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -7,6 +8,7 @@ import {
   waitAhead,
 } from '../support/dashboard.ts';
 import { arrangeScene, type Scene } from '../support/dashboard-scene.ts';
+import { answerOf, answerPage } from '../support/page-answers.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 let dashboard: Dashboard;
@@ -117,10 +119,13 @@ describe('the page of a proof', () => {
 
   it('has a command without an endpoint if the service has no public one', async () => {
     const { page } = visitor;
-    await page.route('**/api/chain', async (route) => {
-      const chain = await (await route.fetch()).json();
-      await route.fulfill({ json: { ...chain, params: { ...chain.params, rpcUrls: [] } } });
-    });
+    const goOn = await answerPage(
+      page,
+      http.get('*/api/chain', async ({ request }) => {
+        const chain = await answerOf<{ params: object }>(request);
+        return HttpResponse.json({ ...chain, params: { ...chain.params, rpcUrls: [] } });
+      }),
+    );
     await show(page, proofPath());
     await page.getByText('Checks, made in this browser').click();
 
@@ -130,7 +135,7 @@ describe('the page of a proof', () => {
     expect(await command.textContent()).toBe(
       `svc verify ${proofHash} --url ${dashboard.server.url}`,
     );
-    await page.unrouteAll();
+    await goOn();
   });
 });
 

@@ -55,9 +55,17 @@ const SignIn = lazy(loadSignIn);
 const views = Object.entries(load).map(([path, view]) => [path, lazy(view)] as const);
 const publicViews = Object.entries(loadPublic).map(([path, view]) => [path, lazy(view)] as const);
 
-/** Loads all views after the first one, so that the others open at once, even while the service is down. */
-function usePreload(): void {
+/**
+ * Loads the view of a path while the account is read, and all views after it, so that the others open at once, even
+ * while the service is down.
+ */
+function usePreload(path: string): void {
+  const { parser } = useRouter();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the first path alone
   useEffect(() => {
+    for (const [pattern, view] of Object.entries(load)) {
+      if (matchRoute(parser, pattern, path)[0]) view().catch(() => {});
+    }
     const timer = setTimeout(() => {
       const others = { loadLanding, loadSignIn };
       for (const view of Object.values({ ...load, ...loadPublic, ...others })) {
@@ -121,12 +129,12 @@ function Public({ page: View }: { page: ComponentType }) {
  * view is hidden with its state, and shown again when the same wallet signs in.
  */
 function SignedIn({ children }: { children: ReactNode }) {
-  usePreload();
   const account = useQuery(accountQuery);
   const queries = useQueryClient();
   const isSignedIn = Boolean(account.data);
   useEffect(() => (isSignedIn ? followStream(queries) : undefined), [isSignedIn, queries]);
   const [path] = useLocation();
+  usePreload(path);
   const search = useSearch();
   const [wallet, setWallet] = useState<string>();
   if (account.data && account.data.wallet !== wallet) setWallet(account.data.wallet);

@@ -209,6 +209,20 @@ describe('a robot', () => {
     await page.getByText(/: busy · Battery 50 % · motor_c 40 · pose_x/).waitFor();
   });
 
+  it('has an event in the period in which it occurred, though it came later', {
+    tags: ['full'],
+  }, async () => {
+    const { page, robot } = await openRobot(everyOther);
+    const ago = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS).toISOString();
+    await robot.call('createEvent', {
+      body: { event_type: 'error', message: 'Lost the box', occurred_at: ago(90) },
+    });
+
+    await page.goto(`${page.url().replace(/\?.*/, '')}?from=${ago(120)}&to=${ago(60)}`);
+
+    await page.getByTitle(/Lost the box/).waitFor();
+  });
+
   it('remembers which metrics are shown, and has them in its address', {
     tags: ['full'],
   }, async () => {

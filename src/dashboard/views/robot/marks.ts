@@ -8,18 +8,28 @@ import type { Period } from './period.ts';
 
 const colors: Record<Severity, string> = { info: 'info-bar', warn: 'warn-bar', error: 'bad-bar' };
 
+/** Events of a period are also looked for among those that were received this long after it. */
+const LATE_MS = 7 * 24 * 3_600_000;
+
 /** The newest 200 tasks and events of the period. Events are at the time that the robot states, if it states one. */
-export function useMarks(robotId: string, { from, to }: Period): readonly Mark[] {
-  const query = {
+export function useMarks(robotId: string, { range, from, to }: Period): readonly Mark[] {
+  const received = (start: number, end: number) => ({
     robot_id: robotId,
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
+    from: new Date(start).toISOString(),
+    to: new Date(end).toISOString(),
     limit: '200',
-  };
+  });
+  const query = received(from, to);
+  const late = received(to, to + LATE_MS);
   const events = useQuery(reading(['events', 'marks', query], 'GET /api/v1/events', { query }));
+  const lateEvents = useQuery({
+    ...reading(['events', 'marks', late], 'GET /api/v1/events', { query: late }),
+    enabled: range === null,
+  });
   const tasks = useQuery(reading(['tasks', 'marks', query], 'GET /api/v1/tasks', { query }));
   return useMemo(() => {
-    const ofEvents = events.data?.items.map(({ occurred_at, created_at, ...event }) => ({
+    const items = [...(lateEvents.data?.items ?? []), ...(events.data?.items ?? [])];
+    const ofEvents = items.map(({ occurred_at, created_at, ...event }) => ({
       at: Date.parse(occurred_at ?? created_at) || Date.parse(created_at),
       label: `${event.severity}: ${event.message || event.event_type}`,
       color: colors[event.severity],
@@ -31,6 +41,6 @@ export function useMarks(robotId: string, { from, to }: Period): readonly Mark[]
       color: 'good-bar',
       href: `/tasks/${id}`,
     }));
-    return [...(ofEvents ?? []), ...(ofTasks ?? [])].filter(({ at }) => at >= from && at < to);
-  }, [events.data, tasks.data, from, to]);
+    return [...ofEvents, ...(ofTasks ?? [])].filter(({ at }) => at >= from && at < to);
+  }, [events.data, lateEvents.data, tasks.data, from, to]);
 }

@@ -187,13 +187,8 @@ describe('the source', () => {
   });
 
   it('lets the dashboard know of the wire its types and of proofs the checks, and nothing else', () => {
-    // The export of an account reads as the command line does. It is loaded when it is asked for.
-    const exported = 'src/dashboard/views/account/data.tsx';
     const beside = internal.filter(
-      ({ from, to }) =>
-        /^src\/dashboard\//.test(from) &&
-        !/^src\/(dashboard|proof)\//.test(to) &&
-        !(from === exported && to.startsWith('src/client/')),
+      ({ from, to }) => /^src\/dashboard\//.test(from) && !/^src\/(dashboard|proof)\//.test(to),
     );
     expect(
       beside.filter(({ to, typesOnly }) => !(to.startsWith('src/protocol/') && typesOnly)),

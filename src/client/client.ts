@@ -5,6 +5,7 @@ import { type ErrorCode, errors, isErrorCode } from '../protocol/errors.ts';
 import type { Route } from '../protocol/route.ts';
 import {
   type Answer,
+  type Body,
   type Input,
   type LooseInput,
   type RouteName,
@@ -42,10 +43,12 @@ export interface Client {
    * changed. Rejects as `call`. It does not connect again.
    */
   changes(signal: AbortSignal): AsyncGenerator<Change[] | null, void>;
+  /** Yields everything that the account stores. The body has what its wallet signed. Rejects as `call`, also midway. */
+  exportAccount(body: Body<'exportAccount'>): AsyncGenerator<Answer<'exportAccount'>['body'], void>;
 }
 
-/** The response of the stream does not end. */
-export type CallName = Exclude<RouteName, 'openStream'>;
+/** The other routes respond with streams. */
+export type CallName = Exclude<RouteName, 'openStream' | 'exportAccount'>;
 
 /**
  * The other parameters depend on the name alone. If the compiler inferred it from the input too, it would expand every
@@ -58,52 +61,65 @@ export function createClient(options: ClientOptions): Client {
   const { baseUrl, fetch } = options;
   // Async, so that a `fetch` that throws fails as one that rejects. Browsers refuse it as a method of another object.
   const send = async (...request: Parameters<typeof fetch>) => fetch(...request);
+  /** Sends the request, and resolves with its response, whatever its status. `accept` is the type of a stream. */
+  async function request(name: RouteName, input: LooseInput = {}, accept?: string) {
+    const { params, query, body, signal } = input;
+    const route: Route = routes[name];
+    const target = url(baseUrl, route.path, params, query);
+    // Sign-in needs no credential, and writes nothing that an id could make repeatable.
+    const isWrite = route.method !== 'GET' && options.credential !== undefined && !accept;
+    const onFailure = failureOf(options, isWrite, signal);
+    const response = await send(target, {
+      method: route.method,
+      headers: {
+        ...credentialHeader(options),
+        ...(accept && { accept }),
+        ...(body === undefined ? {} : jsonHeader),
+      },
+      redirect: 'error',
+      ...(body === undefined ? {} : { body: jsonBody(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    }).catch(onFailure);
+    return { response, onFailure };
+  }
+  /** The parts of a stream of this media type, as they arrive, without their `end`. */
+  async function* stream(name: RouteName, input: LooseInput, type: string, end: string) {
+    const { response, onFailure } = await request(name, input, type);
+    if (response.headers.get('content-type') !== type) {
+      throw serviceError(baseUrl, response, await readJson(baseUrl, response, onFailure));
+    }
+    const decoder = new TextDecoder();
+    let text = '';
+    try {
+      for await (const chunk of response.body ?? []) {
+        text += decoder.decode(chunk, { stream: true });
+        const parts = text.split(end);
+        text = parts.pop() ?? '';
+        yield* parts;
+      }
+    } catch (cause) {
+      onFailure(cause);
+    }
+  }
   return {
     async call(name, ...[input]) {
-      const { params, query, body, signal } = (input ?? {}) as LooseInput;
-      const route: Route = routes[name];
-      const target = url(baseUrl, route.path, params, query);
-      // Sign-in needs no credential, and writes nothing that an id could make repeatable.
-      const isWrite = route.method !== 'GET' && options.credential !== undefined;
-      const onFailure = failureOf(options, isWrite, signal);
-      const response = await send(target, {
-        method: route.method,
-        headers: { ...credentialHeader(options), ...(body === undefined ? {} : jsonHeader) },
-        redirect: 'error',
-        ...(body === undefined ? {} : { body: jsonBody(body) }),
-        ...(signal === undefined ? {} : { signal }),
-      }).catch(onFailure);
+      const { response, onFailure } = await request(name, input);
       const answer = await readJson(baseUrl, response, onFailure);
       if (!response.ok) throw serviceError(baseUrl, response, answer);
       // The route table defines the body of this status.
       return { status: response.status, body: answer, headers: response.headers } as never;
     },
     async *changes(signal) {
-      const onFailure = failureOf(options, false, signal);
-      const response = await send(url(baseUrl, routes.openStream.path), {
-        headers: { ...credentialHeader(options), accept: EVENT_STREAM },
-        redirect: 'error',
-        signal,
-      }).catch(onFailure);
-      if (response.headers.get('content-type') !== EVENT_STREAM) {
-        throw serviceError(baseUrl, response, await readJson(baseUrl, response, onFailure));
+      for await (const message of stream('openStream', { signal }, 'text/event-stream', '\n\n')) {
+        if (message.startsWith('data: ')) yield JSON.parse(message.slice(6)).changes;
       }
-      const decoder = new TextDecoder();
-      let text = '';
-      for await (const chunk of response.body ?? []) {
-        text += decoder.decode(chunk, { stream: true });
-        const messages = text.split('\n\n');
-        text = messages.pop() ?? '';
-        for (const message of messages) {
-          if (message.startsWith('data: ')) yield JSON.parse(message.slice(6)).changes;
-        }
-      }
+    },
+    async *exportAccount(body) {
+      const lines = stream('exportAccount', { body }, 'application/jsonl', '\n');
+      for await (const line of lines) yield JSON.parse(line);
     },
   };
 }
-
-/** The media type of a stream. */
-export const EVENT_STREAM = 'text/event-stream';
 
 /** Refuses values that JSON would drop or change: altered evidence must never be anchored. */
 function jsonBody(body: unknown): string {

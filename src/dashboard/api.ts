@@ -65,6 +65,17 @@ export async function ask<Called extends Call>(
   return answer;
 }
 
+/** The export of the account, as a file. Rejects as `ask`, also if it ends early. */
+export async function downloadExport(body: Input<'POST /api/v1/me/export'>['body']) {
+  const headers = { 'content-type': 'application/json' };
+  const init = { method: 'POST', headers, body: JSON.stringify(body) };
+  const response = await send('/api/v1/me/export', init);
+  if (!response.ok) throw refusal(response.status, await response.json().catch(() => null));
+  return response.blob().catch(() => {
+    throw new ServiceError('unreachable', 'The export ended early. Try again.');
+  });
+}
+
 /** The latest reads by target, with their tags: most polls find nothing new. */
 const reads = new Map<string, { tag: string; answer: unknown }>();
 const READS_KEPT = 50;

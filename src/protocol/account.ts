@@ -64,3 +64,9 @@ export const Session = Closed({
   expires_at: Timestamp,
   current: Type.Boolean({ description: 'true for the session of this request' }),
 });
+
+/** One line of an export. */
+export const ExportLine = Closed({
+  kind: Type.String({ description: 'what the record is', examples: ['robot'] }),
+  record: Type.Unknown({ description: 'as its own endpoint returns it', examples: [{ id: '…' }] }),
+});

@@ -16,7 +16,9 @@ import { Id } from './paging.ts';
  * - `document`: the member of the body that may be any JSON, and its maximum size in bytes of canonical form.
  * - `maxValues`: maximum number of JSON values in a body with several documents, including objects and arrays.
  * - `longAnswer`: the response may have megabytes, and is sent in chunks.
- * - `eventStream`: the response is a stream of server-sent events; `responses` has the data of each message.
+ * - `stream`: the response is a stream of server-sent events or JSON lines; `responses` has the data of each message, or
+ *   a line.
+ * - `isRead`: changes nothing, whatever its method, so that a suspended account may call it.
  * - `fieldErrors`: the error code for an invalid body or path field, `*` for any other and for unknown ones. Without it
  *   the code is `invalid_request`, for a path field `not_found`.
  * - `lateValidation`: the handler throws the error of an invalid body itself, after what the interface wants first.
@@ -45,7 +47,8 @@ export interface Route {
   document?: { field: string; maxBytes: number };
   maxValues?: number;
   longAnswer?: true;
-  eventStream?: true;
+  stream?: 'text/event-stream' | 'application/jsonl';
+  isRead?: true;
   lateValidation?: true;
   fieldErrors?: Readonly<Record<string, ErrorCode>>;
   countErrors?: Readonly<Record<string, ErrorCode>>;

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { type Dashboard, openDashboard } from '../support/dashboard.ts';
@@ -97,7 +98,32 @@ describe('the page Access', () => {
 });
 
 describe('the page Account', () => {
-  it('exports what the account stores, and deletes it after the wallet has signed', async () => {
+  it('exports nothing that the wallet does not sign, and says so', async () => {
+    const { page, faults } = await dashboard.openSignedIn('/account', {
+      wallet: { refuses: true },
+    });
+    const calls: string[] = [];
+    page.on('request', (request) => calls.push(new URL(request.url()).pathname));
+
+    await page.getByRole('button', { name: 'Export' }).click();
+
+    await page.getByText('The signature was rejected in the wallet').waitFor();
+    expect(calls).toContain('/api/auth/challenge');
+    expect(calls).not.toContain('/api/v1/me/export');
+    expect(faults).toEqual([]);
+  });
+
+  it('shows why the service refuses an export', async () => {
+    const wallet = { signsWith: privateKeyToAccount(generatePrivateKey()) };
+    const { page, faults } = await dashboard.openSignedIn('/account', { wallet });
+
+    await page.getByRole('button', { name: 'Export' }).click();
+
+    await page.getByText('matches no open challenge of this wallet').waitFor();
+    expect(faults.splice(0).filter((fault) => !fault.includes('401'))).toEqual([]);
+  });
+
+  it('exports what the account stores, and deletes it, after the wallet has signed each', async () => {
     const opened = await dashboard.openSignedIn('/account');
     const { page, faults } = opened;
     const owner = await dashboard.clientOf(opened);
@@ -107,6 +133,8 @@ describe('the page Account', () => {
     await page.getByRole('button', { name: 'Export' }).click();
     const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
     expect(lines.map((line) => JSON.parse(line).kind)).toContain('robot');
+    const { items } = (await owner.call('listAuditLog')).body;
+    expect(items[0]?.kind).toBe('account_exported');
 
     await page.getByRole('button', { name: 'Delete account' }).click();
     const dialog = page.getByRole('dialog');

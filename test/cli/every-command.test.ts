@@ -101,7 +101,7 @@ const calls: Record<string, () => Promise<string[]>> = {
   logout: async () => ['--profile', await spareProfile()],
   whoami: async () => [],
   credits: async () => ['--ledger'],
-  'account export': async () => [],
+  'account export': async () => ['--key-file', user.keyFile],
   'account delete': async () => [...(await spareAccount()), '--yes'],
   'sessions list': async () => [],
   'sessions revoke': async () => [await spareSession()],

@@ -90,7 +90,7 @@ describe('SVC_TOKEN', () => {
 
     expect([exitCode, stdout]).toEqual([1, '']);
     expect(stderr).toContain(`An account token cannot ${command[0]} the account.`);
-    expect((await user.svc(['account', 'export'])).stdout).toContain(user.wallet);
+    expect((await user.svc(['whoami'])).stdout).toContain(user.wallet);
   });
 
   it('changes things only with the scope write', async () => {

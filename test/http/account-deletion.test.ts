@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createClient } from '../../src/client/client.ts';
-import { exportAccount } from '../../src/client/export-account.ts';
 import { continueDeletions, deleteAccount } from '../../src/server/core/account.ts';
 import { operator } from '../../src/server/core/audit-log.ts';
 import {
@@ -40,22 +38,17 @@ beforeEach(async () => {
   await post('/api/v1/alert-rules', { kind: 'battery_low', threshold: 20 }, { session });
 });
 
-async function signed(purpose?: 'sign_in' | 'delete_account', of = owner) {
-  const { address } = of.account;
-  const body = { address, ...(purpose && { purpose }) };
-  const { message } = (await service.call('POST', '/api/auth/challenge', { body })).body;
-  return { message, signature: await of.account.signMessage({ message }) };
-}
+const signed = (purpose?: 'delete_account', of = owner) => service.signAgain(of, purpose);
 const isDeleting = async () =>
   (await service.store.listDeletions()).some(({ wallet }) => wallet === owner.wallet);
 const remove = (body: object) =>
   service.call('DELETE', '/api/v1/me', { session: owner.session, body });
 
-async function kinds({ session } = owner): Promise<string[]> {
-  const client = createClient({ baseUrl: service.url, fetch, credential: { session } });
-  const lines = [];
-  for await (const line of exportAccount(client.call)) lines.push(line);
-  return lines.map(({ kind }) => kind);
+async function kinds(of = owner): Promise<string[]> {
+  const { session } = of;
+  const body = await service.signAgain(of, 'export_account');
+  const lines = await service.call('POST', '/api/v1/me/export', { session, body });
+  return lines.body.map(({ kind }: { kind: string }) => kind);
 }
 
 describe('an account that its owner deletes', () => {
@@ -98,6 +91,7 @@ describe('an account that its owner deletes', () => {
 
   it.each([
     ['for a sign-in', () => signed()],
+    ['for an export', () => service.signAgain(owner, 'export_account')],
     ['of another wallet', async () => signed('delete_account', await service.signIn())],
   ])('is not deleted with a signature %s', async (_, sign) => {
     expect((await remove(await sign())).body.error).toBe('invalid_signature');

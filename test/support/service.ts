@@ -4,6 +4,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import type { Body } from '../../src/protocol/routes.ts';
 import { startAnchorer } from '../../src/server/anchoring/anchorer.ts';
 import type { Settings, WebhookSettings } from '../../src/server/core/deps.ts';
 import { buildApp } from '../../src/server/http/server/app.ts';
@@ -125,6 +126,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     stopping,
     call,
     signIn: (account = newWallet()) => signIn(call, account),
+    signAgain: (owner: Owner, purpose?: Purpose) => signAgain(call, owner, purpose),
     /** A new account with one robot. */
     signInWithRobot: () => signInWithRobot(call),
     makeRobot: (owner: Owner, name = 'arm-1') => makeRobot(call, owner, name),
@@ -209,6 +211,15 @@ async function signIn(call: CallService, account: Owner['account']): Promise<Own
   const reply = await call('POST', '/api/auth/verify', { body: { address, signature, message } });
   if (reply.status !== 200) throw new Error(`Sign-in failed: ${JSON.stringify(reply.body)}`);
   return { account, wallet: reply.body.wallet, session: cookieOf(reply, 'svc_session') };
+}
+
+type Purpose = Body<'createChallenge'>['purpose'];
+
+/** What a wallet signs to export or delete its account, or to sign in. */
+async function signAgain(call: CallService, { account }: Owner, purpose?: Purpose) {
+  const body = { address: account.address, ...(purpose && { purpose }) };
+  const { message } = (await call('POST', '/api/auth/challenge', { body })).body;
+  return { message, signature: await account.signMessage({ message }) };
 }
 
 async function signInWithRobot(call: CallService): Promise<{ owner: Owner; robot: TestRobot }> {

@@ -40,7 +40,7 @@ export async function send(
   });
   const text = isStream(response) ? await firstMessage(response) : await response.text();
   const isEmpty = [204, 304].includes(response.status);
-  const body = isEmpty && text === '' ? null : JSON.parse(text);
+  const body = isEmpty && text === '' ? null : isLines(response) ? linesOf(text) : JSON.parse(text);
   const reply = { status: response.status, headers: response.headers, body };
   expectProtocol(method, path, reply);
   return reply;
@@ -48,6 +48,17 @@ export async function send(
 
 function isStream({ headers }: Response): boolean {
   return headers.get('content-type') === 'text/event-stream';
+}
+
+function isLines({ headers }: Response): boolean {
+  return headers.get('content-type') === 'application/jsonl';
+}
+
+function linesOf(text: string): unknown[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
 }
 
 /** The data of the first message of an event stream, which is closed then. */
@@ -85,13 +96,12 @@ export function expectProtocol(method: string, path: string, reply: Reply): void
   expect(reply.headers.get('x-request-id')).toMatch(/^[\w.-]{1,64}$/);
   if (reply.body === null) return;
   const route = findRoute(method, path);
-  const isEventStream = route?.eventStream === true && reply.status === 200;
-  expect(reply.headers.get('content-type')).toBe(
-    isEventStream ? 'text/event-stream' : 'application/json; charset=utf-8',
-  );
+  const stream = reply.status === 200 ? route?.stream : undefined;
+  expect(reply.headers.get('content-type')).toBe(stream ?? 'application/json; charset=utf-8');
   const schema = route?.responses[reply.status];
   if (schema !== undefined) {
-    expect(faultsOf(schema, reply.body)).toEqual([]);
+    const bodies = stream === 'application/jsonl' ? reply.body : [reply.body];
+    for (const body of bodies) expect(faultsOf(schema, body)).toEqual([]);
     return;
   }
   expect(faultsOf(ErrorBody, reply.body)).toEqual([]);

@@ -6,7 +6,9 @@ import type { Column } from '../output/output.ts';
 import { type PageQuery, printPages, type Range } from '../output/pages.ts';
 import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
+import type { Context } from '../program/context.ts';
 import { cursorOption, keyFileOptions, limitOption, yesOption } from '../program/options.ts';
+import type { KeyFile } from '../sign-in/key-file.ts';
 
 export const whoamiCommand: CommandSpec = {
   path: 'whoami',
@@ -45,13 +47,18 @@ export const accountCommands: readonly CommandSpec[] = [
     details:
       'Each line is an object {"kind": …, "record": …}. The record has the same form as in the HTTP API. After a verified\n' +
       'task comes its bundle, which proves the task without the service. The export has no keys, tokens or secrets. With\n' +
-      '--json it is one object. It needs a session: an account token (SVC_TOKEN) cannot export the account.',
+      '--json it is one object. The wallet signs again: svc prints a message on standard error and reads its signature, or\n' +
+      'signs with --key-file. An account token (SVC_TOKEN) cannot export the account.',
+    options: keyFileOptions,
     examples: ['svc account export > account.jsonl'],
-    async run({ session, call, output }) {
-      refuseToken(await session(), 'export');
-      const { exportAccount } = await import('../../client/export-account.ts');
+    async run(context, input: Partial<KeyFile>) {
+      const { output } = context;
+      const owner = await openOwner(context, 'export');
+      // Standard output is the export.
+      const show = (message: string) => process.stderr.write(`${message}\n`);
+      const body = await signAgain(context, owner, 'export_account', input, show);
       const lines = [];
-      for await (const line of exportAccount(call)) {
+      for await (const line of owner.client.exportAccount(body)) {
         if (output.asksJson) lines.push(line);
         else output.line(JSON.stringify(line));
       }
@@ -66,24 +73,14 @@ export const accountCommands: readonly CommandSpec[] = [
       'keeps the credits and their ledger. Data on the chain also stays. The service no longer verifies the tasks. Bundles stay valid.',
     options: [...keyFileOptions, yesOption],
     examples: ['svc account delete', 'svc account delete --key-file ~/.keys/ops.json --yes'],
-    async run(context, { keyFile, passwordFile, yes = false }: DeleteInput) {
-      const { session, output, prompt } = context;
-      const opened = await session();
-      refuseToken(opened, 'delete');
-      const { client, url } = opened;
-      const { wallet } = (await client.call('getAccount')).body;
+    async run(context, { yes = false, ...input }: Partial<KeyFile> & { yes?: boolean }) {
+      const owner = await openOwner(context, 'delete');
+      const { client, url, wallet } = owner;
       const consequence = `Deletes the account of ${wallet} at ${url} with its robots, tasks and evidence, permanently.`;
-      if (!yes) await (await prompt()).confirm(wallet, consequence);
-      const { manualSigner, requestMessage } = await import('../sign-in/signature.ts');
-      const message = await requestMessage(context.client(url), url, wallet, 'delete_account');
-      const { keyFileSigner } = await import('../sign-in/key-file.ts');
-      const signer =
-        keyFile === undefined
-          ? manualSigner(context, wallet)
-          : await keyFileSigner(context, { keyFile, ...(passwordFile && { passwordFile }) });
-      const signature = await signer.sign(message);
-      const { body } = await client.call('deleteAccount', { body: { message, signature } });
-      output.done(
+      if (!yes) await (await context.prompt()).confirm(wallet, consequence);
+      const signed = await signAgain(context, owner, 'delete_account', input);
+      const { body } = await client.call('deleteAccount', { body: signed });
+      context.output.done(
         body,
         'The deletion has begun. Sessions, tokens and keys of the account no longer work.',
       );
@@ -91,18 +88,32 @@ export const accountCommands: readonly CommandSpec[] = [
   },
 ];
 
-/** Throws `insufficient_scope`. */
-function refuseToken({ profile }: { profile: object | null }, verb: string): void {
-  if (profile !== null) return;
-  throw new SvcError('insufficient_scope', `An account token cannot ${verb} the account.`, {
-    hint: 'Unset SVC_TOKEN to use your session.',
-  });
+/** The session, and the wallet of its account. Throws `insufficient_scope`. */
+async function openOwner({ session }: Context, verb: string) {
+  const { client, url, profile } = await session();
+  if (profile === null) {
+    throw new SvcError('insufficient_scope', `An account token cannot ${verb} the account.`, {
+      hint: 'Unset SVC_TOKEN to use your session.',
+    });
+  }
+  return { client, url, wallet: (await client.call('getAccount')).body.wallet };
 }
 
-interface DeleteInput {
-  keyFile?: string;
-  passwordFile?: string;
-  yes?: boolean;
+/** Requests a challenge for the purpose, and has the wallet sign it. */
+async function signAgain(
+  context: Context,
+  { url, wallet }: { url: string; wallet: string },
+  purpose: 'export_account' | 'delete_account',
+  { keyFile, ...password }: Partial<KeyFile>,
+  show?: (message: string) => void,
+) {
+  const { manualSigner, requestMessage } = await import('../sign-in/signature.ts');
+  const message = await requestMessage(context.client(url), url, wallet, purpose);
+  const { keyFileSigner } = await import('../sign-in/key-file.ts');
+  const signer = keyFile
+    ? await keyFileSigner(context, { keyFile, ...password })
+    : manualSigner(context, wallet, show);
+  return { message, signature: await signer.sign(message) };
 }
 
 export const creditsCommand: CommandSpec = {

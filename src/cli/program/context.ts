@@ -1,11 +1,6 @@
 // The context of a running command: output, configuration, service, session and prompts.
 import { SvcError } from '../../base/svc-error.ts';
-import {
-  type Client,
-  type ClientOptions,
-  createClient,
-  EVENT_STREAM,
-} from '../../client/client.ts';
+import { type Client, type ClientOptions, createClient } from '../../client/client.ts';
 import { createOutput } from '../output/output.ts';
 import { withCheckedAnswers } from './check-answers.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -102,8 +97,8 @@ function liveSession(profile: NamedProfile | null): string | null {
 
 /** Limits every request to TIMEOUT_MS, answer included, but not streams. */
 const boundedFetch: typeof fetch = (input, init) => {
-  const { accept } = (init?.headers ?? {}) as Record<string, string>;
-  if (accept === EVENT_STREAM) return httpFetch(input, init);
+  // The client names the type of streams only.
+  if (init?.headers && 'accept' in init.headers) return httpFetch(input, init);
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
   return httpFetch(input, { ...init, signal });

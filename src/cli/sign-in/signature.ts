@@ -57,15 +57,15 @@ async function parseMessage(text: string): Promise<SiweMessage | null> {
 }
 
 /**
- * A wallet elsewhere: prints the message on stdout, because it must be signed to the byte, and reads the signature.
- * Everything else goes to stderr.
+ * A wallet elsewhere: shows the message, by default on stdout, because it must be signed to the byte, and reads the
+ * signature. Everything else goes to stderr.
  */
-export function manualSigner({ output }: Context, address: string): Signer {
+export function manualSigner({ output }: Context, address: string, show = output.line): Signer {
   return {
     address,
     async sign(message) {
       process.stderr.write('Sign this with personal_sign (EIP-191), without the last newline:\n\n');
-      output.line(message);
+      show(message);
       process.stderr.write('\n');
       const { readLine } = await import('../input/prompt.ts');
       const signature = (await readLine('Signature (0x…): ')).trim();

@@ -38,14 +38,17 @@ export async function signIn(
   }
 }
 
-/** The wallet's signature for the deletion of its account. Rejects as `signIn`. */
-export async function signDeletion({ provider }: Wallet, owner: string) {
+type Purpose = 'export_account' | 'delete_account';
+
+/** What the wallet signs again to export or delete its account. Rejects as `signIn`. */
+export async function signAgain(wallet: Wallet | undefined, owner: string, purpose: Purpose) {
+  if (wallet === undefined) throw new WalletError('No wallet of this browser signed in here.');
+  const { provider } = wallet;
   const address = await connect(provider);
   if (address.toLowerCase() !== owner.toLowerCase()) {
     throw new WalletError(`Select ${short(owner)} in the wallet, and try again.`);
   }
-  const body = { address, purpose: 'delete_account' as const };
-  const { message } = await ask('POST /api/auth/challenge', { body });
+  const { message } = await ask('POST /api/auth/challenge', { body: { address, purpose } });
   return { message, signature: await sign(provider, address, message) };
 }
 

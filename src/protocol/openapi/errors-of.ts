@@ -15,7 +15,7 @@ export function errorsOf(route: Route): ErrorCode[] {
     ...accessErrors[route.access],
     ...when(takesToken, 'invalid_token'),
     ...when(takesToken && (route.sessionOnly || changes), 'insufficient_scope'),
-    ...when(route.access !== 'public' && changes, 'account_suspended'),
+    ...when(route.access !== 'public' && changes && !route.isRead, 'account_suspended'),
     ...when(route.limit !== 'none', 'rate_limited'),
     ...route.errors,
     ...everywhere,

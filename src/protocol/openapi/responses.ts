@@ -11,7 +11,9 @@ export interface ResponseObject {
   content: Content;
 }
 
-export type Content = Partial<Record<'application/json' | 'text/event-stream', ContentOfType>>;
+type MediaType = 'application/json' | NonNullable<Route['stream']>;
+
+export type Content = Partial<Record<MediaType, ContentOfType>>;
 
 interface ContentOfType {
   schema: unknown;
@@ -27,7 +29,7 @@ export function responsesOf(route: Route, named: Names): Record<string, Response
       description: status === '202' ? errors.anchor_unconfirmed.summary : 'Success',
       headers: headersOf([]),
       content: {
-        [route.eventStream ? 'text/event-stream' : 'application/json']: {
+        [route.stream ?? 'application/json']: {
           schema: withRefs(plain(schema), named),
           example: exampleOf(plain(schema)),
         },

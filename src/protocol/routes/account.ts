@@ -1,11 +1,25 @@
 // Routes of the account, its ledger and its sessions.
 import { Type } from 'typebox';
-import { Account, LedgerEntry, Session } from '../account.ts';
+import { Account, ExportLine, LedgerEntry, Session } from '../account.ts';
 import { Closed } from '../fields.ts';
 import { limits } from '../limits.ts';
 import { PageQuery, PeriodQuery, page, SealedCursor } from '../paging.ts';
 import { accountChange, accountDeletion, accountRead, type Route } from '../route.ts';
 import { Signature } from './sign-in.ts';
+
+/** What the wallet signs again, so that a stolen session is not enough. */
+const signedAgain = {
+  ...accountChange,
+  sessionOnly: true,
+  body: Closed({
+    signature: Signature,
+    message: Type.String({
+      maxLength: limits.messageLength,
+      description: 'the signed challenge, made with the purpose of this endpoint',
+    }),
+  }),
+  errors: ['invalid_signature', 'chain_unavailable', 'overloaded'],
+} as const;
 
 export const accountRoutes = {
   getAccount: {
@@ -14,22 +28,25 @@ export const accountRoutes = {
     summary: 'Read the signed-in account: its credits, and the usage of its limits',
     responses: { 200: Account },
   },
+  exportAccount: {
+    ...signedAgain,
+    method: 'POST',
+    path: '/api/v1/me/export',
+    summary:
+      'Export everything that the account stores. The wallet signs a challenge with the purpose export_account',
+    description:
+      'The response is JSON lines. After a verified task comes its bundle. The export has no keys, tokens or secrets. If it fails after its first line, the connection breaks.',
+    isRead: true,
+    stream: 'application/jsonl',
+    responses: { 200: ExportLine },
+  },
   deleteAccount: {
-    ...accountChange,
+    ...signedAgain,
     method: 'DELETE',
     path: '/api/v1/me',
     summary:
       'Delete the account and all data that it stored. The wallet signs a challenge with the purpose delete_account. Credits, ledger and the data on the chain stay',
-    sessionOnly: true,
-    body: Closed({
-      signature: Signature,
-      message: Type.String({
-        maxLength: limits.messageLength,
-        description: 'the signed challenge, made with the purpose delete_account',
-      }),
-    }),
     responses: { 200: Closed({ deleting: Type.Literal(true) }) },
-    errors: ['invalid_signature', 'chain_unavailable', 'overloaded'],
   },
   listLedger: {
     ...accountRead,

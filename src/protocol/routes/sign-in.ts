@@ -21,7 +21,7 @@ export const signInRoutes = {
       address: Address,
       chainId: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
       purpose: Type.Optional(
-        OneOf(['sign_in', 'delete_account'], 'what the message is for; sign_in if absent'),
+        OneOf(['sign_in', 'export_account', 'delete_account'], 'default: sign_in'),
       ),
     }),
     maxBody: limits.smallBodyBytes,

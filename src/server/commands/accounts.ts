@@ -6,7 +6,7 @@ import { readConfig } from '../config.ts';
 import {
   deleteAccount,
   listAccounts,
-  recordExport,
+  recordedExport,
   showAccount,
   suspendAccount,
 } from '../core/account.ts';
@@ -91,10 +91,11 @@ export async function exportLines(environment: NodeJS.ProcessEnv, address: strin
   const wallet = walletOf(address);
   const { exportOf } = await import('./export-account.ts');
   await withStore(environment, { json: true }, async (store) => {
-    await recordExport(store, wallet, operator('accounts export'));
-    for await (const line of exportOf(readConfig(environment), store, wallet)) {
-      process.stdout.write(`${JSON.stringify(line)}\n`);
-    }
+    await showAccount(store, wallet, Date.now());
+    const records = exportOf(readConfig(environment), store, wallet);
+    const account = { wallet, by: operator('accounts export') };
+    const lines = recordedExport({ store, clock: systemClock }, account, records);
+    for await (const line of lines) process.stdout.write(line);
   });
 }
 

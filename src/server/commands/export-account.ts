@@ -3,10 +3,9 @@ import { pino } from 'pino';
 import { systemClock } from '../../base/clock.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { openChain } from '../../chain/chain.ts';
-import { createClient } from '../../client/client.ts';
-import { type ExportLine, exportAccount } from '../../client/export-account.ts';
 import type { ServerConfig } from '../config.ts';
 import { createNetworkLookup } from '../core/operations.ts';
+import { exportAccount } from '../http/export-account.ts';
 import { buildApp } from '../http/server/app.ts';
 import { settingsOf } from '../main.ts';
 import type { SessionRecord } from '../ports/sign-in.ts';
@@ -17,7 +16,7 @@ export async function* exportOf(
   config: ServerConfig,
   store: Store,
   wallet: string,
-): AsyncGenerator<ExportLine> {
+): AsyncGenerator<object> {
   if (config.rpcUrls.length === 0) {
     throw new SvcError(
       'invalid_configuration',
@@ -37,18 +36,8 @@ export async function* exportOf(
     stopping: new AbortController().signal,
     logger: pino({ level: 'silent' }),
   });
-  const fetchHere: typeof fetch = async (url, init) => {
-    const { pathname, search } = new URL(String(url));
-    const headers = init?.headers as Record<string, string>; // As the client writes them.
-    const answer = await app.inject({ method: 'GET', url: pathname + search, headers });
-    const { statusCode: status, payload } = answer;
-    return new Response(payload, { status, headers: { 'content-type': 'application/json' } });
-  };
-  const credential = { session: 'f'.repeat(64) };
   try {
-    yield* exportAccount(
-      createClient({ baseUrl: settings.baseUrl, fetch: fetchHere, credential }).call,
-    );
+    yield* exportAccount(app, 'f'.repeat(64));
   } finally {
     await app.close();
     await chain.close();

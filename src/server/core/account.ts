@@ -17,7 +17,7 @@ import { wireError } from '../ports/errors.ts';
 import type { FleetStore } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { RobotStore } from '../ports/robots.ts';
-import type { AccountCaller, Challenge } from '../ports/sign-in.ts';
+import type { AccountCaller } from '../ports/sign-in.ts';
 import type { Store } from '../ports/store.ts';
 import type { WebhookStore } from '../ports/webhooks.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
@@ -155,9 +155,14 @@ export async function suspendAccount(
   return showAccount(store, wallet, by.at);
 }
 
-/** Call it before an export by the operator. Throws `not_found`. */
-export async function recordExport(store: Store, wallet: string, by: Actor): Promise<void> {
-  if (!(await store.recordExport(wallet, by))) throw noAccount(wallet);
+/** Yields an export as JSON lines, and records it after the last one: an export that fails is not recorded. */
+export async function* recordedExport(
+  { store, clock }: Pick<Deps, 'store' | 'clock'>,
+  { wallet, by }: Pick<AccountCaller, 'wallet' | 'by'>,
+  records: AsyncIterable<object>,
+): AsyncGenerator<string> {
+  for await (const record of records) yield `${JSON.stringify(record)}\n`;
+  await store.recordExport(wallet, { ...by, at: clock.now() });
 }
 
 export interface DeletionDeps {
@@ -181,17 +186,12 @@ export async function deleteAccount(deps: DeletionDeps, wallet: string): Promise
   await erase(deps, deletion);
 }
 
-/** As `deleteAccount`, but resolves when the deletion has begun. False if the challenge was used before. */
-export async function beginDeletion(
-  deps: DeletionDeps,
-  { wallet, by }: AccountCaller,
-  challenge: Challenge,
-): Promise<boolean> {
-  const deletion = await deps.store.beginDeletion(wallet, by, challenge);
-  if (deletion === null) return false;
+/** As `deleteAccount`, but resolves when the deletion has begun. */
+export async function beginDeletion(deps: DeletionDeps, owner: AccountCaller): Promise<void> {
+  const deletion = await deps.store.beginDeletion(owner.wallet, owner.by);
+  if (deletion === null) throw noAccount(owner.wallet);
   // Retention continues and reports what fails.
   void erase(deps, deletion).catch(() => {});
-  return true;
 }
 
 /** Continues the deletions that have begun, one after the other. */

@@ -10,6 +10,7 @@ import { anchoringChainId } from './operations.ts';
 /** What a wallet agrees to with its signature. */
 const statements = {
   sign_in: 'Sign in to the robot task proof service. This is free and sends no transaction.',
+  export_account: 'Export the data of my account at the robot task proof service.',
   delete_account:
     'Delete my account at the robot task proof service, with its robots, tasks and evidence.',
 };

@@ -53,8 +53,8 @@ interface WalletSignIn {
   signIn(
     input: SignatureInput,
   ): Promise<{ token: string; wallet: string; holds: boolean; device: string }>;
-  /** Requires that the wallet signed a challenge to delete its account. Throws as `signIn`. */
-  requireDeletion(input: SignatureInput): Promise<Challenge>;
+  /** Requires that the wallet signed a challenge of the purpose, and spends it. Throws as `signIn`. */
+  requireFreshSignature(input: SignatureInput, purpose: Purpose): Promise<void>;
 }
 
 /** How long the recovery of a signer takes. */
@@ -159,8 +159,9 @@ export function createSignIn(deps: Deps): WalletSignIn {
       return { token, wallet, holds: holds === true, device: await createDevice(deps, wallet) };
     },
 
-    async requireDeletion(input) {
-      return requireSigned(input.address, input, 'delete_account');
+    async requireFreshSignature(input, purpose) {
+      const challenge = await requireSigned(input.address, input, purpose);
+      if (!(await store.spendChallenge(challenge))) throw invalidSignature();
     },
   };
 }
@@ -213,7 +214,7 @@ function walletOf({ chain }: Deps, address: string): string {
   return wallet;
 }
 
-export function invalidSignature() {
+function invalidSignature() {
   return wireError(
     'invalid_signature',
     'The signature matches no open challenge of this wallet. Request a new challenge.',

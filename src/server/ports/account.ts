@@ -1,6 +1,5 @@
 // An account: its balance, grants and ledger.
 import type { Actor } from './audit-log.ts';
-import type { Challenge } from './sign-in.ts';
 
 export interface Balance {
   wallet: string;
@@ -95,14 +94,9 @@ export interface Deletion {
 export interface DeletionStore {
   /**
    * Ends the account's sessions, tokens, robot keys and alert rules, and marks it: until the deletion ends, it is as
-   * if suspended. Spends the challenge, if one is given. Repeatable. Null if the wallet has no account or the challenge
-   * is spent.
+   * if suspended. Repeatable. Null if the wallet has no account.
    */
-  beginDeletion(
-    wallet: string,
-    by: Actor,
-    challenge?: Pick<Challenge, 'nonce' | 'expiresAt'>,
-  ): Promise<Deletion | null>;
+  beginDeletion(wallet: string, by: Actor): Promise<Deletion | null>;
   /** Those that have begun and not ended. */
   listDeletions(): Promise<Deletion[]>;
   isDeleting(deletion: Deletion): Promise<boolean>;

@@ -76,6 +76,8 @@ export interface SignInStore {
   saveChallenge(challenge: Challenge, source: string): Promise<void>;
   /** Whether the challenge has neither expired nor been used. */
   isChallengeOpen(challenge: Pick<Challenge, 'nonce' | 'expiresAt'>): Promise<boolean>;
+  /** Spends the challenge; false if it was used or has expired. */
+  spendChallenge(challenge: Pick<Challenge, 'nonce' | 'expiresAt'>): Promise<boolean>;
   /** The kept challenges of the wallet, made for the same source, that have not expired; newest first. */
   openChallenges(wallet: string, source: string): Promise<Challenge[]>;
   /**

@@ -4,7 +4,6 @@ import type { AccountStore, Deletion, DeletionStore } from '../ports/account.ts'
 import { recordAudit } from './audit-log.ts';
 import { first, lock, rows, type StepRunner, some } from './engine/steps.ts';
 import { SUMMARY, SUMMARY_MS, type SummaryRow, toSummary } from './rows/account.ts';
-import { signInSql } from './sign-in.ts';
 
 /** So that a commit does not delay others. */
 const ROWS_PER_COMMIT = 500;
@@ -78,13 +77,9 @@ export function accountStore({ read, write }: StepRunner): Omit<AccountStore, 'l
 
 export function deletionStore({ read, write }: StepRunner): DeletionStore {
   return {
-    beginDeletion: (wallet, by, challenge) =>
+    beginDeletion: (wallet, by) =>
       write(function* () {
         yield* lock(wallet);
-        if (challenge !== undefined) {
-          const { nonce, expiresAt } = challenge;
-          if (!(yield* some(signInSql.spend, nonce, expiresAt))) return null;
-        }
         const deletion = yield* first<Deletion>(accountSql.begin, wallet, by.at);
         if (deletion?.startedAt === by.at) {
           yield* recordAudit(wallet, 'account_deletion_began', by);

@@ -59,6 +59,12 @@ export function signInStore({ read, write, clock }: StepRunner) {
         return expiresAt > (yield* clock()) && !(yield* some(signInSql.isSpent, nonce));
       }),
 
+    spendChallenge: ({ nonce, expiresAt }) =>
+      write(function* () {
+        yield* rows(signInSql.forget, nonce);
+        return expiresAt > (yield* clock()) && (yield* some(signInSql.spend, nonce, expiresAt));
+      }),
+
     openChallenges: (wallet, source) =>
       read(function* () {
         const values = [wallet, source, yield* clock()];

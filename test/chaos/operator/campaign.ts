@@ -6,8 +6,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { type Client, createClient } from '../../../src/client/client.ts';
-import { type ExportLine, exportAccount } from '../../../src/client/export-account.ts';
 import type { AccountUsage } from '../../../src/protocol/operator-api.ts';
+import type { Answer } from '../../../src/protocol/routes.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startPostgres } from '../../support/postgres.ts';
 import { run } from '../../support/programs.ts';
@@ -42,10 +42,13 @@ const points: Record<Operation, Readonly<Record<string, number>>> = {
   grant: { 'grantCredits:before': 1, 'grantCredits:after': 1 },
   suspend: { 'suspendAccount:before': 1, 'suspendAccount:after': 1 },
   export: {
+    'spendChallenge:after': 1,
     'listRobots:after': 1,
     'listTasks:before': 1,
     'getTask:after': 6,
     'listLedger:after': 1,
+    'recordExport:before': 1,
+    'recordExport:after': 1,
   },
   delete: {
     'beginDeletion:before': 1,
@@ -63,6 +66,8 @@ const INSTANT_MS: Record<Operation, number> = { grant: 12, suspend: 12, export: 
 
 const ROBOTS = 2;
 const TASKS = 3;
+
+type ExportLine = Answer<'exportAccount'>['body'];
 
 interface Account {
   wallet: string;
@@ -148,12 +153,15 @@ const perform: Record<Operation, (context: Context, name: string) => Promise<boo
     const kill = await prepareKill('export', site, random);
     const account = await site.makeAccount();
     const archives: ExportLine[][] = [];
-    const read = async () => archives.push(await linesOf(account.owner));
+    const read = async () => archives.push(await linesOf(account));
 
     const ended = await kill(read);
 
     await read();
     for (const lines of archives) expectWhole(lines, name, violations);
+    const exported = (await kindsOf(account.owner)).filter((kind) => kind === 'account_exported');
+    // The server may die between the entry and the end of the answer.
+    if (exported.length < archives.length) violations.push(`${name}: an export is not recorded`);
     return ended;
   },
 
@@ -169,12 +177,13 @@ const perform: Record<Operation, (context: Context, name: string) => Promise<boo
       () => true,
     );
     if (!hasBegun) {
-      expectWhole(await linesOf(account.owner), name, violations);
+      expectWhole(await linesOf(account), name, violations);
       await remove();
     }
     const signIn = () => site.signIn(account.wallet, account.sign).catch(() => null);
     const again = await waitFor('the deletion to end', signIn, 60_000);
-    const kinds = countOf((await linesOf(again)).map(({ kind }) => kind));
+    const lines = await linesOf({ ...account, owner: again });
+    const kinds = countOf(lines.map(({ kind }) => kind));
     // The account itself, and the sign-in.
     const isEmpty =
       kinds.get('account') === 1 && kinds.get('audit_entry') === 1 && kinds.size === 2;
@@ -253,7 +262,11 @@ async function openSite(store: 'sqlite' | 'postgres') {
     const session = /svc_session=([^;]+)/.exec(headers.getSetCookie().join('\n'))?.[1] ?? '';
     // The address of the service changes with each start.
     const at = () => createClient({ baseUrl: url, fetch, credential: { session } });
-    return { ...at(), call: (...input) => at().call(...input) };
+    return {
+      ...at(),
+      call: (...input) => at().call(...input),
+      exportAccount: (body) => at().exportAccount(body),
+    };
   }
 
   /** An account with robots, tasks, samples, events, a fleet and an alert rule. */
@@ -295,11 +308,9 @@ async function openSite(store: 'sqlite' | 'postgres') {
           () => false,
         ),
       ),
-    async requestDeletion({ wallet: address, owner, sign }: Account): Promise<void> {
-      const purpose = 'delete_account' as const;
-      const { message } = (await owner.call('createChallenge', { body: { address, purpose } }))
-        .body;
-      await owner.call('deleteAccount', { body: { message, signature: await sign(message) } });
+    async requestDeletion(account: Account): Promise<void> {
+      const body = await signAgain(account, 'delete_account');
+      await account.owner.call('deleteAccount', { body });
     },
     run: (command: string) =>
       run('svc-server', [command], {
@@ -315,9 +326,18 @@ async function openSite(store: 'sqlite' | 'postgres') {
   };
 }
 
-async function linesOf(owner: Client): Promise<ExportLine[]> {
+async function signAgain(
+  { wallet: address, owner, sign }: Account,
+  purpose: 'export_account' | 'delete_account',
+) {
+  const { body } = await owner.call('createChallenge', { body: { address, purpose } });
+  return { message: body.message, signature: await sign(body.message) };
+}
+
+async function linesOf(account: Account): Promise<ExportLine[]> {
   const lines = [];
-  for await (const line of exportAccount(owner.call)) lines.push(line);
+  const signed = await signAgain(account, 'export_account');
+  for await (const line of account.owner.exportAccount(signed)) lines.push(line);
   return lines;
 }
 

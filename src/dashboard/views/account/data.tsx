@@ -2,27 +2,32 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask } from '../../api.ts';
+import { ask, downloadExport } from '../../api.ts';
 import { Card } from '../../ui/card.tsx';
 import { ConfirmDeletion } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { saveFile } from '../../ui/values.tsx';
-import { signDeletion } from '../../wallet/sign-in.ts';
-import { useUsedWallet, WalletError } from '../../wallet/wallets.ts';
+import { signAgain } from '../../wallet/sign-in.ts';
+import { useUsedWallet } from '../../wallet/wallets.ts';
 
 export function StoredData({ wallet }: { wallet: string }) {
   const [isDeleting, setIsDeleting] = useState(false);
   const used = useUsedWallet();
-  const save = useMutation({ mutationFn: () => exportLines(wallet) });
+  const save = useMutation({
+    async mutationFn() {
+      const signed = await signAgain(used, wallet, 'export_account');
+      saveFile(`account-${wallet}.jsonl`, await downloadExport(signed));
+    },
+  });
   const remove = async () => {
-    if (used === undefined) throw new WalletError('No wallet of this browser signed in here.');
-    await ask('DELETE /api/v1/me', { body: await signDeletion(used, wallet) });
+    await ask('DELETE /api/v1/me', { body: await signAgain(used, wallet, 'delete_account') });
     location.assign('/');
   };
   return (
     <Card title="Your data">
       <Text mb="md">
-        The export has one JSON object per line, and a bundle of each anchored task.
+        The export has one JSON object per line, and a bundle of each anchored task. Your wallet
+        signs each export.
       </Text>
       <Group gap="xs">
         <Button loading={save.isPending} onClick={() => save.mutate()}>
@@ -48,15 +53,4 @@ export function StoredData({ wallet }: { wallet: string }) {
       )}
     </Card>
   );
-}
-
-async function exportLines(wallet: string): Promise<void> {
-  const [{ createClient }, { exportAccount }] = await Promise.all([
-    import('../../../client/client.ts'),
-    import('../../../client/export-account.ts'),
-  ]);
-  const { call } = createClient({ baseUrl: location.origin, fetch: fetch.bind(window) });
-  const lines: string[] = [];
-  for await (const line of exportAccount(call)) lines.push(`${JSON.stringify(line)}\n`);
-  saveFile(`account-${wallet}.jsonl`, new Blob(lines, { type: 'application/jsonl' }));
 }

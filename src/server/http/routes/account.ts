@@ -1,6 +1,7 @@
 // Handlers for sign-in, sessions, account tokens, the account and its audit log.
+import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { beginDeletion, listLedger, readAccount } from '../../core/account.ts';
+import { beginDeletion, listLedger, readAccount, recordedExport } from '../../core/account.ts';
 import { listAuditLog } from '../../core/audit-log.ts';
 import type { Deps } from '../../core/deps.ts';
 import {
@@ -13,9 +14,10 @@ import {
   signOut,
   startCliSignIn,
 } from '../../core/sessions.ts';
-import { createGateReader, createSignIn, invalidSignature } from '../../core/sign-in.ts';
+import { createGateReader, createSignIn } from '../../core/sign-in.ts';
+import { exportAccount } from '../export-account.ts';
 import { actorOf } from '../server/authentication.ts';
-import type { Handlers } from '../server/call.ts';
+import type { Call, Handlers } from '../server/call.ts';
 import {
   challengeMessage,
   createCookies,
@@ -33,6 +35,10 @@ export function accountHandlers(deps: Deps) {
     source: sourceOf(request.ip),
     device: deviceCookie(request),
   });
+  const signedOf = ({ caller, body, request }: Call<'exportAccount' | 'deleteAccount'>) => {
+    const { wallet: address, by } = caller;
+    return { ...callerOf(request), ...body, address, by };
+  };
   return {
     async createChallenge({ body, invalid, request, reply }) {
       // A wrong chainId counts as well; without an address there is nothing to count.
@@ -81,11 +87,18 @@ export function accountHandlers(deps: Deps) {
     },
     listAuditLog: ({ caller, query }) => listAuditLog(deps, caller.wallet, query),
     getAccount: ({ caller }) => readAccount(deps, readGate, caller.wallet),
-    async deleteAccount({ caller, body, request, reply }) {
-      const signed = { ...callerOf(request), address: caller.wallet, ...body, by: caller.by };
-      const challenge = await signIn.requireDeletion(signed);
-      if (!(await beginDeletion(deps, caller, challenge))) throw invalidSignature();
-      cookies.clearSession(reply);
+    async exportAccount(call) {
+      await signIn.requireFreshSignature(signedOf(call), 'export_account');
+      const { caller, request, reply } = call;
+      const records = exportAccount(request.server, sessionToken(request) ?? '', request.ip);
+      reply.type('application/jsonl');
+      reply.send(Readable.from(recordedExport(deps, caller, records)));
+      return null;
+    },
+    async deleteAccount(call) {
+      await signIn.requireFreshSignature(signedOf(call), 'delete_account');
+      await beginDeletion(deps, call.caller);
+      cookies.clearSession(call.reply);
       return { deleting: true };
     },
     listLedger: ({ caller, query }) => listLedger(deps, caller.wallet, query),

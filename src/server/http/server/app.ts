@@ -128,7 +128,7 @@ export function buildApp(given: AppDeps): FastifyInstance {
       method: request.method,
       status: reply.statusCode,
       // The duration of a stream says nothing about the service.
-      seconds: (route?.eventStream ? 0 : reply.elapsedTime) / 1000,
+      seconds: (route?.stream ? 0 : reply.elapsedTime) / 1000,
     });
     const path = request.routeOptions.url ?? null;
     done();

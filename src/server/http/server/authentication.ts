@@ -37,7 +37,8 @@ function requireScope(scope: TokenScope, route: Route): void {
 
 /** Throws `account_suspended`. */
 function requireActive(isSuspended: boolean, { routeOptions }: FastifyRequest): void {
-  if (isSuspended && routeOptions.config.route?.method !== 'GET') throw accountSuspended();
+  const { method, isRead } = routeOptions.config.route ?? {};
+  if (isSuspended && method !== 'GET' && !isRead) throw accountSuspended();
 }
 
 type Authenticate<Kind extends Access> = (

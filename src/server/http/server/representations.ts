@@ -17,7 +17,7 @@ export function addRepresentations(app: FastifyInstance): void {
 
   app.addHook('onSend', (request, reply, payload, done) => {
     const { route, name } = request.routeOptions.config;
-    if (route?.method !== 'GET' || route.eventStream || reply.statusCode !== 200) {
+    if (route?.method !== 'GET' || route.stream || reply.statusCode !== 200) {
       return done(null, payload);
     }
     const zips = (route.access === 'session' || name === 'getOpenApi') && takesGzip(request, reply);

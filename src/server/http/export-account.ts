@@ -1,12 +1,8 @@
-// Reads everything that an account stores, record by record.
-import { SvcError } from '../base/svc-error.ts';
-import type { Client } from './client.ts';
-
-/** One line of an export: what the record is, and the record as the API returns it. */
-export type ExportLine = { kind: string; record: unknown };
-
-/** As `Client.call`. */
-type Read = Client['call'];
+// Reads everything that an account stores, record by record, through the API of this process.
+import type { FastifyInstance } from 'fastify';
+import { SvcError } from '../../base/svc-error.ts';
+import { createClient } from '../../client/client.ts';
+import type { Answer } from '../../protocol/routes.ts';
 
 const lists = {
   fleet: 'listFleets',
@@ -18,10 +14,23 @@ const lists = {
 } as const;
 
 /**
- * Yields the account, its robots with their samples, its tasks with bundle or evidence, and the records of its lists.
- * Rejects as `Client.call`.
+ * Yields the account of the session, its robots with their samples, its tasks with bundle or evidence, and the records
+ * of its lists. `address` is that of the caller. Rejects as `Client.call`.
  */
-export async function* exportAccount(read: Read): AsyncGenerator<ExportLine> {
+export async function* exportAccount(
+  app: FastifyInstance,
+  session: string,
+  address = '127.0.0.1',
+): AsyncGenerator<Answer<'exportAccount'>['body']> {
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    const { pathname, search } = new URL(String(url));
+    const headers = init?.headers as Record<string, string>; // As the client writes them.
+    const inner = { url: pathname + search, headers, remoteAddress: address };
+    const { statusCode: status, payload } = await app.inject(inner);
+    return new Response(payload, { status });
+  };
+  const service = { baseUrl: 'http://localhost', fetch, credential: { session } };
+  const { call: read } = createClient(service);
   yield { kind: 'account', record: (await read('getAccount')).body };
   for await (const robot of readAll((query) => read('listRobots', { query }))) {
     yield { kind: 'robot', record: robot };

@@ -67,7 +67,13 @@ describe.each([
         ({ code }) => code === 'account_suspended',
       ),
     );
+    const { SVC_CHAIN_RPC_URL: _, ...withoutChain } = env;
+    const failed = await runInProcess('svc-server', ['accounts', 'export', wallet], {
+      env: withoutChain,
+    });
+    expect([failed.exitCode === 0, failed.stdout]).toEqual([false, '']);
     const lines = await accounts('export', wallet);
+    expect(lines.filter(({ record }) => record.kind === 'account_exported')).toEqual([]);
     expect(lines.map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['account', 'robot', 'sample', 'task', 'bundle', 'audit_entry']),
     );

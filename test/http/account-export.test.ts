@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
 import { createTestClock } from '../support/clock.ts';
@@ -126,5 +128,35 @@ describe('an account that its owner exports', () => {
     }
 
     expect(await audited()).not.toContain('account_exported');
+  });
+
+  it('has no export in its audit log whose caller left', async () => {
+    const signed = await service.signAgain(owner, 'export_account');
+    const { listTasks } = service.store;
+    let ended = () => {};
+    const end = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    service.store.listTasks = async (...query) => {
+      service.store.listTasks = listTasks;
+      await end;
+      return listTasks(...query);
+    };
+    const connected = once(service.app.server, 'connection');
+    const call = request(`${service.url}/api/v1/me/export`, {
+      method: 'POST',
+      agent: false,
+      headers: { cookie: `svc_session=${owner.session}`, 'content-type': 'application/json' },
+    });
+    call.end(JSON.stringify(signed));
+    const [[connection], [answer]] = await Promise.all([connected, once(call, 'response')]);
+    const closed = once(connection, 'close');
+    answer.destroy();
+    await closed;
+    ended();
+    await exportWith(await service.signAgain(owner, 'export_account'));
+
+    const exported = (await audited()).filter((kind) => kind === 'account_exported');
+    expect(exported).toHaveLength(1);
   });
 });

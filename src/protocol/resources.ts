@@ -1,6 +1,7 @@
 // Schemas of tasks, anchors, robots, the chain and public verification.
 import { type Static, Type } from 'typebox';
 import {
+  Address,
   Closed,
   Decimal,
   Hash,
@@ -183,7 +184,7 @@ export const PublicVerification = Closed({
     explorer_url: Nullable(Url),
     on_chain_payload_found: Type.Boolean(),
     chain_id: Type.Integer(),
-    from: Nullable(Type.String()),
+    from: Nullable(Address),
     inclusion: Nullable(Inclusion),
     confirmations: Nullable(Decimal),
     finality: Nullable(Finality),

@@ -1,5 +1,5 @@
 // Checks a stated anchor against the data of the chain.
-import { type AuditCheck, check, sameHex } from './audit-check.ts';
+import { type AuditCheck, type AuditCheckName, check, sameHex } from './audit-check.ts';
 import type { Hex } from './bytes.ts';
 import { leafHash } from './leaf.ts';
 import { decodePayload, type Payload } from './payload.ts';
@@ -65,9 +65,21 @@ export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck
     ...auditTransaction(stated, facts),
     ...auditPayload(stated, facts.tx?.input ?? null),
     ...auditBlock(stated, facts),
-  ];
+  ].filter(({ name }) => {
+    const member = optional[name];
+    return member === undefined || stated[member] !== undefined;
+  });
   return facts.tx === null ? checks.map(withoutTransaction) : checks;
 }
+
+/** The checks of members that need not be stated. */
+const optional: Partial<Record<AuditCheckName, keyof StatedAnchor>> = {
+  sender: 'from',
+  block_number: 'block_number',
+  block_hash: 'block_hash',
+  tx_index: 'tx_index',
+  anchored_at: 'anchored_at',
+};
 
 /** Fails every check that needs the transaction, because the node does not have it. */
 function withoutTransaction(found: AuditCheck): AuditCheck {
@@ -77,7 +89,7 @@ function withoutTransaction(found: AuditCheck): AuditCheck {
 
 function auditTransaction(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
   const { tx, receipt, canonical_block: block } = facts;
-  const checks = [
+  return [
     check('chain', facts.chain_id === stated.chain_id, {
       holds: 'The node is on the stated chain',
       fails: `The node is on chain ${facts.chain_id}, stated is ${stated.chain_id}`,
@@ -109,17 +121,11 @@ function auditTransaction(stated: StatedAnchor, facts: ChainFacts): AuditCheck[]
         fails: 'The transaction is not an empty transfer from an account to itself',
       },
     ),
+    check('sender', tx !== null && sameHex(tx.from, stated.from), {
+      holds: 'The stated account sent the transaction',
+      fails: 'The stated account did not send the transaction',
+    }),
   ];
-  if (stated.from !== undefined) {
-    const sent = tx !== null && sameHex(tx.from, stated.from);
-    checks.push(
-      check('sender', sent, {
-        holds: 'The stated account sent the transaction',
-        fails: 'The stated account did not send the transaction',
-      }),
-    );
-  }
-  return checks;
 }
 
 /** `payload`, and the checks that compare it with the statements. Without calldata each check fails. */
@@ -182,43 +188,28 @@ function auditBatch(
   ];
 }
 
-function auditBlock(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
-  const checks: AuditCheck[] = [];
-  if (stated.block_number !== undefined) {
-    checks.push(
-      check('block_number', facts.receipt?.block_number === stated.block_number, {
-        holds: 'The transaction is in the stated block',
-        fails: 'The transaction is not in the stated block',
-      }),
-    );
-  }
-  if (stated.block_hash !== undefined) {
-    const sameBlock =
-      facts.receipt !== null && sameHex(facts.receipt.block_hash, stated.block_hash);
-    checks.push(
-      check('block_hash', sameBlock, {
-        holds: 'Its block has the stated hash',
-        fails: 'Its block has another hash than stated',
-      }),
-    );
-  }
-  if (stated.tx_index !== undefined) {
-    checks.push(
-      check('tx_index', facts.receipt?.tx_index === stated.tx_index, {
-        holds: 'The transaction has the stated index in the block',
-        fails: 'The transaction has another index in the block than stated',
-      }),
-    );
-  }
-  if (stated.anchored_at !== undefined) {
-    checks.push(
-      check('anchored_at', facts.canonical_block?.timestamp === stated.anchored_at, {
-        holds: 'The block has the stated time',
-        fails: 'The block has another time than stated',
-      }),
-    );
-  }
-  return checks;
+function auditBlock(
+  stated: StatedAnchor,
+  { receipt, canonical_block: block }: ChainFacts,
+): AuditCheck[] {
+  return [
+    check('block_number', receipt?.block_number === stated.block_number, {
+      holds: 'The transaction is in the stated block',
+      fails: 'The transaction is not in the stated block',
+    }),
+    check('block_hash', receipt !== null && sameHex(receipt.block_hash, stated.block_hash), {
+      holds: 'Its block has the stated hash',
+      fails: 'Its block has another hash than stated',
+    }),
+    check('tx_index', receipt?.tx_index === stated.tx_index, {
+      holds: 'The transaction has the stated index in the block',
+      fails: 'The transaction has another index in the block than stated',
+    }),
+    check('anchored_at', block?.timestamp === stated.anchored_at, {
+      holds: 'The block has the stated time',
+      fails: 'The block has another time than stated',
+    }),
+  ];
 }
 
 function rootReached(leaf: Hex, { leaf_index, leaf_count, path }: Partial<Inclusion>): Hex | null {

@@ -134,7 +134,6 @@ const calls: Record<string, () => Promise<string[]>> = {
   'config list': async () => [],
   'config use': async () => [home()],
   'config remove': async () => [await spareProfile()],
-  'config path': async () => [],
   'robots list': async () => [],
   'robots show': async () => ['arm'],
   'robots create': async () => ['arm 2'],

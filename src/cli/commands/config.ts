@@ -59,16 +59,6 @@ export const configCommands: readonly CommandSpec[] = [
       if (context.output.asksJson) context.output.json({ removed: name });
     },
   },
-  {
-    path: 'config path',
-    summary: 'Print the path of the configuration file',
-    examples: ['svc config path'],
-    async run({ config, output }) {
-      const { path } = await config();
-      if (output.asksJson) return output.json({ path });
-      output.line(path);
-    },
-  },
 ];
 
 async function knownProfile({ config }: Context, name: string) {

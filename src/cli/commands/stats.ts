@@ -14,8 +14,7 @@ export const statsCommand: CommandSpec = {
     const { call, output } = context;
     const query = fleet === undefined ? {} : { fleet_id: (await findFleet(context, fleet)).id };
     const { body } = await call('getStats', { query });
-    const fields = fieldsOf(body, await amountFormat(context));
-    await output.record(body, [...fields, ...(output.isTerminal ? chartsOf(body) : [])]);
+    await output.record(body, fieldsOf(body, await amountFormat(context)));
   },
 };
 
@@ -46,25 +45,6 @@ function fieldsOf(
     ['error events in 24 h', sum(hours.map(({ error }) => error))],
     ['samples in 24 h', sum(history.samples_by_hour.map(({ samples }) => samples))],
   ];
-}
-
-function chartsOf({ battery, ...history }: Stats): Field[] {
-  return [
-    ['battery, 0 to 100 %', bars(battery.buckets)],
-    ['anchors by day', bars(history.anchors_by_day.map(({ anchors }) => anchors))],
-    ['events by hour', bars(history.events_by_hour.map((at) => at.info + at.warn + at.error))],
-    ['samples by hour', bars(history.samples_by_hour.map(({ samples }) => samples))],
-  ];
-}
-
-const LEVELS = [...'▁▂▃▄▅▆▇█'];
-
-/** One bar character for each value, scaled to the highest value. */
-function bars(values: readonly number[]): string {
-  const highest = Math.max(...values, 1);
-  return values
-    .map((value) => LEVELS[Math.ceil((value / highest) * (LEVELS.length - 1))] ?? '')
-    .join('');
 }
 
 function sum(values: readonly number[]): number {

@@ -24,20 +24,11 @@ interface Entry {
 }
 
 /**
- * The root of the trie that holds each value under the key RLP(index), and the path of the value at `index`. Values are
- * not empty.
+ * The root of the trie that holds each value under the key RLP(index), and the path of the value at `index`, in steps:
+ * yields at each node. Values are not empty.
  *
  * @throws RangeError if no value has this index.
  */
-export function trieProof(values: readonly Uint8Array[], index: number): TrieProof {
-  const growing = growTrieProof(values, index);
-  for (;;) {
-    const { done, value } = growing.next();
-    if (done) return value;
-  }
-}
-
-/** As `trieProof`, in steps: yields at each node. */
 export function* growTrieProof(
   values: readonly Uint8Array[],
   index: number,

@@ -4,8 +4,9 @@ import { fromRlp, toRlp } from 'viem';
 import { describe, expect, it } from 'vitest';
 import { bytesToHex, hexToBytes } from '../../src/proof/bytes.ts';
 import { decodeRlp, encodeRlp, quantityBytes, type RlpItem } from '../../src/proof/rlp.ts';
-import { trieProof, valueInTrie } from '../../src/proof/trie.ts';
+import { valueInTrie } from '../../src/proof/trie.ts';
 import { itHolds } from '../support/property.ts';
+import { trieProof } from '../support/synthetic-block.ts';
 
 /** Values of 1 to 300 bytes: short ones are part of their parents. */
 const value = fc.oneof(

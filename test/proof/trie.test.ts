@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { readBlockHeader } from '../../src/proof/block-header.ts';
 import { bytesToHex, hexToBytes } from '../../src/proof/bytes.ts';
 import { decodeRlp, encodeRlp, type RlpItem } from '../../src/proof/rlp.ts';
-import { trieProof, valueInTrie } from '../../src/proof/trie.ts';
+import { valueInTrie } from '../../src/proof/trie.ts';
 import { realBlocks, typeOf } from '../support/real-blocks.ts';
+import { trieProof } from '../support/synthetic-block.ts';
 
 describe('the transactions trie', () => {
   it.each([-1, 0.5, Number.NaN, 2 ** 53])('has no value at index %d', (index) => {

@@ -3,10 +3,10 @@ import type { AuditCheckName } from '../../src/proof/audit-check.ts';
 import { hexToBytes } from '../../src/proof/bytes.ts';
 import type { JsonValue } from '../../src/proof/json-value.ts';
 import { readSignedTransaction } from '../../src/proof/signed-transaction.ts';
-import { trieProof } from '../../src/proof/trie.ts';
 import { hex, sha256 } from '../proof/reference.ts';
 import { anvilAccounts } from './anvil.ts';
 import { type ProvenBundle, provenBundle, type RlpMembers } from './proven-bundle.ts';
+import { trieProof } from './synthetic-block.ts';
 
 /** A forged bundle of format 2 that no verifier may accept. */
 export interface Forgery {

@@ -14,9 +14,9 @@ import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import type { Proof } from '../../src/proof/json-value.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
-import { trieProof } from '../../src/proof/trie.ts';
 import { hex, sha256 } from '../proof/reference.ts';
 import { anvilAccounts } from './anvil.ts';
+import { trieProof } from './synthetic-block.ts';
 
 /** A bundle of format 2 and the hash of its block. */
 export interface ProvenBundle {

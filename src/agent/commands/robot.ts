@@ -214,21 +214,16 @@ async function withDocument(
 
 /** The text of a JSON file, read as strictly as the daemon does. @throws SvcError `usage`, which names the file */
 async function readJson(file: string): Promise<string> {
-  const name = file === '-' ? 'standard input' : file;
   const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch((error) => {
     throw unreadableFile(file, error);
   });
   try {
     const text = decodeUtf8(bytes);
-    if (text.startsWith('\uFEFF')) {
-      throw new SvcError('usage', `${name} begins with a byte order mark (BOM).`, {
-        hint: 'Save it as UTF-8 without a BOM.',
-      });
-    }
     parseStrictJson(text, { maxDepth: limits.documentDepth + 1 });
     return text;
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
+    const name = file === '-' ? 'standard input' : file;
     throw new SvcError('usage', `${name}: ${error.message}.`);
   }
 }

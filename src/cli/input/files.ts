@@ -20,11 +20,7 @@ import { withProgress } from '../output/progress.ts';
 /** Reads a file as UTF-8 text; `-` is standard input. */
 export async function readText(file: string): Promise<string> {
   const bytes = await readBytes(file);
-  const text = namingFile(file, () => decodeUtf8(bytes));
-  if (!text.startsWith('\uFEFF')) return text;
-  throw new SvcError('invalid_document', `${nameOf(file)} begins with a byte order mark (BOM).`, {
-    hint: 'Save it as UTF-8 without a BOM.',
-  });
+  return namingFile(file, () => decodeUtf8(bytes));
 }
 
 /** Parses evidence: a JSON object or array. */

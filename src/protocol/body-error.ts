@@ -1,8 +1,7 @@
 // The error for a request body that cannot be parsed.
 
-import type { ErrorCode } from './errors.ts';
 import type { Route } from './route.ts';
-import { shorten, type WireError } from './schema-error.ts';
+import { codeOf, shorten, type WireError } from './schema-error.ts';
 
 /** Why a body could not be read, in the terms of `StrictJsonError` in `src/proof`. */
 export interface BodyProblem {
@@ -31,7 +30,7 @@ export function bodyError(
     return { code: 'payload_too_large', message };
   }
   const code = codeOf(field, route);
-  if (code === null) {
+  if (code === undefined) {
     return { code: 'invalid_request', message: `${reason}, at ${quote(pointer)}.` };
   }
   const inside = pointer.slice(field.length + 1);
@@ -45,11 +44,6 @@ export function bodyError(
 export function tooLarge(field: string, maxBytes: number): WireError {
   const message = `${field} must have at most ${maxBytes} bytes in canonical form (RFC 8785).`;
   return { code: 'payload_too_large', message };
-}
-
-function codeOf(field: string, route: Route | undefined): ErrorCode | null {
-  const codes = route?.fieldErrors ?? {};
-  return (Object.hasOwn(codes, field) ? codes[field] : codes['*']) ?? null;
 }
 
 function quote(pointer: string): string {

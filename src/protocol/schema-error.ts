@@ -46,13 +46,18 @@ export function schemaError(thrown: object, route: Route | undefined): WireError
   const name = place.length === 0 ? `The ${part}` : shorten(place.join('.'));
   const field = place[0] ?? '';
   const isUnknown = unknown !== null && path.length === 0;
-  const code = codeOf(isUnknown ? '*' : field, error.keyword, route);
+  const code = codeOf(isUnknown ? '*' : field, route, error.keyword);
   // There is nothing with a malformed id.
   const usual = part === 'path' ? 'not_found' : 'invalid_request';
   return { code: code ?? usual, message: `${name} ${problemOf(error, missing, part)}.` };
 }
 
-function codeOf(field: string, keyword: string, route: Route | undefined): ErrorCode | undefined {
+/** The code that the route has for an invalid field, or for one with too many items. */
+export function codeOf(
+  field: string,
+  route: Route | undefined,
+  keyword?: string,
+): ErrorCode | undefined {
   const tables = [keyword === 'maxItems' ? route?.countErrors : undefined, route?.fieldErrors];
   for (const codes of tables) {
     if (codes !== undefined && Object.hasOwn(codes, field)) return codes[field];

@@ -4,7 +4,7 @@ import { addConfigCommand } from '../base/config-command.ts';
 import { addInstallCommands } from '../base/install/commands.ts';
 import { prepareErrors, reportError } from '../base/report-error.ts';
 import { packageVersion } from '../base/version.ts';
-import { errors } from '../protocol/errors.ts';
+import { inputErrors } from '../protocol/errors.ts';
 
 /** Takes the exit code of a command that finished. A command that ends with 0 need not call it. */
 type ExitWith = (code: number) => void;
@@ -42,13 +42,8 @@ const groups: ReadonlyMap<string | undefined, LoadGroup> = new Map<string, LoadG
   ['completion', loadCompletion],
 ]);
 
-/** Input that daemon or service refuse ends with 2. */
-const refusedInput = Object.entries(errors)
-  .filter(([, { status }]) => status === 400 || status === 413)
-  .map(([code]) => [code, 2] as const);
-
 const exitCodes: Readonly<Record<string, number>> = {
-  ...Object.fromEntries(refusedInput),
+  ...Object.fromEntries(inputErrors.map((code) => [code, 2])),
   invalid_configuration: 2,
   usage: 2,
   agent_unreachable: 7,

@@ -108,6 +108,11 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors;
 
+/** The codes of input that the service refuses. */
+export const inputErrors = Object.keys(errors)
+  .filter(isErrorCode)
+  .filter((code) => errors[code].status === 400 || errors[code].status === 413);
+
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errors, code);
 }

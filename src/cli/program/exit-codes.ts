@@ -1,6 +1,6 @@
 // Exit codes of `svc`, and which error ends with which code.
 import { OUTPUT_CLOSED } from '../../base/run-program.ts';
-import { type ErrorCode, errors } from '../../protocol/errors.ts';
+import { type ErrorCode, inputErrors } from '../../protocol/errors.ts';
 
 /** The same for every command. */
 export const exitCodes = {
@@ -63,13 +63,8 @@ const codesOfService: Partial<Record<ErrorCode, ExitCode>> = {
   storage_unavailable: unreachable,
 };
 
-/** Codes for input that the service refuses. */
-const refusedInput = Object.entries(errors)
-  .filter(([, { status }]) => status === 400 || status === 413)
-  .map(([code]) => [code, usage] as const);
-
 const codesOfErrors: Readonly<Record<string, ExitCode>> = {
-  ...Object.fromEntries(refusedInput),
+  ...Object.fromEntries(inputErrors.map((code) => [code, usage])),
   ...codesOfService,
   usage,
   no_service: usage,

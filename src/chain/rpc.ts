@@ -1,6 +1,7 @@
 // JSON-RPC over HTTP: batches, answers and a concurrency limit per endpoint.
 import { setTimeout } from 'node:timers/promises';
 import { Agent } from 'undici';
+import { FairQueue } from '../base/fair-queue.ts';
 import { isBatchTooLarge, ProviderError, type RpcRefusal, redactor } from './errors.ts';
 import { isErrorAnswer, parsed, post, targetOf } from './http.ts';
 
@@ -54,9 +55,11 @@ export interface RpcOptions {
   readonly onAsked?: (asked: Asked) => void;
 }
 
-const ANCHORING = { width: 16, waiting: Number.POSITIVE_INFINITY };
-const BROADCASTING = { width: 8, waiting: Number.POSITIVE_INFINITY };
-const READING = { width: 8, waiting: 64 };
+const ANCHORING_AT_ONCE = 16;
+const BROADCASTING_AT_ONCE = 8;
+const READING_AT_ONCE = 8;
+/** Further reads are rejected at once. */
+const READS_WAITING = 64;
 const BROADCAST_TIMEOUT_MS = 2_500;
 
 /** Opens the JSON-RPC endpoint at a URL. Redirects are errors. */
@@ -65,9 +68,9 @@ export function connectRpc(options: RpcOptions): Rpc {
   const timeoutMs = options.timeoutMs ?? 10_000;
   const redact = redactor(options.url);
   const agent = new Agent({ connect: { timeout: timeoutMs } });
-  const askIn = (limited: ConcurrencyLimit, timeoutMs: number): Ask => {
+  const askIn = (queue: FairQueue, timeoutMs: number): Ask => {
     return (calls, signal) =>
-      limited(async () => {
+      queue.run('', async () => {
         const startedAt = performance.now();
         let answers: RpcAnswer[] = [];
         let failure: ProviderError | null = null;
@@ -90,10 +93,10 @@ export function connectRpc(options: RpcOptions): Rpc {
       });
   };
   return {
-    anchoring: askIn(limitConcurrency(ANCHORING), timeoutMs),
-    broadcasting: askIn(limitConcurrency(BROADCASTING), Math.min(timeoutMs, BROADCAST_TIMEOUT_MS)),
-    reading: askIn(limitConcurrency(READING), timeoutMs),
-    verifying: askIn(limitConcurrency(READING), timeoutMs),
+    anchoring: askIn(queueOf(ANCHORING_AT_ONCE), timeoutMs),
+    broadcasting: askIn(queueOf(BROADCASTING_AT_ONCE), Math.min(timeoutMs, BROADCAST_TIMEOUT_MS)),
+    reading: askIn(queueOf(READING_AT_ONCE, READS_WAITING), timeoutMs),
+    verifying: askIn(queueOf(READING_AT_ONCE, READS_WAITING), timeoutMs),
     close: () => agent.destroy(),
   };
 }
@@ -109,40 +112,14 @@ export type RpcAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly refusal: RpcRefusal };
 
-interface ConcurrencyOptions {
-  /** Maximum number of tasks running at once. */
-  readonly width: number;
-  /** Maximum number of waiting tasks; further ones are rejected at once. */
-  readonly waiting: number;
-}
-
-type ConcurrencyLimit = <T>(task: () => Promise<T>) => Promise<T>;
-
-/**
- * Limits how many tasks run at once, first come, first served. Rejects with `chain_unavailable` and `retry_after` 1
- * when the queue is full.
- */
-export function limitConcurrency(options: ConcurrencyOptions): ConcurrencyLimit {
-  const queue: (() => void)[] = [];
-  let running = 0;
-  return async (task) => {
-    if (running >= options.width) {
-      if (queue.length >= options.waiting) {
-        throw new ProviderError('too many reads in progress', { retryAfterMs: 1000 });
-      }
-      // A finished task hands its slot to the next waiting one, so that no new task takes it in between.
-      await new Promise<void>((resolve) => queue.push(resolve));
-    } else {
-      running += 1;
-    }
-    try {
-      return await task();
-    } finally {
-      const next = queue.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
+/** A queue for calls, first come, first served. Above `waiting`, calls reject with `chain_unavailable`. */
+function queueOf(atOnce: number, waiting = Number.POSITIVE_INFINITY): FairQueue {
+  return new FairQueue({
+    atOnce,
+    ofOneAtOnce: atOnce,
+    waiting: { ofOne: waiting, inAll: waiting },
+    refusal: () => new ProviderError('too many reads in progress', { retryAfterMs: 1000 }),
+  });
 }
 
 /** Longest wait for the limit of calls per second. */

@@ -170,10 +170,6 @@ export const environment = Type.Object({
     { minimum: 1, default: 50 },
     'Maximum number of JSON-RPC calls per second for public verification, to all URLs of an instance together. Further calls wait, and are refused if they would wait for more than 10 s',
   ),
-  SVC_VERIFY_MAX_AGE_MS: Whole(
-    { minimum: 0, default: 0, maximum: 60_000 },
-    'Time in ms for which public verifications may reuse chain data. With 0, each verification uses only data that the service began to read after the request arrived. Verifications that arrive during a read wait for the next read and share it',
-  ),
   SVC_TELEMETRY_RETENTION_DAYS: Whole(
     { minimum: 0, default: 0, maximum: 36_500 },
     'Age in days at which telemetry samples are deleted; 0 keeps them',

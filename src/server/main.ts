@@ -211,7 +211,6 @@ export function settingsOf(config: ServerConfig): Settings {
     chainId: values.SVC_CHAIN_ID ?? null,
     creditUrl: values.SVC_CREDIT_URL ?? null,
     anchorTimeoutMs: values.SVC_ANCHOR_TIMEOUT_MS,
-    verifyMaxAgeMs: values.SVC_VERIFY_MAX_AGE_MS,
     telemetryRetentionMs: config.telemetryRetentionMs,
     gate,
     signup,

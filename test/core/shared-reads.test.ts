@@ -26,8 +26,8 @@ function controlledChain() {
 }
 
 /** Shared reads, all of one caller. */
-function sharedReads(read: (txHash: Hex) => Promise<number>, maxAgeMs: () => number) {
-  const shared = shareReads(read, maxAgeMs);
+function sharedReads(read: (txHash: Hex) => Promise<number>) {
+  const shared = shareReads(read);
   return (txHash: Hex) => shared(txHash, 'caller');
 }
 
@@ -40,7 +40,7 @@ afterEach(() => {
 describe('shareReads', () => {
   it('begins a read of its own when none is under way', async () => {
     const chain = controlledChain();
-    const read = sharedReads(chain.read, () => 0);
+    const read = sharedReads(chain.read);
 
     const first = read(TX);
     await chain.end(0);
@@ -52,7 +52,7 @@ describe('shareReads', () => {
 
   it('shares the next read among all who come while one is under way', async () => {
     const chain = controlledChain();
-    const read = sharedReads(chain.read, () => 0);
+    const read = sharedReads(chain.read);
 
     const first = read(TX);
     const later = [read(TX), read(TX), read(TX)];
@@ -66,7 +66,7 @@ describe('shareReads', () => {
 
   it('reads different transactions beside each other', () => {
     const chain = controlledChain();
-    const read = sharedReads(chain.read, () => 0);
+    const read = sharedReads(chain.read);
 
     void read(TX);
     void read(OTHER);
@@ -76,7 +76,7 @@ describe('shareReads', () => {
 
   it('goes on after a read that failed', async () => {
     const chain = controlledChain();
-    const read = sharedReads(chain.read, () => 0);
+    const read = sharedReads(chain.read);
 
     const failed = expect(read(TX)).rejects.toThrow('away');
     const waiting = read(TX);
@@ -87,47 +87,11 @@ describe('shareReads', () => {
     expect(await waiting).toBe(1);
   });
 
-  it('takes an older read up to the allowed age, and none that failed', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    const chain = controlledChain();
-    const read = sharedReads(chain.read, () => 1000);
-
-    const failed = expect(read(TX)).rejects.toThrow('away');
-    await chain.end(0, new Error('away'));
-    await failed;
-    const first = read(TX);
-    await chain.end(1);
-    vi.advanceTimersByTime(1000);
-    const within = read(TX);
-    vi.advanceTimersByTime(1);
-    const beyond = read(TX);
-    await settle();
-    await chain.end(2);
-
-    expect([await first, await within, await beyond]).toEqual([1, 1, 2]);
-  });
-
-  it('does not take a read for young because the clock was set back', async () => {
-    vi.useFakeTimers({ toFake: ['performance', 'Date'] });
-    const chain = controlledChain();
-    const read = sharedReads(chain.read, () => 1000);
-    const first = read(TX);
-    await chain.end(0);
-    await first;
-
-    vi.setSystemTime(Date.now() - 7_200_000);
-    vi.advanceTimersByTime(1001);
-    void read(TX);
-    await settle();
-
-    expect(chain.begun).toHaveLength(2);
-  });
-
   it('rests every answer on a read that began after the request, whatever the order of events', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 40 }), async (events) => {
         const chain = controlledChain();
-        const read = sharedReads(chain.read, () => 0);
+        const read = sharedReads(chain.read);
         const asked: { before: number; reading: Promise<number> }[] = [];
         let ended = 0;
         for (const ask of [...events, true]) {
@@ -154,10 +118,11 @@ describe('shareChainReads', () => {
       await chain.read(txHash);
       return { facts: { tx: null, receipt: null, canonical_block: null } } as never;
     };
-    return shareChainReads(
-      { readAnchor, readBlock: readAnchor as never, readHeads: readAnchor as never },
-      () => 0,
-    );
+    return shareChainReads({
+      readAnchor,
+      readBlock: readAnchor as never,
+      readHeads: readAnchor as never,
+    });
   }
 
   it('reads for another caller next, however many reads of one are waiting', async () => {

@@ -53,7 +53,6 @@ describe('public verification, by what the chain holds', () => {
 
   function depsWith(
     readAnchor: Chain['readAnchor'],
-    verifyMaxAgeMs = 0,
     {
       readBlock = () => Promise.reject(new Error('No chain proof is stored')),
       readHeads = async () => ({ head: 7n, safe: 6n, finalized: 5n }),
@@ -62,13 +61,10 @@ describe('public verification, by what the chain holds', () => {
     const deps = {
       store: world.store,
       clock: world.clock,
-      settings: { chainId: 31_337, verifyMaxAgeMs },
+      settings: { chainId: 31_337 },
       network: async () => ({ explorerUrl: 'https://explorer.test' }),
     } as unknown as Deps; // what a verification works with
-    const reads = shareChainReads(
-      { readAnchor, readBlock, readHeads },
-      () => verifyMaxAgeMs,
-    )('caller');
+    const reads = shareChainReads({ readAnchor, readBlock, readHeads })('caller');
     return (hash: Hex = proofHash) => verifyProofHash(deps, reads, hash, null);
   }
 
@@ -150,21 +146,17 @@ describe('public verification, by what the chain holds', () => {
     });
   });
 
-  it('reads the chain anew for each request, unless an age is allowed', async () => {
+  it('reads the chain anew for each request', async () => {
     let reads = 0;
     const read = async () => {
       reads += 1;
       return honest;
     };
-    const fresh = depsWith(read);
-    const relaxed = depsWith(read, 60_000);
+    const verify = depsWith(read);
 
-    await fresh();
-    await fresh();
+    await verify();
+    await verify();
     expect(reads).toBe(2);
-    await relaxed();
-    await relaxed();
-    expect(reads).toBe(3);
   });
 
   describe('of a final anchor whose chain proof is stored', () => {
@@ -207,7 +199,7 @@ describe('public verification, by what the chain holds', () => {
         return blockNow();
       };
 
-      const view = await depsWith(unread, 0, { readBlock })(final.proofHash);
+      const view = await depsWith(unread, { readBlock })(final.proofHash);
 
       expect(view).toMatchObject({
         verified: true,
@@ -219,7 +211,7 @@ describe('public verification, by what the chain holds', () => {
     it('says how final the block is now', async () => {
       const readHeads = async () => ({ head: 5n, safe: 5n, finalized: null });
 
-      const view = await depsWith(unread, 0, { readBlock: async () => blockNow(), readHeads })(
+      const view = await depsWith(unread, { readBlock: async () => blockNow(), readHeads })(
         final.proofHash,
       );
 
@@ -229,7 +221,7 @@ describe('public verification, by what the chain holds', () => {
     it('is not verified when the block has another time than stated', async () => {
       const readBlock = async () => blockNow({ timestamp: final.timestamp + 1_000 });
 
-      expect(await depsWith(unread, 0, { readBlock })(final.proofHash)).toMatchObject({
+      expect(await depsWith(unread, { readBlock })(final.proofHash)).toMatchObject({
         verified: false,
       });
     });
@@ -246,21 +238,21 @@ describe('public verification, by what the chain holds', () => {
       };
 
       expect(
-        await depsWith(readAnchor, 0, { readBlock: async () => block() })(final.proofHash),
+        await depsWith(readAnchor, { readBlock: async () => block() })(final.proofHash),
       ).toMatchObject({ verified: false, anchor: { on_chain_payload_found: false } });
     });
 
     it('rejects rather than say no when the block cannot be read', async () => {
       const readBlock = () => Promise.reject(new Error('chain_unavailable'));
 
-      await expect(depsWith(unread, 0, { readBlock })(final.proofHash)).rejects.toThrow(
+      await expect(depsWith(unread, { readBlock })(final.proofHash)).rejects.toThrow(
         'chain_unavailable',
       );
     });
 
     it('shares one read of the block and of the heads among all who ask meanwhile', async () => {
       const counts = { block: 0, heads: 0 };
-      const verify = depsWith(unread, 0, {
+      const verify = depsWith(unread, {
         readBlock: async () => {
           counts.block += 1;
           await new Promise((resolve) => setImmediate(resolve));

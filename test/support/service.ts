@@ -86,7 +86,6 @@ export async function startTestService(options: TestServiceOptions = {}) {
     baseUrl: '',
     chainId: 31337,
     anchorTimeoutMs: 30_000,
-    verifyMaxAgeMs: 0,
     telemetryRetentionMs: null,
     creditUrl: null,
     gate: null,

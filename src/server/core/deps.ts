@@ -17,8 +17,6 @@ export interface Settings {
   chainId: number | null;
   /** How long a completion waits for its anchor, in milliseconds. */
   anchorTimeoutMs: number;
-  /** Maximum age of the chain read of a public verification, in milliseconds; 0 always reads again. */
-  verifyMaxAgeMs: number;
   /** Older samples are acknowledged but not stored; null keeps all. */
   telemetryRetentionMs: number | null;
   /** Where an owner gets credits; null if the operator names no place. */

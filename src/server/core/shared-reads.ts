@@ -19,10 +19,7 @@ export type ChainReads = Pick<Chain, 'readAnchor' | 'readBlock' | 'readHeads'>;
  * or an account. The caller that starts a read of a transaction or block takes a turn for it; these reads reject with
  * `chain_unavailable` if the turn does not come within 10 s.
  */
-export function shareChainReads(
-  chain: ChainReads,
-  maxAgeMs: () => number,
-): (caller: string) => ChainReads {
+export function shareChainReads(chain: ChainReads): (caller: string) => ChainReads {
   const turns = new FairQueue({
     ...READS,
     waiting: WAITING,
@@ -32,16 +29,9 @@ export function shareChainReads(
   const inTurn = <Key, Value>(read: (key: Key) => Promise<Value>) => {
     return (key: Key, caller: string) => turns.run(caller, () => read(key));
   };
-  const readAnchor = shareReads(
-    inTurn((txHash: Hex) => chain.readAnchor(txHash)),
-    maxAgeMs,
-  );
-  const readBlock = shareReads(
-    inTurn((number: bigint) => chain.readBlock(number)),
-    maxAgeMs,
-    KEPT_BLOCKS,
-  );
-  const readHeads = shareReads(() => chain.readHeads(), maxAgeMs);
+  const readAnchor = shareReads(inTurn((txHash: Hex) => chain.readAnchor(txHash)));
+  const readBlock = shareReads(inTurn((number: bigint) => chain.readBlock(number)));
+  const readHeads = shareReads(() => chain.readHeads());
   return (caller) => ({
     readAnchor: (txHash) => readAnchor(txHash, caller),
     readBlock: (number) => readBlock(number, caller),
@@ -50,56 +40,32 @@ export function shareChainReads(
 }
 
 interface Slot<Value> {
-  /** `startedAt` is `performance.now()`, which changes of the system clock do not move. */
-  running: { startedAt: number; reading: Promise<Value> };
+  running: Promise<Value>;
   /** The read that starts when `running` ends, shared by all callers that arrived after that one started. */
   next: Promise<Value> | null;
 }
 
-/** Maximum number of readings kept for reuse; the oldest are dropped first. */
-const KEPT = 1000;
-
-/** A block of 5 000 transactions takes 600 KB. */
-const KEPT_BLOCKS = 50;
-
-/**
- * Shares reads. Reads of one key never run concurrently, and a caller only gets a read that started after its call.
- * With `maxAgeMs` above 0 a caller also accepts a read that started at most that long ago.
- */
+/** Shares reads. Reads of one key never run concurrently, and a caller only gets a read that started after its call. */
 export function shareReads<Key, Value>(
   read: (key: Key, caller: string) => Promise<Value>,
-  maxAgeMs: () => number,
-  mostKept = KEPT,
 ): (key: Key, caller: string) => Promise<Value> {
   const slots = new Map<Key, Slot<Value>>();
 
   function begin(key: Key, caller: string): Promise<Value> {
-    const reading = read(key, caller);
-    const slot: Slot<Value> = { running: { startedAt: performance.now(), reading }, next: null };
-    slots.delete(key);
+    const running = read(key, caller);
+    const slot: Slot<Value> = { running, next: null };
     slots.set(key, slot);
-    reading.then(
-      () => end(key, slot, maxAgeMs() > 0),
-      () => end(key, slot, false),
-    );
-    return reading;
-  }
-
-  function end(key: Key, slot: Slot<Value>, keep: boolean): void {
-    if (slots.get(key) !== slot || slot.next !== null) return;
-    if (!keep) slots.delete(key);
-    for (const oldest of slots.keys()) {
-      if (slots.size <= mostKept) break;
-      slots.delete(oldest);
-    }
+    const end = () => {
+      if (slot.next === null) slots.delete(key);
+    };
+    running.then(end, end);
+    return running;
   }
 
   return (key, caller) => {
     const slot = slots.get(key);
     if (slot === undefined) return begin(key, caller);
-    const age = performance.now() - slot.running.startedAt;
-    if (maxAgeMs() > 0 && age <= maxAgeMs()) return slot.running.reading;
-    slot.next ??= slot.running.reading.then(
+    slot.next ??= slot.running.then(
       () => begin(key, caller),
       () => begin(key, caller),
     );

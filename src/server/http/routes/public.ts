@@ -11,7 +11,7 @@ import type { Handlers } from '../server/call.ts';
 import type { HttpDeps } from '../server/strangers.ts';
 
 export function publicHandlers(deps: HttpDeps) {
-  const readsOf = shareChainReads(deps.chain, () => deps.settings.verifyMaxAgeMs);
+  const readsOf = shareChainReads(deps.chain);
   // Built once, because that takes too long for a request. As text it needs less memory than as objects.
   const document = new JsonText<OpenApiDocument>(JSON.stringify(openApiDocument(packageVersion())));
   const readList = createListReader(deps);

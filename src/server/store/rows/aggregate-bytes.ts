@@ -23,37 +23,42 @@ export function encodeAggregate(aggregate: Aggregate): Buffer {
   const others = numbersWhere(PLACES, (place) => aggregate.count(place) > 1);
   const size =
     3 + states.length * STATE_BYTES + ones.length * ONE_BYTES + others.length * OTHER_BYTES;
-  const buffer = Buffer.allocUnsafe(size);
-  const bytes = new Writer(buffer);
-  bytes.u8(states.length);
+  const bytes = Buffer.allocUnsafe(size);
+  let at = bytes.writeUInt8(states.length);
   for (const number of states) {
-    bytes.u8(number);
-    bytes.u32(aggregate.states[number] ?? 0);
+    at = bytes.writeUInt8(number, at);
+    at = bytes.writeUInt32LE(aggregate.states[number] ?? 0, at);
   }
-  bytes.u8(ones.length);
+  at = bytes.writeUInt8(ones.length, at);
   for (const place of ones) {
-    bytes.u8(place);
-    bytes.f64(aggregate.min(place));
+    at = bytes.writeUInt8(place, at);
+    at = bytes.writeDoubleLE(aggregate.min(place), at);
   }
-  bytes.u8(others.length);
+  at = bytes.writeUInt8(others.length, at);
   for (const place of others) {
-    bytes.u8(place);
-    bytes.f64(aggregate.count(place));
-    bytes.f64(aggregate.min(place));
-    bytes.f64(aggregate.max(place));
-    bytes.f64(aggregate.sum(place));
+    at = bytes.writeUInt8(place, at);
+    at = bytes.writeDoubleLE(aggregate.count(place), at);
+    at = bytes.writeDoubleLE(aggregate.min(place), at);
+    at = bytes.writeDoubleLE(aggregate.max(place), at);
+    at = bytes.writeDoubleLE(aggregate.sum(place), at);
   }
-  return buffer;
+  return bytes;
 }
 
 /** Adds a stored aggregate to `aggregate`. @throws RangeError if the bytes are too short. */
-export function addEncoded(aggregate: Aggregate, samples: number, buffer: Buffer): void {
-  const bytes = new Reader(buffer);
+export function addEncoded(aggregate: Aggregate, samples: number, bytes: Buffer): void {
   aggregate.samples += samples;
-  for (let left = bytes.u8(); left > 0; left -= 1) aggregate.addState(bytes.u8(), bytes.u32());
-  for (let left = bytes.u8(); left > 0; left -= 1) aggregate.addReading(bytes.u8(), bytes.f64());
-  for (let left = bytes.u8(); left > 0; left -= 1) {
-    aggregate.addSum(bytes.u8(), bytes.f64(), bytes.f64(), bytes.f64(), bytes.f64());
+  let at = 0;
+  for (let left = bytes.readUInt8(at++); left > 0; left -= 1, at += STATE_BYTES) {
+    aggregate.addState(bytes.readUInt8(at), bytes.readUInt32LE(at + 1));
+  }
+  for (let left = bytes.readUInt8(at++); left > 0; left -= 1, at += ONE_BYTES) {
+    aggregate.addReading(bytes.readUInt8(at), bytes.readDoubleLE(at + 1));
+  }
+  for (let left = bytes.readUInt8(at++); left > 0; left -= 1, at += OTHER_BYTES) {
+    const [count, min] = [bytes.readDoubleLE(at + 1), bytes.readDoubleLE(at + 9)];
+    const [max, sum] = [bytes.readDoubleLE(at + 17), bytes.readDoubleLE(at + 25)];
+    aggregate.addSum(bytes.readUInt8(at), count, min, max, sum);
   }
 }
 
@@ -67,56 +72,4 @@ function numbersWhere(end: number, holds: (number: number) => boolean): number[]
   const found: number[] = [];
   for (let number = 0; number < end; number += 1) if (holds(number)) found.push(number);
   return found;
-}
-
-class Writer {
-  readonly #view: DataView;
-  #at = 0;
-
-  constructor({ buffer, byteOffset, byteLength }: Buffer) {
-    this.#view = new DataView(buffer, byteOffset, byteLength);
-  }
-
-  u8(value: number): void {
-    this.#view.setUint8(this.#at, value);
-    this.#at += 1;
-  }
-
-  u32(value: number): void {
-    this.#view.setUint32(this.#at, value, true);
-    this.#at += 4;
-  }
-
-  f64(value: number): void {
-    this.#view.setFloat64(this.#at, value, true);
-    this.#at += 8;
-  }
-}
-
-/** @throws RangeError when a method reads beyond the end. */
-class Reader {
-  readonly #view: DataView;
-  #at = 0;
-
-  constructor({ buffer, byteOffset, byteLength }: Buffer) {
-    this.#view = new DataView(buffer, byteOffset, byteLength);
-  }
-
-  u8(): number {
-    const value = this.#view.getUint8(this.#at);
-    this.#at += 1;
-    return value;
-  }
-
-  u32(): number {
-    const value = this.#view.getUint32(this.#at, true);
-    this.#at += 4;
-    return value;
-  }
-
-  f64(): number {
-    const value = this.#view.getFloat64(this.#at, true);
-    this.#at += 8;
-    return value;
-  }
 }

@@ -1,6 +1,6 @@
 // One HTTP request to an RPC endpoint.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Agent, Dispatcher } from 'undici';
+import { Agent, errors } from 'undici';
 import { SvcError } from '../base/svc-error.ts';
 import { ProviderError } from './errors.ts';
 
@@ -52,6 +52,10 @@ export function targetOf(text: string): Target {
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
+export function createAgent(connectMs: number): Agent {
+  return new Agent({ connect: { timeout: connectMs }, maxResponseSize: MAX_ANSWER_BYTES });
+}
+
 /** Sends one POST request; redirects are errors. Rejects with ProviderError, which never contains the address. */
 export async function post(
   agent: Agent,
@@ -68,13 +72,9 @@ export async function post(
   limits.signal?.addEventListener('abort', stop);
   if (limits.signal?.aborted) stop();
   try {
-    const response = await agent.request({
-      ...target,
-      method: 'POST',
-      body,
-      signal: abort.signal,
-    });
-    const text = await textOf(response);
+    const request = { ...target, method: 'POST', body, signal: abort.signal } as const;
+    const response = await agent.request(request);
+    const text = await response.body.text();
     const { statusCode, headers } = response;
     // Some providers send a node's refusal with an error status. Their own refusals carry Retry-After.
     const isReadable =
@@ -85,8 +85,12 @@ export async function post(
       isTooLarge: statusCode === 413,
     });
   } catch (error) {
+    if (error instanceof ProviderError) throw error;
+    if (error instanceof errors.ResponseExceededMaxSizeError) {
+      throw new ProviderError('the answer is too large', { isTooLarge: true });
+    }
     // undici's messages quote the address, so only the error code is passed on.
-    throw error instanceof ProviderError ? error : new ProviderError(connectionReason(error));
+    throw new ProviderError(connectionReason(error));
   } finally {
     clearTimeout(timer);
     limits.signal?.removeEventListener('abort', stop);
@@ -102,20 +106,6 @@ function credential(text: string): string {
       'A % in the credentials of the RPC URL must be written as %25.',
     );
   }
-}
-
-async function textOf(response: Dispatcher.ResponseData): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) {
-      throw new ProviderError('the answer is too large', { isTooLarge: true });
-    }
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
-  return text;
 }
 
 /** The value of Retry-After in milliseconds (RFC 9110, 10.2.3); null if there is none. */

@@ -1,9 +1,8 @@
 // JSON-RPC over HTTP: batches, answers and a concurrency limit per endpoint.
 import { setTimeout } from 'node:timers/promises';
-import { Agent } from 'undici';
 import { FairQueue } from '../base/fair-queue.ts';
 import { isBatchTooLarge, ProviderError, type RpcRefusal, redactor } from './errors.ts';
-import { isErrorAnswer, parsed, post, targetOf } from './http.ts';
+import { createAgent, isErrorAnswer, parsed, post, targetOf } from './http.ts';
 
 export interface RpcCall {
   readonly method: string;
@@ -67,7 +66,7 @@ export function connectRpc(options: RpcOptions): Rpc {
   const target = targetOf(options.url);
   const timeoutMs = options.timeoutMs ?? 10_000;
   const redact = redactor(options.url);
-  const agent = new Agent({ connect: { timeout: timeoutMs } });
+  const agent = createAgent(timeoutMs);
   const askIn = (queue: FairQueue, timeoutMs: number): Ask => {
     return (calls, signal) =>
       queue.run('', async () => {

@@ -109,29 +109,22 @@ export function mayBeContractSignature(signature: Hex): boolean {
  * The contract is called only if it has code or the signature has the 6492 suffix. A reverted call means no. Rejects
  * with `chain_unavailable` if the chain cannot be read within 5 seconds.
  */
-export async function isContractSignature(ask: Ask, claim: ContractClaim): Promise<boolean> {
-  const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), CONTRACT_CHECK_MS);
-  try {
-    return await checkContract((calls) => ask(calls, abort.signal), claim);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-async function checkContract(
+export async function isContractSignature(
   ask: Ask,
   { wallet, message, signature }: ContractClaim,
 ): Promise<boolean> {
+  const signal = AbortSignal.timeout(CONTRACT_CHECK_MS);
   if (!signature.toLowerCase().endsWith(ERC6492_SUFFIX)) {
-    const [code] = await ask([{ method: 'eth_getCode', params: [wallet, 'latest'] }]);
+    const calls = [{ method: 'eth_getCode', params: [wallet, 'latest'] }];
+    const [code] = await ask(calls, signal);
     if (dataOf(resultOf(code)) === '0x') return false;
   }
   // viem treats any failed call as a "no"; a provider error must not count as one.
   let failure: unknown = null;
   const request = async ({ method, params }: { method: string; params?: unknown }) => {
     try {
-      const [answer] = await ask([{ method, params: Array.isArray(params) ? params : [] }]);
+      const calls = [{ method, params: Array.isArray(params) ? params : [] }];
+      const [answer] = await ask(calls, signal);
       if (answer?.ok === false && isDeterministicRefusal(answer.refusal)) {
         throw new CallReverted(answer.refusal);
       }

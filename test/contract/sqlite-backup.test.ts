@@ -11,7 +11,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { backupDatabase, withPartial } from '../../src/server/store/sqlite/files/backup.ts';
+import { backupDatabase } from '../../src/server/store/sqlite/files/backup.ts';
 import { restoreDatabase } from '../../src/server/store/sqlite/files/restore.ts';
 import { migrateDatabase } from '../../src/server/store/sqlite/open-store.ts';
 import { grant } from '../support/service.ts';
@@ -49,7 +49,7 @@ describe('a backup', () => {
   it('holds what was committed beside a live server, for its owner alone', async () => {
     await grant(temporary.store, WALLET, 5, 7n);
 
-    const { bytes } = backupDatabase(temporary.path, file);
+    const bytes = backupDatabase(temporary.path, file);
 
     expect(bytes).toBe(statSync(file).size);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -64,19 +64,6 @@ describe('a backup', () => {
 
     expect(codeOf(() => backupDatabase(temporary.path, file))).toBe('file_exists');
     expect(readFileSync(file, 'utf8')).toBe('mine');
-  });
-
-  it('touches no copy that another one is at, and nothing of anybody else', () => {
-    const stranger = `${file}.partial-7`;
-    writeFileSync(stranger, 'mine');
-
-    withPartial(`${file}.other`, (partial) => {
-      writeFileSync(partial, 'on its way');
-      expect(backupDatabase(temporary.path, file).removed).toEqual([]);
-      expect(readFileSync(partial, 'utf8')).toBe('on its way');
-    });
-
-    expect(readFileSync(stranger, 'utf8')).toBe('mine');
   });
 
   it('is refused as a restore while a server has the database', () => {

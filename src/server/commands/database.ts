@@ -18,10 +18,7 @@ interface Output {
 export function backup(environment: NodeJS.ProcessEnv, file: string, { json }: Output): void {
   const databasePath = sqlitePath(environment, 'pg_dump');
   const target = path.resolve(file);
-  const { bytes, removed } = backupDatabase(databasePath, target);
-  for (const left of removed) {
-    process.stderr.write(`Removed ${left}, left by an interrupted backup.\n`);
-  }
+  const bytes = backupDatabase(databasePath, target);
   print(json, { file: target, bytes }, `Wrote ${target}: ${bytes} bytes, verified.`);
 }
 

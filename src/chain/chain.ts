@@ -76,15 +76,33 @@ export interface AnchorChain {
 }
 
 /** The chain reads of the use cases. They reject with `chain_unavailable` when the chain cannot be read. */
-export interface OpenChain {
+export interface Chain {
+  /**
+   * The EIP-55 form of an address; null if the text is not an address. Digits in one case carry no checksum; in mixed
+   * case it must be right.
+   */
   checksumAddress(text: string): string | null;
+  /** The wallet that made a 65-byte personal_sign signature with low s, recovered locally; null if it is not one. */
   recoverWallet(message: string, signature: Hex): Promise<string | null>;
+  /**
+   * Checks an ERC-1271 or ERC-6492 signature. Calls the contract only if it has code or the signature has the 6492
+   * suffix.
+   */
   isContractSignature(wallet: string, message: string, signature: Hex): Promise<boolean>;
+  /** ERC-20 balance in the token's smallest unit. */
   tokenBalance(token: string, wallet: string): Promise<bigint>;
+  /** What the chain knows of a transaction, from a read that starts after the call. */
   readAnchor(txHash: Hex): Promise<AnchorReading>;
+  /** The block at a number of the canonical chain, from a read that starts after the call; null if there is none. */
   readBlock(number: bigint): Promise<Block | null>;
+  /** The newest block, and the newest ones that are safe and finalized, from a read that starts after the call. */
   readHeads(): Promise<Heads>;
+  /** Number of the newest block. */
   headNumber(): Promise<bigint>;
+}
+
+/** A chain that was opened by its URLs. */
+export interface OpenChain extends Chain {
   readonly anchoring: AnchorChain;
   /** Aborts requests in progress and closes every socket. */
   close(): Promise<void>;
@@ -140,10 +158,7 @@ export function openChain(options: ChainOptions): OpenChain {
   };
 }
 
-/**
- * The EIP-55 form of an address; null if the text is not an address. Digits in one case carry no checksum; in mixed case
- * it must be right.
- */
+/** See `Chain.checksumAddress`. */
 export function checksumAddress(text: string): string | null {
   const digits = text.slice(2);
   const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();

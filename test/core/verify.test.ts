@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Chain } from '../../src/chain/chain.ts';
+import type { Block } from '../../src/chain/read-block.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import type { Deps } from '../../src/server/core/deps.ts';
 import { shareChainReads } from '../../src/server/core/shared-reads.ts';
 import { verifyProofHash } from '../../src/server/core/verification.ts';
-import type { Block, Chain } from '../../src/server/ports/chain.ts';
 import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
 import { newWallet, World } from '../contract/world.ts';

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
-import type { Chain, Network } from '../ports/chain.ts';
+import type { Chain } from '../../chain/chain.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import type { SignupGrant } from '../ports/sign-in.ts';
@@ -31,6 +31,17 @@ export interface Settings {
 export interface WebhookSettings {
   key: Buffer;
   mayConnect: MayConnect;
+}
+
+/** Public details of a network for wallets and explorers. */
+export interface Network {
+  name: string;
+  testnet: boolean;
+  /** No trailing slash. */
+  explorerUrl: string;
+  nativeCurrency: { name: string; symbol: string; decimals: number };
+  /** Public endpoints only; empty if none is known. */
+  rpcUrls: string[];
 }
 
 export interface Deps {

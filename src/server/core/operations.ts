@@ -3,9 +3,8 @@ import { inTime } from '../../base/in-time.ts';
 import { knownChain } from '../../chain/known-chain.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import type { ServerConfig } from '../config.ts';
-import type { Network } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';
-import type { Deps, Settings } from './deps.ts';
+import type { Deps, Network, Settings } from './deps.ts';
 
 const HEAD_READ_MS = 2_000;
 

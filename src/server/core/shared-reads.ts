@@ -1,7 +1,8 @@
 // Shares reads of the chain among public verifications, and lets their callers take turns.
 import { FairQueue } from '../../base/fair-queue.ts';
+import type { Chain } from '../../chain/chain.ts';
 import type { Hex } from '../../proof/bytes.ts';
-import type { Chain } from '../ports/chain.ts';
+
 import { wireError } from '../ports/errors.ts';
 
 /** Reads in progress, of one caller and in total. */

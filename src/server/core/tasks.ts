@@ -16,7 +16,6 @@ import type {
 } from '../../protocol/resources.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
-import type { Network } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
@@ -29,7 +28,7 @@ import type {
   Viewer,
 } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, noSuch, storing } from './deps.ts';
+import { type Deps, type Network, noSuch, storing } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import { filteredPage, fleetMembers, periodOf } from './paging.ts';
 

@@ -1,4 +1,5 @@
 // Public verification: compares a stored proof with the chain.
+import type { Chain } from '../../chain/chain.ts';
 import { depthOf } from '../../chain/read-block.ts';
 import { auditAnchor, type StatedAnchor } from '../../proof/audit-anchor.ts';
 import { type AuditCheck, isProven } from '../../proof/audit-check.ts';
@@ -6,7 +7,6 @@ import type { Hex } from '../../proof/bytes.ts';
 import { readTransaction } from '../../proof/signed-transaction.ts';
 import type { AnchorTransaction, PublicVerification } from '../../protocol/resources.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import type { Chain } from '../ports/chain.ts';
 import { wireError } from '../ports/errors.ts';
 import type { CompletionRecord, PublicAnchor, ReceiptRecord } from '../ports/tasks.ts';
 import type { Deps } from './deps.ts';

@@ -32,16 +32,16 @@ export interface Anvil {
  * Ends anvil when this process ends, even by SIGKILL: the guard's standard input closes when the process that holds the
  * other end of the pipe ends.
  */
-const guard = `exec 3<&0; "$@" </dev/null & child=$!; echo "anvil pid $child"
-(cat <&3 >/dev/null; kill "$child" 2>/dev/null) & wait "$child"`;
+const guard = `exec 3<&0 2>&1; "$@" </dev/null & child=$!; echo "anvil pid $child"
+(cat <&3; kill "$child") >/dev/null 2>&1 & wait "$child"`;
 
-type Guarded = ChildProcessByStdio<Writable, Readable, Readable>;
+type Guarded = ChildProcessByStdio<Writable, Readable, null>;
 
 /** Starts a local development chain from the npm package. Rejects with `anvil_failed` if it cannot. */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   // A session of its own: Ctrl-C reaches only the server, which ends the chain last.
   const child: Guarded = spawn('/bin/sh', ['-c', guard, 'sh', anvilBinary(), ...flags(options)], {
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   });
   child.stdin.on('error', () => {});
@@ -51,7 +51,6 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const { pid, url } = await untilListening(child);
   if (options.stateFile !== undefined) await setTime(url, Date.now());
   child.stdout.resume();
-  child.stderr.resume();
   return {
     url,
     pid,
@@ -125,37 +124,26 @@ function anvilBinary(): string {
   }
 }
 
-function untilListening(child: Guarded): Promise<{ pid: number; url: string }> {
+const START_MS = 20_000;
+
+/** Rejects with `anvil_failed` if the chain ends, or does not listen in time. */
+async function untilListening({ stdin, stdout }: Guarded): Promise<{ pid: number; url: string }> {
   let output = '';
-  return new Promise((resolve, reject) => {
-    const read = (chunk: Buffer) => {
-      output += chunk.toString();
+  // The guard then ends the chain, and with it the output.
+  const timer = setTimeout(() => stdin.destroy(), START_MS);
+  try {
+    for await (const chunk of stdout.iterator({ destroyOnReturn: false })) {
+      output += chunk;
       const pid = /anvil pid (\d+)/.exec(output);
       const listening = /Listening on (127\.0\.0\.1:\d+)/.exec(output);
-      if (!pid || !listening) return;
-      finish();
-      resolve({ pid: Number(pid[1]), url: `http://${listening[1]}` });
-    };
-    const fail = (reason: string) => {
-      finish();
-      child.stdin.destroy();
-      reject(new SvcError('anvil_failed', `The local chain did not start: ${reason}`));
-    };
-    const onError = (error: Error) => fail(error.message);
-    const onExit = () => fail(output.trim().split('\n').slice(-3).join(' ') || 'it exited at once');
-    const timer = setTimeout(() => fail('it was not listening after 20 s'), 20_000);
-    const finish = () => {
-      clearTimeout(timer);
-      child.stdout.off('data', read);
-      child.stderr.off('data', read);
-      child.off('error', onError);
-      child.off('exit', onExit);
-    };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
-    child.on('error', onError);
-    child.on('exit', onExit);
-  });
+      if (pid && listening) return { pid: Number(pid[1]), url: `http://${listening[1]}` };
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  stdin.destroy();
+  const reason = output.trim().split('\n').slice(-3).join(' ');
+  throw new SvcError('anvil_failed', `The local chain did not start: ${reason}`);
 }
 
 function stop(pid: number, signal: NodeJS.Signals) {

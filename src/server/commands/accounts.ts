@@ -14,10 +14,7 @@ import { operator } from '../core/audit-log.ts';
 import { readOperatorToken } from '../http/operator-api.ts';
 import { walletOf } from './credits.ts';
 import { withStore } from './database.ts';
-
-interface Output {
-  json?: boolean;
-}
+import { linesOf, type Output, print, printTable } from './print.ts';
 
 /** What `accounts top` sorts by: figures of the database, and `refusals` of the running server. */
 export const figures = {
@@ -59,10 +56,10 @@ export async function show(
   options: Output,
 ): Promise<void> {
   const wallet = walletOf(address);
-  print(
-    await withStore(environment, options, (store) => showAccount(store, wallet, Date.now())),
-    options,
+  const account = await withStore(environment, options, (store) =>
+    showAccount(store, wallet, Date.now()),
   );
+  print(account, linesOf(account), options);
 }
 
 /** `svc-server accounts suspend`, also while servers run. */
@@ -79,10 +76,10 @@ function changeTo(isSuspended: boolean, command: string) {
   ): Promise<void> => {
     const change = { isSuspended, reason, by: operator(command) };
     const wallet = walletOf(address);
-    print(
-      await withStore(environment, options, (store) => suspendAccount(store, wallet, change)),
-      options,
+    const account = await withStore(environment, options, (store) =>
+      suspendAccount(store, wallet, change),
     );
+    print(account, linesOf(account), options);
   };
 }
 
@@ -103,16 +100,14 @@ export async function exportLines(environment: NodeJS.ProcessEnv, address: strin
 export async function remove(
   environment: NodeJS.ProcessEnv,
   address: string,
-  { json }: Output,
+  options: Output,
 ): Promise<void> {
   const wallet = walletOf(address);
-  await withStore(environment, { ...(json && { json }) }, async (store) => {
+  await withStore(environment, options, async (store) => {
     await deleteAccount({ store, clock: systemClock }, wallet);
     while (await store.deleteTraces(TRACES_PER_COMMIT)) {}
   });
-  process.stdout.write(
-    json ? `${JSON.stringify({ wallet, deleted: true })}\n` : `Deleted ${wallet}.\n`,
-  );
+  print({ wallet, deleted: true }, [`Deleted ${wallet}.`], options);
 }
 
 const TRACES_PER_COMMIT = 500;
@@ -146,29 +141,5 @@ async function readRefusals(environment: NodeJS.ProcessEnv): Promise<Refusals> {
     throw new SvcError('server_unreachable', `The server answered ${reply.statusCode}.`);
   } finally {
     await dispatcher.destroy();
-  }
-}
-
-function print(account: AccountUsage, { json }: Output): void {
-  const lines = Object.entries(account).map(([name, value]) => `${name.padEnd(21)}  ${value}\n`);
-  process.stdout.write(json ? `${JSON.stringify(account)}\n` : lines.join(''));
-}
-
-/** One line per record; with `--json` one object per line. */
-function printTable(records: readonly object[], { json }: Output): void {
-  if (json) {
-    for (const record of records) process.stdout.write(`${JSON.stringify(record)}\n`);
-    return;
-  }
-  if (records.length === 0) return;
-  const names = Object.keys(records[0] ?? {});
-  const rows = [
-    names,
-    ...records.map((record) => Object.values(record).map((v) => String(v ?? '-'))),
-  ];
-  const widths = names.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
-  for (const row of rows) {
-    const cells = row.map((cell, i) => cell.padEnd(widths[i] ?? 0));
-    process.stdout.write(`${cells.join('  ').trimEnd()}\n`);
   }
 }

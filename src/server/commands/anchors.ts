@@ -7,11 +7,12 @@ import { readConfig, type ServerConfig } from '../config.ts';
 import type { AnchoringAccount } from '../ports/anchoring-accounts.ts';
 import type { Store } from '../ports/store.ts';
 import { withStore } from './database.ts';
+import { type Output, print } from './print.ts';
 
 /** `svc-server anchors list`: prints every account of the list. */
-export async function listAnchors(environment: NodeJS.ProcessEnv, options: { json?: boolean }) {
+export async function listAnchors(environment: NodeJS.ProcessEnv, options: Output) {
   const accounts = await withStore(environment, options, (store) => store.listAnchoringAccounts());
-  print(accounts, options);
+  printAccounts(accounts, options);
 }
 
 const LEASE_MS = 15_000;
@@ -23,7 +24,7 @@ const LEASE_MS = 15_000;
 export async function retireAnchor(
   environment: NodeJS.ProcessEnv,
   address: string,
-  options: { json?: boolean },
+  options: Output,
 ): Promise<void> {
   const config = readConfig(environment);
   const keys = await loadAnchorKeys(config.anchorKeys);
@@ -47,7 +48,7 @@ export async function retireAnchor(
     }
     return find(store, address);
   });
-  print([retired], options);
+  printAccounts([retired], options);
 }
 
 async function find(store: Store, address: string): Promise<AnchoringAccount> {
@@ -94,7 +95,7 @@ function inUse({ address }: AnchoringAccount): SvcError {
   });
 }
 
-function print(accounts: readonly AnchoringAccount[], { json }: { json?: boolean }): void {
+function printAccounts(accounts: readonly AnchoringAccount[], options: Output): void {
   const items = accounts.map(({ address, chainId, firstBlock, lastBlock, origin }) => ({
     address,
     chain_id: chainId,
@@ -104,7 +105,7 @@ function print(accounts: readonly AnchoringAccount[], { json }: { json?: boolean
   }));
   const lines = items.map(
     ({ address, chain_id, first_block, last_block, signed_for }) =>
-      `${address}  chain ${chain_id}  blocks ${first_block} to ${last_block ?? 'now'}  signed for ${signed_for ?? 'none'}\n`,
+      `${address}  chain ${chain_id}  blocks ${first_block} to ${last_block ?? 'now'}  signed for ${signed_for ?? 'none'}`,
   );
-  process.stdout.write(json ? `${JSON.stringify({ items })}\n` : lines.join(''));
+  print({ items }, lines, options);
 }

@@ -6,13 +6,13 @@ import { viewBalance } from '../core/account.ts';
 import { operator } from '../core/audit-log.ts';
 import type { Balance } from '../ports/account.ts';
 import { withStore } from './database.ts';
+import { linesOf, type Output, print } from './print.ts';
 
-interface GrantOptions {
+interface GrantOptions extends Output {
   anchors: number;
   gasWei: bigint;
   note: string;
   id?: string;
-  json?: boolean;
 }
 
 /** `svc-server credits grant`: grants credits, also while the server runs. */
@@ -45,14 +45,14 @@ export async function grantCredits(
         : `Created grant ${id}.\n`,
     );
   }
-  print(balance, { ...(options.json ? { json: true } : {}), more: { id, outcome } });
+  printBalance(balance, options, { id, outcome });
 }
 
 /** `svc-server credits show`: prints the balance of an account. */
 export async function showCredits(
   environment: NodeJS.ProcessEnv,
   address: string,
-  options: { json?: boolean },
+  options: Output,
 ): Promise<void> {
   const wallet = walletOf(address);
   const balance = await withStore(environment, options, (store) => store.getBalance(wallet));
@@ -61,7 +61,7 @@ export async function showCredits(
       hint: 'Sign in with the wallet, or run `svc-server credits grant` to create its account.',
     });
   }
-  print(balance, { ...options, more: {} });
+  printBalance(balance, options);
 }
 
 /** The error of a grant whose outcome is unknown, with a hint to retry under the same id. */
@@ -83,20 +83,8 @@ export function walletOf(address: string): string {
   return wallet;
 }
 
-function print(
-  balance: Balance,
-  { json, more }: { json?: boolean; more: Record<string, unknown> },
-): void {
+function printBalance(balance: Balance, options: Output, more: object = {}): void {
   const fields = viewBalance(balance);
-  const shown = {
-    ...fields,
-    gas_credit_wei: `${balance.gasCreditWei} (${etherText(balance.gasCreditWei)})`,
-  };
-  process.stdout.write(
-    json
-      ? `${JSON.stringify({ ...more, ...fields })}\n`
-      : Object.entries(shown)
-          .map(([name, value]) => `${name.padEnd(14)}  ${value}\n`)
-          .join(''),
-  );
+  const wei = `${balance.gasCreditWei} (${etherText(balance.gasCreditWei)})`;
+  print({ ...more, ...fields }, linesOf({ ...fields, gas_credit_wei: wei }), options);
 }

@@ -9,24 +9,21 @@ import { migratePostgres } from '../store/postgres/open-store.ts';
 import { backupDatabase } from '../store/sqlite/files/backup.ts';
 import { restoreDatabase } from '../store/sqlite/files/restore.ts';
 import { migrateDatabase } from '../store/sqlite/open-store.ts';
-
-interface Output {
-  json?: boolean;
-}
+import { type Output, print } from './print.ts';
 
 /** `svc-server backup FILE`: writes a verified copy of the database, also while the server runs. */
-export function backup(environment: NodeJS.ProcessEnv, file: string, { json }: Output): void {
+export function backup(environment: NodeJS.ProcessEnv, file: string, options: Output): void {
   const databasePath = sqlitePath(environment, 'pg_dump');
   const target = path.resolve(file);
   const bytes = backupDatabase(databasePath, target);
-  print(json, { file: target, bytes }, `Wrote ${target}: ${bytes} bytes, verified.`);
+  print({ file: target, bytes }, [`Wrote ${target}: ${bytes} bytes, verified.`], options);
 }
 
 /** `svc-server restore FILE`: replaces the database with a backup, and holds its queue. */
 export function restore(
   environment: NodeJS.ProcessEnv,
   file: string,
-  { json, force = false }: Output & { force?: boolean },
+  { force = false, ...options }: Output & { force?: boolean },
 ): void {
   const databasePath = sqlitePath(environment, 'pg_restore, then svc-server hold');
   const aside = restoreDatabase({
@@ -39,34 +36,31 @@ export function restore(
     `Restored ${databasePath}. Anchoring is paused: run svc-server reconcile.`,
     ...(aside === null ? [] : [`The previous database is ${aside}.`]),
   ];
-  print(json, { database: databasePath, set_aside: aside }, lines.join('\n'));
+  print({ database: databasePath, set_aside: aside }, lines, options);
 }
 
 /** `svc-server migrate`: updates the schema without starting the server. */
-export async function migrate(environment: NodeJS.ProcessEnv, { json }: Output): Promise<void> {
+export async function migrate(environment: NodeJS.ProcessEnv, options: Output): Promise<void> {
   const { database } = readConfig(environment);
   const schema =
     database.kind === 'sqlite'
       ? migrateDatabase(database.path, Date.now())
       : await migratePostgres(database);
   const name = nameOf(database);
-  print(json, { database: name, schema }, `${name} has schema ${schema}.`);
+  print({ database: name, schema }, [`${name} has schema ${schema}.`], options);
 }
 
 /** `svc-server hold`: holds the queue of a database that was restored by means other than `restore`. */
 export async function hold(environment: NodeJS.ProcessEnv, options: Output): Promise<void> {
   await withStore(environment, options, (store) => store.holdQueue(Date.now()));
-  print(options.json, { held: true }, 'Anchoring is paused: run svc-server reconcile.');
+  print({ held: true }, ['Anchoring is paused: run svc-server reconcile.'], options);
 }
 
 /** Bytes of usage. A server may store less than this between two saves of its counts. */
 const WORTH_SAYING = 1024 * 1024;
 
 /** `svc-server check`: checks the invariants of the database. Returns exit code 0 if all hold, else 1. */
-export async function check(
-  environment: NodeJS.ProcessEnv,
-  options: { json?: boolean },
-): Promise<number> {
+export async function check(environment: NodeJS.ProcessEnv, options: Output): Promise<number> {
   const { findings, recounted } = await withStore(environment, options, async (store) => ({
     findings: await store.checkInvariants(),
     recounted: await store.recountStorage(),
@@ -76,16 +70,13 @@ export async function check(
       `Corrected the storage usage of ${recounted.accounts} accounts by ${recounted.bytes} bytes.\n`,
     );
   }
-  if (options.json) {
-    process.stdout.write(`${JSON.stringify({ ok: findings.length === 0, findings, recounted })}\n`);
-  } else if (findings.length === 0) {
-    process.stdout.write('Every invariant holds.\n');
-  } else {
-    for (const { invariant, violations } of findings) {
-      process.stdout.write(`${invariant}\n${violations.map((line) => `  ${line}\n`).join('')}`);
-    }
-  }
-  return findings.length === 0 ? 0 : 1;
+  const ok = findings.length === 0;
+  const lines = findings.flatMap(({ invariant, violations }) => [
+    invariant,
+    ...violations.map((line) => `  ${line}`),
+  ]);
+  print({ ok, findings, recounted }, ok ? ['Every invariant holds.'] : lines, options);
+  return ok ? 0 : 1;
 }
 
 const REPORT_EVERY_MS = 2_000;
@@ -93,7 +84,7 @@ const REPORT_EVERY_MS = 2_000;
 /** `svc-server migrate-store`: moves everything from SQLite to PostgreSQL, once. */
 export async function migrateStore(
   environment: NodeJS.ProcessEnv,
-  { from, to, json }: { from: string; to: string; json?: boolean },
+  { from, to, ...options }: Output & { from: string; to: string },
 ): Promise<void> {
   const source = databaseAt(environment, from);
   const target = databaseAt(environment, to);
@@ -101,15 +92,15 @@ export async function migrateStore(
   const name = nameOf(target);
   let reportedAt = Date.now();
   const rows = await moveStore(source, { ...target, target: name }, ({ table, step, rows }) => {
-    if (json || Date.now() - reportedAt < REPORT_EVERY_MS) return;
+    if (options.json || Date.now() - reportedAt < REPORT_EVERY_MS) return;
     reportedAt = Date.now();
     process.stderr.write(`${table}: ${rows} rows ${step === 'write' ? 'written' : 'compared'}\n`);
   });
-  const text = [
+  const lines = [
     `Copied ${rows} rows to ${name} and compared each.`,
     `Set SVC_DATABASE_URL to the new database and start svc-server; ${source.path} is no longer used.`,
   ];
-  process.stdout.write(`${json ? JSON.stringify({ rows, target: name }) : text.join('\n')}\n`);
+  print({ rows, target: name }, lines, options);
 }
 
 /**
@@ -117,7 +108,7 @@ export async function migrateStore(
  */
 export async function withStore<Result>(
   environment: NodeJS.ProcessEnv,
-  { json }: { json?: boolean },
+  { json }: Output,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const { database } = readConfig(environment);
@@ -140,10 +131,6 @@ function sqlitePath(environment: NodeJS.ProcessEnv, instead: string): string {
       hint: `Use ${instead}; see docs/operations.md.`,
     },
   );
-}
-
-function print(json: boolean | undefined, data: object, text: string): void {
-  process.stdout.write(`${json ? JSON.stringify(data) : text}\n`);
 }
 
 function databaseAt(environment: NodeJS.ProcessEnv, url: string): DatabaseConfig {

@@ -9,13 +9,13 @@ import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
 import { environment } from '../environment.ts';
 import { startAnvil } from './dev-chain.ts';
+import { type Output, print } from './print.ts';
 import { stopSignal, untilStopped } from './start.ts';
 
-interface DevOptions {
+interface DevOptions extends Output {
   host: string;
   port: number;
   dataDir: string;
-  json?: boolean;
 }
 
 /** The first account of every anvil; public, and worthless anywhere else. */
@@ -49,7 +49,15 @@ export async function dev(_: NodeJS.ProcessEnv, options: DevOptions): Promise<vo
     });
     const logger = createLogger(config.values.SVC_LOG_LEVEL);
     const server = await startServer(config, { logger, listenSettings: '--port' });
-    announce(options, { url: server.url, rpc_url: anvil.url, chain_id: 31337, data_dir: dataDir });
+    const lines = [
+      `service   ${server.url}`,
+      `chain     ${anvil.url} (id 31337, a block a second)`,
+      `data      ${dataDir}`,
+      'accounts  each new wallet gets 1000000 anchors and 1000 ETH of gas credit',
+      'stop      Ctrl-C',
+    ];
+    const where = { url: server.url, rpc_url: anvil.url, chain_id: 31337, data_dir: dataDir };
+    print(where, lines, options);
     await untilStopped(server, logger, stopped);
   } finally {
     await anvil.close();
@@ -76,28 +84,4 @@ function warnOfVariables(): void {
     const instead = optionOf[name] ?? 'svc-server start';
     process.stderr.write(`svc-server: dev ignores ${name}; use ${instead}.\n`);
   }
-}
-
-interface Whereabouts {
-  url: string;
-  rpc_url: string;
-  chain_id: number;
-  data_dir: string;
-}
-
-function announce({ json }: DevOptions, where: Whereabouts): void {
-  if (json) {
-    process.stdout.write(`${JSON.stringify(where)}\n`);
-    return;
-  }
-  process.stdout.write(
-    [
-      `service   ${where.url}`,
-      `chain     ${where.rpc_url} (id ${where.chain_id}, a block a second)`,
-      `data      ${where.data_dir}`,
-      'accounts  each new wallet gets 1000000 anchors and 1000 ETH of gas credit',
-      'stop      Ctrl-C',
-      '',
-    ].join('\n'),
-  );
 }

@@ -7,6 +7,7 @@ import { type ForeignUse, reconcile as reconcileQueue } from '../anchoring/recon
 import { readConfig } from '../config.ts';
 import { operator } from '../core/audit-log.ts';
 import { withStore } from './database.ts';
+import { type Output, print } from './print.ts';
 
 const ACCEPT =
   'If you know what else sent transactions with this key, run reconcile with --yes, and restart a running server.';
@@ -14,8 +15,7 @@ const ACCEPT_ANCHOR =
   'The anchor was made by another service with this key, or after the backup. Use a newer backup if there is one. Otherwise run reconcile with --accept-anchor TX_HASH; proofs in that anchor that still wait in this database are anchored again.';
 const TX_HASH = /^0x[0-9a-f]{64}$/i;
 
-interface ReconcileOptions {
-  readonly json?: boolean;
+interface ReconcileOptions extends Output {
   readonly yes?: boolean;
   /** Hashes of accepted anchors. */
   readonly acceptAnchor?: readonly string[];
@@ -30,7 +30,7 @@ interface ReconcileOptions {
  */
 export async function reconcile(
   environment: NodeJS.ProcessEnv,
-  { json, yes = false, acceptAnchor = [], acceptAnchorsIn }: ReconcileOptions,
+  { yes = false, acceptAnchor = [], acceptAnchorsIn, ...options }: ReconcileOptions,
 ): Promise<number> {
   const accepted = readHashes('--accept-anchor', acceptAnchor);
   if (acceptAnchorsIn !== undefined) {
@@ -51,23 +51,20 @@ export async function reconcile(
   const addresses = (await loadAnchorKeys(anchorKeys)).map(({ address }) => address);
   const chain = openChain({ urls: rpcUrls, finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH });
   try {
-    const { findings, foreign, taken } = await withStore(
-      environment,
-      json ? { json } : {},
-      (store) =>
-        reconcileQueue({
-          store,
-          chain: chain.anchoring,
-          addresses,
-          isAccepted: yes,
-          acceptedAnchors: accepted,
-          now: Date.now(),
-          by: operator('reconcile'),
-        }),
+    const { findings, foreign, taken } = await withStore(environment, options, (store) =>
+      reconcileQueue({
+        store,
+        chain: chain.anchoring,
+        addresses,
+        isAccepted: yes,
+        acceptedAnchors: accepted,
+        now: Date.now(),
+        by: operator('reconcile'),
+      }),
     );
     const isPassed = foreign.every(({ txHash }) => yes || accepted.includes(txHash));
     const ok = findings.length === 0 && isPassed;
-    const text = [
+    const lines = [
       ...findings,
       ...[...foreign, ...taken].map(({ sender: { address }, nonce, txHash }) => {
         const what = accepted.includes(txHash) ? 'an accepted anchor' : 'no anchor';
@@ -78,7 +75,7 @@ export async function reconcile(
       ...(ok ? ['Anchoring is resumed.'] : []),
     ];
     const shown = { ok, findings, foreign: foreign.map(shownUse), taken: taken.map(shownUse) };
-    process.stdout.write(`${json ? JSON.stringify(shown) : text.join('\n')}\n`);
+    print(shown, lines, options);
     return ok ? 0 : 1;
   } finally {
     await chain.close();

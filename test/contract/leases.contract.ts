@@ -94,7 +94,7 @@ export function leaseContract(open: OpenStore): void {
       const { store, now } = world;
       const nothing = { safe: [], finalized: [], reorged: [] };
       const attempt = world.attempt([
-        { taskId: 'none', proofHash: randomHash(), leaf: randomHash(), generation: 0, queuedAt: 0 },
+        { taskId: 'none', proofHash: randomHash(), leaf: randomHash(), generation: 0 },
       ]);
       return {
         renewLease: store.renewLease(lease, leaseMs, now),

@@ -159,7 +159,7 @@ describe('several instances at once', () => {
       ...(await world.store.listOpenAttempts(ours)),
       ...(await other.listOpenAttempts(theirs)),
     ];
-    expect(open.reduce((sum, { leafCount }) => sum + leafCount, 0)).toBe(tasks.length);
+    expect(open.reduce((sum, { unsettledLeaves }) => sum + unsettledLeaves, 0)).toBe(tasks.length);
   });
 
   it('settle for one account, and each leaf is charged once', async () => {

@@ -149,7 +149,7 @@ describe('a backup', () => {
 
   it('leaves no copy behind where a restore was killed before it was ready', async () => {
     await temporary.store.close();
-    const copies = ['.incoming', '.incoming-journal', '.restoring'].map((suffix) => {
+    const copies = ['.incoming', '.incoming-journal'].map((suffix) => {
       const copy = `${temporary.path}${suffix}`;
       writeFileSync(copy, 'evidence');
       return copy;

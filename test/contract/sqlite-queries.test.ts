@@ -105,7 +105,7 @@ it.each([
   ['the ledger of an account', /FROM ledger\s+WHERE wallet = \$1 AND seq </, 'INDEX ledger_wallet'],
   ['sessions of an account', /FROM sessions\s+WHERE wallet = \$1/, 'INDEX sessions_wallet'],
   ['old evidence', /FROM proofs WHERE stored_at/, 'INDEX proofs_age'],
-  ['the queue', /"queuedAt" FROM completions/, 'INDEX completions_queue'],
+  ['the queue', /leaf, generation FROM completions/, 'INDEX completions_queue'],
   ['what goes with a robot', /FROM tasks WHERE robot_id/, 'tasks_robot (robot_id=? AND status=?)'],
   ['fleets in order', /FROM fleets WHERE wallet = \$1 AND/, 'INDEX fleets_wallet'],
   ['the robots of a fleet', /FROM fleets WHERE id/, 'INDEX robots_fleet'],

@@ -145,7 +145,7 @@ export function transitionContract(open: OpenStore): void {
     const { proofHash, leaf, taskId } = world.completion(task);
     switch (event) {
       case 'sign': {
-        const proof = { taskId, proofHash, leaf, generation: 0, queuedAt: now };
+        const proof = { taskId, proofHash, leaf, generation: 0 };
         const nonce = (await store.getNextNonce(lease)) ?? 0;
         await store.commitAttempt(lease, world.attempt([proof], { nonce }));
         return;

@@ -100,14 +100,12 @@ export async function refreshAttempts(
 }
 
 export function committedAttempt(attempt: NewAttempt): LiveAttempt {
-  const leafCount = attempt.leaves.length;
   return liveAttempt({
     id: attempt.id,
     nonce: attempt.nonce,
     state: 'signed',
     payload: attempt.payload,
-    leafCount,
-    unsettledLeaves: leafCount,
+    unsettledLeaves: attempt.leaves.length,
     variants: [attempt.variant],
     minedTxHash: null,
     takenBy: null,

@@ -34,7 +34,6 @@ export interface QueuedProof {
   proofHash: Hex;
   leaf: Hex;
   generation: number;
-  queuedAt: number;
 }
 
 export interface Variant {
@@ -67,7 +66,6 @@ export interface OpenAttempt {
   nonce: number;
   state: AttemptState;
   payload: Hex;
-  leafCount: number;
   unsettledLeaves: number;
   /** Oldest first. Each has higher fees than the one before, except that an adopted variant may have lower ones. */
   variants: Variant[];
@@ -160,7 +158,6 @@ export interface AnchorStore {
     quote: FeeQuote | null;
     degraded: string[];
     parked: number;
-    updatedAt: number;
   } | null>;
   /** The nonce after the highest ever committed for this sender; null if none was. */
   getNextNonce(lease: Lease): Promise<number | null>;

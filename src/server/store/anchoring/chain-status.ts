@@ -25,7 +25,7 @@ export const chainStatusSql = {
       data_fee_wei = coalesce(excluded.data_fee_wei, chain_status.data_fee_wei),
       updated_at = excluded.updated_at`,
   saveReasons: 'UPDATE leases SET degraded = $3, parked = $4 WHERE chain_id = $1 AND address = $2',
-  status: `SELECT ${QUOTE_COLUMNS}, degraded, updated_at FROM chain_status`,
+  status: `SELECT ${QUOTE_COLUMNS}, degraded FROM chain_status`,
   senders: 'SELECT degraded, parked FROM leases WHERE holder IS NOT NULL AND expires_at > $1',
 } as const;
 
@@ -55,7 +55,7 @@ export function chainStatusStore({ read, write, leased, clock }: StepRunner) {
 
     getChainStatus: () =>
       read(function* () {
-        type Status = QuoteRow & { degraded: string; updated_at: number };
+        type Status = QuoteRow & { degraded: string };
         const row = yield* first<Status>(chainStatusSql.status);
         if (row === undefined) return null;
         type Sender = { degraded: string; parked: number };
@@ -65,7 +65,6 @@ export function chainStatusStore({ read, write, leased, clock }: StepRunner) {
           quote: toQuote(row),
           degraded: [...new Set(reasons)].sort(),
           parked: senders.reduce((sum, { parked }) => sum + parked, 0),
-          updatedAt: row.updated_at,
         };
       }),
   } satisfies Partial<AnchorStore>;

@@ -128,10 +128,6 @@ export class Aggregate {
     this.states[number] = (this.states[number] ?? 0) + count;
   }
 
-  addSpread(place: number, { count, min, max, mean }: Spread): void {
-    this.addSum(place, count, min, max, (mean / UNIT) * count);
-  }
-
   /** Adds `count` readings at once. `sum` is in units of 2^60. */
   addSum(place: number, count: number, min: number, max: number, sum: number): void {
     const { table } = this;

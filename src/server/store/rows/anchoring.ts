@@ -7,7 +7,7 @@ import { growMerkleTree } from '../../../proof/tree.ts';
 import type { ChainIdentity, FeeQuote, MinedAttempt, Variant } from '../../ports/anchoring.ts';
 import type { Backlog } from '../../ports/operations.ts';
 
-export const OPEN_ATTEMPT_COLUMNS = `id, nonce, state, payload, leaf_count AS "leafCount",
+export const OPEN_ATTEMPT_COLUMNS = `id, nonce, state, payload,
   unsettled_leaves AS "unsettledLeaves", mined_tx_hash AS "minedTxHash", created_at AS "createdAt"`;
 
 export interface IncludedRow {
@@ -80,8 +80,7 @@ export function requireDearer(variant: Variant, newest: Variant, replaces: Hex):
   throw new Error('A variant must replace the newest one and have higher fees');
 }
 
-export const QUEUED_COLUMNS = `task_id AS "taskId", proof_hash AS "proofHash", leaf, generation,
-  queued_at AS "queuedAt"`;
+export const QUEUED_COLUMNS = `task_id AS "taskId", proof_hash AS "proofHash", leaf, generation`;
 
 /** The members are null until there is a quote. */
 export type QuoteRow = Record<keyof FeeQuote, string | null>;

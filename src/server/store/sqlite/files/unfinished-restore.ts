@@ -8,11 +8,9 @@ import { SvcError } from '../../../../base/svc-error.ts';
 /** The suffix of a copy that is complete, durable and held. A time in ms follows it. */
 const READY = '.restoring.';
 
-/** Suffixes of a copy that is not ready. Earlier versions used `.restoring`. */
-const NOT_READY = ['.incoming', '.restoring'] as const;
-
+/** The path of a copy that is not ready. */
 export function incomingCopy(target: string): string {
-  return `${target}${NOT_READY[0]}`;
+  return `${target}.incoming`;
 }
 
 /** Renames the copy. From here on an interrupted restore is finished by the next start. */
@@ -26,7 +24,7 @@ export function declareReady(target: string, now: number): void {
  * was moved to; `null` if there was none.
  */
 export function finishRestore(target: string): string | null {
-  for (const suffix of NOT_READY) removeCopy(`${target}${suffix}`);
+  removeCopy(incomingCopy(target));
   const ready = readyCopy(target);
   if (ready === null) return null;
   const aside = `${target}.replaced.${ready.slice(`${target}${READY}`.length)}`;

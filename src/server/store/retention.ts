@@ -14,11 +14,17 @@ import {
 import { beginOf } from './rows/roll-ups.ts';
 import { freed, freeing } from './storage-usage.ts';
 
+/** Robots checked for old samples per step. */
+const ROBOTS_AT_ONCE = 100;
+
 /** Deletes some rows of a robot. */
 const someOf = (table: string, key: string) => `DELETE FROM ${table} WHERE (${key}) IN (
   SELECT ${key} FROM ${table} WHERE robot_id = $1 LIMIT $2) RETURNING robot_id`;
 
 export const retentionSql = {
+  // The first sample after those of a robot is the oldest of the next robot.
+  nextRobot: `SELECT robot_id, recorded_at FROM telemetry
+    WHERE robot_id > $1 AND recorded_at < $2 ORDER BY robot_id, recorded_at LIMIT 1`,
   lockRobot: 'SELECT id FROM robots WHERE id = $1 FOR NO KEY UPDATE',
   oldest: `SELECT recorded_at, id FROM telemetry
     WHERE robot_id = $1 AND recorded_at < $2 ORDER BY recorded_at, id LIMIT $3`,
@@ -95,10 +101,44 @@ function deletionsOfRobot(runner: StepRunner): Deletion[] {
 }
 
 /**
+ * Deletes samples before `before` of the next robot after `place` that has any. Only robots with samples before `upTo` are
+ * looked at. Returns the place of the next step; `null` at the end.
+ */
+export async function deleteOldOfNext(
+  runner: StepRunner,
+  { place, before, upTo }: { place: string; before: number; upTo: number },
+  limit: number,
+): Promise<string | null> {
+  const next = await runner.read(() => findNext(place, before, upTo));
+  if (next === null) return null;
+  const { robotId, hasOld } = next;
+  if (!hasOld) return robotId;
+  const more = await runner.write(() => deleteOldSamples(runner, { robotId, before }, limit));
+  return more ? place : robotId;
+}
+
+/** The next robot with old samples, or the last one that was looked at. `null` at the end. */
+function* findNext(
+  place: string,
+  before: number,
+  upTo: number,
+): Steps<{ robotId: string; hasOld: boolean } | null> {
+  let robotId = place;
+  for (let looked = 0; looked < ROBOTS_AT_ONCE; looked += 1) {
+    type Oldest = { robot_id: string; recorded_at: number };
+    const next = yield* first<Oldest>(retentionSql.nextRobot, robotId, upTo);
+    if (next === undefined) return null;
+    robotId = next.robot_id;
+    if (next.recorded_at < before) return { robotId, hasOld: true };
+  }
+  return { robotId, hasOld: false };
+}
+
+/**
  * Deletes old samples of a robot and its minutes before the oldest one that is left, of which there are at most
  * `limit` + 1, because each had a sample. Returns true if there may be more. Call it inside a write.
  */
-export function* deleteOldSamples(
+function* deleteOldSamples(
   runner: StepRunner,
   old: { robotId: string; before: number },
   limit: number,

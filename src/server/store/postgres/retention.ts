@@ -3,7 +3,7 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { RetentionStore } from '../../ports/retention.ts';
 import type { StepRunner } from '../engine/steps.ts';
-import { deleteOldSamples } from '../retention.ts';
+import { deleteOldOfNext } from '../retention.ts';
 import { bytesIn, walletOf } from '../storage-usage.ts';
 import type { Queries } from './engine/connections.ts';
 import { dropWeek, type Week, weekOf, weeksOf } from './engine/partitions.ts';
@@ -29,18 +29,6 @@ const robotsWithin = sql(`WITH RECURSIVE found (robot_id, place) AS (
       ORDER BY robot_id LIMIT 1) AS next
     WHERE found.place < ${ROBOTS_AT_ONCE})
   SELECT robot_id FROM found ORDER BY robot_id`);
-// The same, with the oldest sample of each robot, until one is old enough. Reads no partition after $3.
-const nextWithOld = sql(`WITH RECURSIVE looked (robot_id, oldest, place) AS (
-    (SELECT robot_id, recorded_at, 1 FROM telemetry WHERE robot_id > $1 AND recorded_at < $3
-     ORDER BY robot_id, recorded_at LIMIT 1)
-    UNION ALL
-    SELECT next.robot_id, next.recorded_at, looked.place + 1
-    FROM looked CROSS JOIN LATERAL (
-      SELECT robot_id, recorded_at FROM telemetry
-      WHERE robot_id > looked.robot_id AND recorded_at < $3
-      ORDER BY robot_id, recorded_at LIMIT 1) AS next
-    WHERE looked.oldest >= $2 AND looked.place < ${ROBOTS_AT_ONCE})
-  SELECT robot_id, oldest < $2 AS is_old FROM looked ORDER BY place DESC LIMIT 1`);
 // Before the table of a week is dropped.
 const subtractWeek = sql(`WITH gone AS (
     SELECT ${walletOf('of_robots.robot_id')} AS wallet, bytes FROM (
@@ -131,19 +119,12 @@ async function saveAllHorizons(tx: Queries, week: Week): Promise<void> {
 
 /** Deletes old samples of the next robot after `place` that has any. Returns the next cursor. */
 async function deleteRows(
-  { access, runner }: Databases,
-  step: Step,
+  { runner }: Databases,
+  { before, limit }: Step,
   place: string,
 ): Promise<string | null> {
-  const { before } = step;
-  const found = await access.first<{ robot_id: string; is_old: boolean }>(nextWithOld, [
-    place,
-    before,
-    weekOf(before).to,
-  ]);
-  if (found === undefined) return null;
-  const { robot_id: robotId } = found;
-  if (!found.is_old) return `rows ${robotId}`;
-  const more = await runner.write(() => deleteOldSamples(runner, { robotId, before }, step.limit));
-  return `rows ${more ? place : robotId}`;
+  // Reads no partition after that of `before`.
+  const from = { place, before, upTo: weekOf(before).to };
+  const next = await deleteOldOfNext(runner, from, limit);
+  return next && `rows ${next}`;
 }

@@ -10,7 +10,8 @@ import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
 import { waitSql, waits } from '../anchoring/waits.ts';
 import { combineStores } from '../combine-stores.ts';
-import { rows, some } from '../engine/steps.ts';
+import { NO_ID, rows, some } from '../engine/steps.ts';
+import { deleteOldOfNext } from '../retention.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
 import { completionStore } from './completions.ts';
@@ -43,7 +44,6 @@ import {
   refuseUnfinishedRestore,
 } from './files/unfinished-restore.ts';
 import { migrations } from './migrations.ts';
-import { sampleRetention } from './retention.ts';
 import { robotAuthentication } from './robots.ts';
 import { challengeStore } from './sign-in.ts';
 import { claimStore } from './tasks.ts';
@@ -201,7 +201,10 @@ function buildStore(
       ...robotAuthentication(access, counters),
       ...claimStore(access, usage),
       ...telemetryStore(access, usage),
-      ...sampleRetention(access, steps),
+      deleteSamples: (before, limit, cursor) => {
+        const from = { place: cursor ?? NO_ID, before, upTo: Number.MAX_SAFE_INTEGER };
+        return deleteOldOfNext(steps, from, limit);
+      },
       ...completionStore(access, usage, steps),
       listQueuedProofs: (lease, limit) =>
         steps.leased.read(lease, () => rows(waitSql.queued, limit)),

@@ -17,22 +17,6 @@ export interface ProviderStatus {
   readonly score: number;
 }
 
-/** An RPC endpoint and its health. The channels are those of `Rpc`; they reject at once while it is banned. */
-export interface Provider {
-  readonly label: string;
-  readonly health: ProviderHealth;
-  readonly anchoring: Ask;
-  readonly broadcasting: Ask;
-  readonly reading: Ask;
-  readonly verifying: Ask;
-  /** Number of reads that it has not answered yet. */
-  readonly owed: number;
-  /** Reads the endpoint's identity and updates `health` with the result. Never rejects. */
-  probe(expected: Identity | null): Promise<void>;
-  status(): ProviderStatus;
-  close(): Promise<void>;
-}
-
 export interface ProviderAsked extends Asked {
   readonly provider: string;
 }
@@ -44,13 +28,14 @@ interface ProviderOptions extends Omit<RpcOptions, 'onAsked'> {
   readonly verifyPerSecond?: number | undefined;
 }
 
-/** @throws SvcError `invalid_rpc_url`. */
-export function openProvider({
-  label,
-  onAsked,
-  verifyPerSecond,
-  ...options
-}: ProviderOptions): Provider {
+export type Provider = ReturnType<typeof openProvider>;
+
+/**
+ * An RPC endpoint and its health. The channels are those of `connectRpc`; they reject at once while it is banned.
+ *
+ * @throws SvcError `invalid_rpc_url`.
+ */
+export function openProvider({ label, onAsked, verifyPerSecond, ...options }: ProviderOptions) {
   const health = new ProviderHealth();
   let owed = 0;
   let probing: Promise<void> | null = null;
@@ -87,10 +72,12 @@ export function openProvider({
     reading: counted(unlessBanned(rpc.reading)),
     // `counted` is inside: a call that still waits for the limit was not sent, so the provider owes no answer to it.
     verifying: limitRate(verifyPerSecond, counted(unlessBanned(rpc.verifying))),
+    /** Number of reads that it has not answered yet. */
     get owed() {
       return owed;
     },
-    probe(expected) {
+    /** Reads the endpoint's identity and updates `health` with the result. Never rejects. */
+    probe(expected: Identity | null): Promise<void> {
       probing ??= identify(anchoring, expected)
         .then(
           () => health.identified(),
@@ -101,7 +88,7 @@ export function openProvider({
         });
       return probing;
     },
-    status: () => ({
+    status: (): ProviderStatus => ({
       label,
       state: health.isWrongChain ? 'wrong_chain' : health.isUp ? 'healthy' : 'unhealthy',
       lastReason: health.lastReason,

@@ -20,19 +20,6 @@ export function blockCall(number: bigint, isWhole = false): RpcCall {
  */
 export type Ask = (calls: readonly RpcCall[], signal?: AbortSignal) => Promise<RpcAnswer[]>;
 
-export interface Rpc {
-  /** For the anchorer. */
-  readonly anchoring: Ask;
-  /** For signed transactions, with a shorter time-out: a slow transaction pool delays nothing else. */
-  readonly broadcasting: Ask;
-  /** For sign-in and readiness, with a concurrency limit of their own: they can never delay an anchor. */
-  readonly reading: Ask;
-  /** For public verification: anyone can ask for one. */
-  readonly verifying: Ask;
-  /** Aborts requests in progress and closes every socket. */
-  close(): Promise<void>;
-}
-
 /** A completed HTTP request to the endpoint. */
 export interface Asked {
   /** `failed`: no usable answer. */
@@ -61,8 +48,10 @@ const READING_AT_ONCE = 8;
 const READS_WAITING = 64;
 const BROADCAST_TIMEOUT_MS = 2_500;
 
+export type Rpc = ReturnType<typeof connectRpc>;
+
 /** Opens the JSON-RPC endpoint at a URL. Redirects are errors. */
-export function connectRpc(options: RpcOptions): Rpc {
+export function connectRpc(options: RpcOptions) {
   const target = targetOf(options.url);
   const timeoutMs = options.timeoutMs ?? 10_000;
   const redact = redactor(options.url);
@@ -92,10 +81,15 @@ export function connectRpc(options: RpcOptions): Rpc {
       });
   };
   return {
+    /** For the anchorer. */
     anchoring: askIn(queueOf(ANCHORING_AT_ONCE), timeoutMs),
+    /** For signed transactions, with a shorter time-out: a slow transaction pool delays nothing else. */
     broadcasting: askIn(queueOf(BROADCASTING_AT_ONCE), Math.min(timeoutMs, BROADCAST_TIMEOUT_MS)),
+    /** For sign-in and readiness, with a concurrency limit of their own: they can never delay an anchor. */
     reading: askIn(queueOf(READING_AT_ONCE, READS_WAITING), timeoutMs),
+    /** For public verification: anyone can ask for one. */
     verifying: askIn(queueOf(READING_AT_ONCE, READS_WAITING), timeoutMs),
+    /** Aborts requests in progress and closes every socket. */
     close: () => agent.destroy(),
   };
 }

@@ -32,18 +32,11 @@ interface PromiseSettlers {
   reject(error: Error): void;
 }
 
-/** Recovers signers in a thread, one at a time: each takes milliseconds, and strangers decide how many there are. */
-export interface Recovery {
-  /**
-   * The checksummed wallet that made this personal_sign signature of `message`: 65 bytes, v 27, 28, 0 or 1, low s.
-   * Null otherwise.
-   */
-  recoverWallet(message: string, signature: Hex): Promise<string | null>;
-  close(): Promise<void>;
-}
-
-/** The thread starts with the first signature, and again if it ended. */
-export function startRecovery(): Recovery {
+/**
+ * Recovers signers in a thread, one at a time: each takes milliseconds, and strangers decide how many there are. The
+ * thread starts with the first signature, and again if it ended.
+ */
+export function startRecovery() {
   let thread: Worker | null = null;
   let last: Promise<unknown> = Promise.resolve();
   let pending: PromiseSettlers | null = null;
@@ -70,7 +63,11 @@ export function startRecovery(): Recovery {
   }
 
   return {
-    async recoverWallet(message, signature) {
+    /**
+     * The checksummed wallet that made this personal_sign signature of `message`: 65 bytes, v 27, 28, 0 or 1, low s.
+     * Null otherwise.
+     */
+    async recoverWallet(message: string, signature: Hex): Promise<string | null> {
       const parts = partsOf(signature);
       if (parts === null || parts.s > HALF_ORDER || ![0, 1, 27, 28].includes(parts.v)) return null;
       const signed = {
@@ -83,7 +80,7 @@ export function startRecovery(): Recovery {
       const found = await publicKey;
       return found === null ? null : publicKeyToAddress(bytesToHex(found));
     },
-    async close() {
+    async close(): Promise<void> {
       await thread?.terminate();
     },
   };

@@ -7,23 +7,13 @@ import type { AnchorerDependencies } from './context.ts';
 import { QueueLock } from './queue-lock.ts';
 import { createTrigger } from './trigger.ts';
 
-export interface Anchorer {
-  /** Start (`performance.now()`) of the current round that has lasted longest; null while all loops wait. */
-  busySince(): number | null;
-  /**
-   * Stops: takes no new work, ends current work at its next durable step, and releases the leases. Does not wait for
-   * the chain: the next holder of a lease follows its open attempts.
-   */
-  drain(): Promise<void>;
-}
+export type Anchorer = ReturnType<typeof startAnchorer>;
 
 /**
  * Starts anchoring: an account loop for each key, and one without a key for each other account with open attempts.
  * Loops with a key run until `drain`; loops without one end when everything of their account is final.
  */
-export function startAnchorer(
-  deps: AnchorerDependencies & { keys: readonly AnchorKey[] },
-): Anchorer {
+export function startAnchorer(deps: AnchorerDependencies & { keys: readonly AnchorKey[] }) {
   const { keys, ...shared } = deps;
   const stop = new AbortController();
   const queueLock = new QueueLock();
@@ -35,11 +25,16 @@ export function startAnchorer(
   const following = followOthers(shared, own, { queueLock, signal: stop.signal });
   const proving = shared.options.chainProofs ? keepChainProofs(shared, stop.signal) : null;
   return {
-    busySince() {
+    /** Start (`performance.now()`) of the current round that has lasted longest; null while all loops wait. */
+    busySince(): number | null {
       const rounds = loops.flatMap(({ trigger: { busySince } }) => busySince ?? []);
       return rounds.length === 0 ? null : Math.min(...rounds);
     },
-    async drain() {
+    /**
+     * Stops: takes no new work, ends current work at its next durable step, and releases the leases. Does not wait for
+     * the chain: the next holder of a lease follows its open attempts.
+     */
+    async drain(): Promise<void> {
       stop.abort();
       await Promise.all([...running, following, proving]);
     },
@@ -50,12 +45,6 @@ const PROBE_EVERY_MS = 10_000;
 /** One round asks the chain several times, and a slow provider takes 10 s for each call. A restart would not help. */
 const ROUND_MS = 5 * 60_000;
 
-interface Progress {
-  /** Since when the store or the anchorer has been stuck (`performance.now()`); now, if neither is. */
-  at(): number;
-  stop(): void;
-}
-
 /**
  * Watches that the store answers, even with a refusal, and that the anchorer completes its rounds. A full disk or an
  * unreachable chain does not count as stuck: a restart helps with neither. A round may take 5 minutes.
@@ -63,7 +52,7 @@ interface Progress {
 export function watchProgress(
   { store, anchorer }: { store: Pick<Store, 'probe'>; anchorer: Pick<Anchorer, 'busySince'> },
   everyMs = PROBE_EVERY_MS,
-): Progress {
+) {
   let probedAt: number | null = null;
   const probe = () => {
     if (probedAt !== null) return;
@@ -75,7 +64,8 @@ export function watchProgress(
   };
   const timer = setInterval(probe, everyMs).unref();
   return {
-    at() {
+    /** Since when the store or the anchorer has been stuck (`performance.now()`); now, if neither is. */
+    at(): number {
       const busySince = anchorer.busySince();
       const anchoringAt = busySince === null ? Number.POSITIVE_INFINITY : busySince + ROUND_MS;
       return Math.min(probedAt ?? performance.now(), anchoringAt);

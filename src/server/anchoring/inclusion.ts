@@ -51,14 +51,6 @@ export async function follow(
 /** Number of attempts in each of the three parts of a check. */
 const WATCHED = 32;
 
-export interface IncludedWatch {
-  /**
-   * Checks attempts that are in a block and not final: the lowest blocks, which become final first; the highest, which
-   * a reorganization replaces first; and, a few more at each check, those in between.
-   */
-  look(live: LiveAttempts): Promise<IncludedLook>;
-}
-
 interface IncludedLook {
   readonly changes: InclusionChanges;
   /** Number of attempts checked. */
@@ -70,7 +62,9 @@ interface IncludedLook {
 type WatchedAttempt = IncludedAttempt & Partial<Pick<MinedAttempt, 'isFinal'>>;
 type Place = Pick<IncludedAttempt, 'blockNumber' | 'id'>;
 
-export function createIncludedWatch(context: AnchoringContext): IncludedWatch {
+export type IncludedWatch = ReturnType<typeof createIncludedWatch>;
+
+export function createIncludedWatch(context: AnchoringContext) {
   const { store, lease } = context;
   /** The next check continues below this place; null: from the highest blocks. */
   let cursor: Place | null = null;
@@ -89,7 +83,11 @@ export function createIncludedWatch(context: AnchoringContext): IncludedWatch {
   }
 
   return {
-    async look(live) {
+    /**
+     * Checks attempts that are in a block and not final: the lowest blocks, which become final first; the highest, which
+     * a reorganization replaces first; and, a few more at each check, those in between.
+     */
+    async look(live: LiveAttempts): Promise<IncludedLook> {
       if (live.reorgedFrom !== null) lost = await resendAfterReorg(context, live.reorgedFrom);
       const ends = await store.listIncludedAttempts(lease, WATCHED);
       const all: WatchedAttempt[] = [...ends, ...(await between(ends)), ...lost];

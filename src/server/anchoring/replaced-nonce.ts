@@ -22,22 +22,20 @@ export interface Adoptable {
   readonly variant: Variant;
 }
 
-export interface ReplacedNonceWatch {
-  look(live: LiveAttempts): Promise<ReplacedNonces>;
-}
-
 interface Finding {
   readonly attempt: LiveAttempt;
   readonly use: NonceUse;
   readonly user: NonceUser;
 }
 
+export type ReplacedNonceWatch = ReturnType<typeof createReplacedNonceWatch>;
+
 /**
  * Looks up which transaction used the nonce of an attempt without a receipt. Absence never ends an attempt; only a
  * transaction that was seen does: one that is no anchor, in a block that every configured provider shows and calls
  * final.
  */
-export function createReplacedNonceWatch(context: AnchoringContext): ReplacedNonceWatch {
+export function createReplacedNonceWatch(context: AnchoringContext) {
   const { chain, identity, lease, signal, logger } = context;
   /** Search progress by attempt, the most recently looked up last; null: seen once, and not looked up yet. */
   const trails = new Map<string, NonceTrail | null>();
@@ -74,7 +72,7 @@ export function createReplacedNonceWatch(context: AnchoringContext): ReplacedNon
   }
 
   return {
-    async look(live) {
+    async look(live: LiveAttempts): Promise<ReplacedNonces> {
       // After an error there is no transaction count yet. Keep the progress of searches.
       if (live.counted === null) {
         doubted.clear();

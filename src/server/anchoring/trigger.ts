@@ -1,28 +1,24 @@
 // Wakes an account loop that sleeps.
 
-export interface Trigger {
-  /** Ends the current wait, or else the next one before it starts. */
-  wake(): void;
-  /** Resolves at the first `wake`, or after `ms`. */
-  wait(ms: number): Promise<void>;
-  /** When the last wait ended (`performance.now()`); null during a wait. */
-  readonly busySince: number | null;
-}
+export type Trigger = ReturnType<typeof createTrigger>;
 
 /** A pause that can be ended early. A `wake` between two waits is not lost. */
-export function createTrigger(): Trigger {
+export function createTrigger() {
   let woken = false;
   let end: (() => void) | null = null;
   let busySince: number | null = performance.now();
   return {
+    /** When the last wait ended (`performance.now()`); null during a wait. */
     get busySince() {
       return busySince;
     },
+    /** Ends the current wait, or else the next one before it starts. */
     wake() {
       woken = true;
       end?.();
     },
-    async wait(ms) {
+    /** Resolves at the first `wake`, or after `ms`. */
+    async wait(ms: number): Promise<void> {
       if (!woken && ms > 0) {
         busySince = null;
         await new Promise<void>((resolve) => {

@@ -117,12 +117,6 @@ export async function fleetMembers(
   return (robotId) => members.has(robotId);
 }
 
-interface Cursors {
-  cursorOf(seq: number): string;
-  /** Null without a cursor. Throws `invalid_request` for a cursor that this list did not issue. */
-  seqOf(cursor: string | undefined): number | null;
-}
-
 const SEQ_BYTES = 8;
 
 /**
@@ -133,16 +127,17 @@ export async function openCursors(
   store: Pick<AccountStore, 'cursorKey'>,
   list: 'events' | 'ledger',
   wallet: string,
-): Promise<Cursors> {
+) {
   const key = await store.cursorKey();
   const scope = `${list} ${wallet}`;
   return {
-    cursorOf(seq) {
+    cursorOf(seq: number): string {
       const place = Buffer.alloc(SEQ_BYTES);
       place.writeBigUInt64BE(BigInt(seq));
       return seal(key, scope, place).toString('base64url');
     },
-    seqOf(cursor) {
+    /** Null without a cursor. Throws `invalid_request` for a cursor that this list did not issue. */
+    seqOf(cursor: string | undefined): number | null {
       if (cursor === undefined) return null;
       try {
         const place = open(key, scope, Buffer.from(cursor, 'base64url'));

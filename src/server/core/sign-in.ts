@@ -34,37 +34,14 @@ interface SignatureInput extends Caller {
   by: Actor;
 }
 
-/** The two steps of a wallet's sign-in. */
-interface WalletSignIn {
-  /**
-   * Creates a challenge for the wallet. `onCount` gets the count of the request first, and may throw. Throws
-   * `invalid_address`, `overloaded` and `chain_unavailable`.
-   */
-  challenge(
-    input: Caller & Body<'createChallenge'>,
-    onCount: (count: RateCount) => void,
-  ): Promise<Challenge>;
-  /**
-   * Opens a session, and the account if it is new. Only a successful sign-in spends a challenge, so that invalid
-   * signatures and other people's challenges do not lock out the owner; the audit log counts invalid ones. Throws
-   * `invalid_address`, `invalid_signature`, `signup_refused`, `account_suspended`, `overloaded`, and `chain_unavailable` if the chain must
-   * decide and cannot be read.
-   */
-  signIn(
-    input: SignatureInput,
-  ): Promise<{ token: string; wallet: string; holds: boolean; device: string }>;
-  /** Requires that the wallet signed a challenge of the purpose, and spends it. Throws as `signIn`. */
-  requireFreshSignature(input: SignatureInput, purpose: Purpose): Promise<void>;
-}
-
 /** How long the recovery of a signer takes. */
 const RECOVERY_MS = 3;
 
 /**
- * Each kind of work that strangers cause has a queue, in which the sources take turns: writes of challenges, recoveries
+ * The two steps of a wallet's sign-in. Each kind of work that strangers cause has a queue, in which the sources take turns: writes of challenges, recoveries
  * of signers in a thread, calls of contract wallets, and reads of balances.
  */
-export function createSignIn(deps: Deps): WalletSignIn {
+export function createSignIn(deps: Deps) {
   const { store, chain, settings } = deps;
   const queue = (atOnce: number) => strangersQueue({ atOnce });
   const writes = queue(8);
@@ -125,7 +102,14 @@ export function createSignIn(deps: Deps): WalletSignIn {
   }
 
   return {
-    async challenge(input, onCount) {
+    /**
+     * Creates a challenge for the wallet. `onCount` gets the count of the request first, and may throw. Throws
+     * `invalid_address`, `overloaded` and `chain_unavailable`.
+     */
+    async challenge(
+      input: Caller & Body<'createChallenge'>,
+      onCount: (count: RateCount) => void,
+    ): Promise<Challenge> {
       const wallet = walletOf(deps, input.address);
       return writes.run(input.source, async () => {
         const device = await readDevice(deps, input.device, wallet);
@@ -137,7 +121,13 @@ export function createSignIn(deps: Deps): WalletSignIn {
       });
     },
 
-    async signIn(input) {
+    /**
+     * Opens a session, and the account if it is new. Only a successful sign-in spends a challenge, so that invalid
+     * signatures and other people's challenges do not lock out the owner; the audit log counts invalid ones. Throws
+     * `invalid_address`, `invalid_signature`, `signup_refused`, `account_suspended`, `overloaded`, and
+     * `chain_unavailable` if the chain must decide and cannot be read.
+     */
+    async signIn(input: SignatureInput) {
       const wallet = walletOf(deps, input.address);
       const challenge = await requireSigned(wallet, input, 'sign_in');
       const holds = await gateReads.run(input.source, () =>
@@ -159,7 +149,8 @@ export function createSignIn(deps: Deps): WalletSignIn {
       return { token, wallet, holds: holds === true, device: await createDevice(deps, wallet) };
     },
 
-    async requireFreshSignature(input, purpose) {
+    /** Requires that the wallet signed a challenge of the purpose, and spends it. Throws as `signIn`. */
+    async requireFreshSignature(input: SignatureInput, purpose: Purpose): Promise<void> {
       const challenge = await requireSigned(input.address, input, purpose);
       if (!(await store.spendChallenge(challenge))) throw invalidSignature();
     },

@@ -18,17 +18,13 @@ export interface SenderOptions {
   resolve?: (host: string) => Promise<string[]>;
 }
 
-export interface Sender {
-  /** Resolves with the status of the response, whatever it is. Rejects if there is none; never follows a redirect. */
-  post(url: string, headers: Record<string, string>, body: string): Promise<number>;
-  close(): void;
-}
+export type Sender = ReturnType<typeof createSender>;
 
 /**
  * Checks a literal address before connecting, every resolved address, and the address of the connection, before it
  * sends anything.
  */
-export function createSender({ mayConnect, ca, resolve = resolveByDns }: SenderOptions): Sender {
+export function createSender({ mayConnect, ca, resolve = resolveByDns }: SenderOptions) {
   const agent = new Agent({ keepAlive: true, timeout: ATTEMPT_MS, ...(ca && { ca }) });
   const lookup: LookupFunction = (host, _options, done) => {
     resolve(host).then(
@@ -43,6 +39,7 @@ export function createSender({ mayConnect, ca, resolve = resolveByDns }: SenderO
     );
   };
 
+  /** Resolves with the status of the response, whatever it is. Rejects if there is none; never follows a redirect. */
   function post(url: string, headers: Record<string, string>, body: string): Promise<number> {
     return new Promise((settle, reject) => {
       if (refusalOfUrl(url, mayConnect) !== null) throw refusedAddress();

@@ -7,26 +7,13 @@ import { type RouteName, routes } from '../../protocol/routes.ts';
 import type { Store } from '../ports/store.ts';
 import { createAnchorMeters, createBacklogGauges } from './anchoring.ts';
 
-interface ServerMetrics {
-  /** Call after each response. `route` is null if no route matched. */
-  onAnswered(answered: {
-    route: RouteName | null;
-    method: string;
-    status: number;
-    seconds: number;
-  }): void;
-  onAsked(asked: ProviderAsked): void;
-  /** Call for each request that was refused because the caller has used up a limit, quota or credit. */
-  onRefused(code: ErrorCode): void;
-  onCommit(commit: { writes: number; seconds: number }): void;
-  /** Call after each attempt to create telemetry partitions ahead of time; null if it succeeded. */
-  onPartitions(error: unknown): void;
-  /** Wraps a store: times each call and counts open streams and the steps of anchoring. */
-  observe(store: Store): Store;
-  /** Reports the health of each RPC provider at every read. */
-  watch(providers: () => readonly ProviderStatus[]): void;
-  /** Returns the metrics in the text format of Prometheus. */
-  read(): Promise<{ contentType: string; text: string }>;
+/** A response, for `onAnswered`. */
+export interface Answered {
+  /** Null if no route matched the request. */
+  route: RouteName | null;
+  method: string;
+  status: number;
+  seconds: number;
 }
 
 const SECONDS = [
@@ -34,7 +21,7 @@ const SECONDS = [
 ];
 
 /** Creates the metrics of one server, in a registry of its own. No label contains an id. */
-export function createMetrics(clock: Clock, spendCapWei: bigint | null = null): ServerMetrics {
+export function createMetrics(clock: Clock, spendCapWei: bigint | null = null) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // Gauges with the suffix of counters; their parts by type remain.
@@ -49,33 +36,39 @@ export function createMetrics(clock: Clock, spendCapWei: bigint | null = null): 
   let observed: Store | null = null;
   let providers: () => readonly ProviderStatus[] = () => [];
   return {
-    onAnswered({ route, method, status, seconds }) {
+    /** Call after each response. */
+    onAnswered({ route, method, status, seconds }: Answered): void {
       answers.observe({ route: route ?? 'none', method, status }, seconds);
       if (status === 429 && route !== null) rateLimited.inc({ limit: routes[route].limit });
     },
-    onAsked({ calls: asked, seconds, provider, error }) {
+    onAsked({ calls: asked, seconds, provider, error }: ProviderAsked): void {
       for (const { method, outcome } of asked) asks.observe({ provider, method, outcome }, seconds);
       if (error !== null) rpcErrors.inc({ provider });
     },
-    onRefused(code) {
+    /** Call for each request that was refused because the caller has used up a limit, quota or credit. */
+    onRefused(code: ErrorCode): void {
       refusals.inc({ code });
     },
-    onCommit({ writes: size, seconds }) {
+    onCommit({ writes: size, seconds }: { writes: number; seconds: number }): void {
       writes.observe(size);
       commits.observe(seconds);
     },
-    onPartitions(error) {
+    /** Call after each attempt to create telemetry partitions ahead of time; null if it succeeded. */
+    onPartitions(error: unknown): void {
       meters.unpartitioned.set(error === null ? 0 : 1);
     },
-    observe(store) {
+    /** Wraps a store: times each call and counts open streams and the steps of anchoring. */
+    observe(store: Store): Store {
       const timedStore = timed(store, calls);
       observed = countSteps(countWebhooks(countStreams(timedStore, meters.streams), meters.sent));
       return observed;
     },
-    watch(read) {
+    /** Reports the health of each RPC provider at every read. */
+    watch(read: () => readonly ProviderStatus[]): void {
       providers = read;
     },
-    async read() {
+    /** Returns the metrics in the text format of Prometheus. */
+    async read(): Promise<{ contentType: string; text: string }> {
       readProviders(providers());
       if (observed !== null) await readGauges(observed);
       return { contentType: registry.contentType, text: await registry.metrics() };

@@ -17,6 +17,7 @@ import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { type RouteName, routes } from '../../../protocol/routes.ts';
 import type { Deps } from '../../core/deps.ts';
+import type { Answered } from '../../metrics/metrics.ts';
 import { wireError } from '../../ports/errors.ts';
 import { JsonText } from '../../ports/json-text.ts';
 import { accountHandlers } from '../routes/account.ts';
@@ -66,14 +67,6 @@ interface AppDeps extends Deps {
   onRefused?: (code: ErrorCode) => void;
   /** Called after each response. `seconds` is the time from the request's head to the end of the response. */
   onAnswered?: (answered: Answered) => void;
-}
-
-interface Answered {
-  /** Null if no route matched the request. */
-  route: RouteName | null;
-  method: string;
-  status: number;
-  seconds: number;
 }
 
 /**

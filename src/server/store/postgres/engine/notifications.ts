@@ -7,12 +7,6 @@ import type { ChangeFeed } from '../../stream.ts';
 import type { Connections } from './connections.ts';
 import { sql } from './sql.ts';
 
-/** Wakes waiters by topic: in this process at once, in other instances soon. It may be lost, so waiters also poll. */
-export interface Notifications {
-  tell(topics: readonly string[]): void;
-  close(): Promise<void>;
-}
-
 const CHANNEL = 'svc_notifications';
 /** Notifications are sent together once per this time, in ms: a commit with NOTIFY delays all other commits. */
 const BATCH_MS = 20;
@@ -29,10 +23,12 @@ const CHANGED = 'changed ';
 
 const notify = sql(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
 
+export type Notifications = ReturnType<typeof startNotifications>;
+
 export function startNotifications(
   connections: Connections,
   { triggers, feed, listen }: { triggers: Triggers; feed: ChangeFeed; listen: boolean },
-): Notifications {
+) {
   let batched = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let sending: Promise<unknown> = Promise.resolve();
@@ -68,13 +64,14 @@ export function startNotifications(
   }
 
   return {
-    tell(topics) {
+    /** Wakes waiters by topic: in this process at once, in other instances soon. It may be lost, so waiters also poll. */
+    tell(topics: readonly string[]): void {
       for (const topic of topics) triggers.wake(topic);
       if (!listen || topics.length === 0) return;
       for (const topic of topics) batched.add(topic);
       timer ??= setTimeout(send, BATCH_MS);
     },
-    async close() {
+    async close(): Promise<void> {
       clearInterval(net);
       if (timer !== undefined) {
         clearTimeout(timer);

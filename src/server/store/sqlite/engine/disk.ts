@@ -38,25 +38,22 @@ export function syncFile(file: string): void {
   }
 }
 
-export interface LogFile {
-  /**
-   * Resolves when all commits before the call are durable. It does not block the event loop. If it rejects, it is
-   * unknown which commits are durable, and disk and file can no longer be trusted.
-   */
-  flush(): Promise<void>;
-  close(): void;
-}
+export type LogFile = ReturnType<typeof openLogFile>;
 
 /**
  * Opens the write-ahead log of an open database; SQLite keeps the file while a connection is open. Flushes it once,
  * because a killed process may have left commits in it that are not durable yet.
  */
-export function openLogFile({ name }: Database): LogFile {
+export function openLogFile({ name }: Database) {
   const file = openSync(`${name}-wal`, 'r+');
   fdatasyncSync(file);
   return {
+    /**
+     * Resolves when all commits before the call are durable. It does not block the event loop. If it rejects, it is
+     * unknown which commits are durable, and disk and file can no longer be trusted.
+     */
     flush: () =>
-      new Promise((resolve, reject) => {
+      new Promise<void>((resolve, reject) => {
         fdatasync(file, (error) => (error === null ? resolve() : reject(error)));
       }),
     close: () => closeSync(file),

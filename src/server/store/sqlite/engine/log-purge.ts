@@ -6,17 +6,7 @@ import { isFatal } from './connections.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 
-export interface LogPurge {
-  /**
-   * Checkpoints the log and truncates it, so that it holds nothing that was erased before the call. Resolves after the
-   * first attempt. If another process reads an older state, as a backup does, attempts go on until that has ended.
-   */
-  purge(): Promise<void>;
-  /** Resolves after the next attempt if one is due, at once otherwise. Starts no attempt of its own. */
-  join(): Promise<void>;
-  /** Ends all attempts. The next start purges the log. */
-  stop(): void;
-}
+export type LogPurge = ReturnType<typeof startLogPurge>;
 
 /** After an attempt, the pause is this many times its duration, so that writes can proceed. */
 const PAUSE_FACTOR = 4;
@@ -38,7 +28,7 @@ export function startLogPurge({
   /** The snapshot of this process. An open read would keep the log from being truncated too. */
   snapshot: ReadSnapshot;
   onFatal: (error: Error) => void;
-}): LogPurge {
+}) {
   let waiting: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   let dueAt = Number.POSITIVE_INFINITY;
@@ -88,22 +78,28 @@ export function startLogPurge({
   }
 
   return {
+    /**
+     * Checkpoints the log and truncates it, so that it holds nothing that was erased before the call. Resolves after the
+     * first attempt. If another process reads an older state, as a backup does, attempts go on until that has ended.
+     */
     purge: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         if (stopped) return resolve();
         waiting.push(resolve);
         timer?.ref();
         tryAt(Math.max(performance.now(), restUntil));
       }),
+    /** Resolves after the next attempt if one is due, at once otherwise. Starts no attempt of its own. */
     join: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         if (dueAt === Number.POSITIVE_INFINITY) resolve();
         else {
           waiting.push(resolve);
           timer?.ref();
         }
       }),
-    stop() {
+    /** Ends all attempts. The next start purges the log. */
+    stop(): void {
       stopped = true;
       clearTimeout(timer);
       dueAt = Number.POSITIVE_INFINITY;

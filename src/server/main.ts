@@ -27,16 +27,7 @@ import { openStore } from './store/open-store.ts';
 const LEASE_TTL_MS = 15_000;
 const FIRST_CONTACT_MS = 3_000;
 
-export interface Server {
-  /** The URL on which the server listens, with the actual port. */
-  url: string;
-  /** Resolves when the store can no longer be trusted; the process must end then. */
-  failed: Promise<'store_failed'>;
-  /** Since when the store or the anchorer has been stuck (`performance.now()`); now, if neither is. */
-  progressAt(): number;
-  /** Stops accepting requests, finishes those in progress, drains the anchorer and closes the store. */
-  close(): Promise<void>;
-}
+export type Server = Awaited<ReturnType<typeof startServer>>;
 
 interface ServerDeps {
   logger: Logger;
@@ -55,7 +46,7 @@ interface ServerDeps {
  * Starts the service: store, chain, anchorer, HTTP. Rejects if the database belongs to another server or chain, if the
  * key cannot be read, or if the address is in use. An unreachable chain does not prevent the start.
  */
-export async function startServer(config: ServerConfig, deps: ServerDeps): Promise<Server> {
+export async function startServer(config: ServerConfig, deps: ServerDeps) {
   const { logger, clock = systemClock } = deps;
   const { values } = config;
   const keys = await loadAnchorKeys(config.anchorKeys);
@@ -178,7 +169,15 @@ export async function startServer(config: ServerConfig, deps: ServerDeps): Promi
     { url: settings.baseUrl, anchor_addresses: keys.map(({ address }) => address) },
     'listening',
   );
-  return { url: settings.baseUrl, failed, progressAt: progress.at, close };
+  return {
+    /** The URL on which the server listens, with the actual port. */
+    url: settings.baseUrl,
+    /** Resolves when the store can no longer be trusted; the process must end then. */
+    failed,
+    progressAt: progress.at,
+    /** Stops accepting requests, finishes those in progress, drains the anchorer and closes the store. */
+    close,
+  };
 }
 
 async function listen(

@@ -19,15 +19,6 @@ export interface AnvilOptions {
   stateFile?: string;
 }
 
-export interface Anvil {
-  url: string;
-  /** Process id of anvil itself, not of its guard. */
-  pid: number;
-  /** Resolves when the node has ended, for any reason. */
-  ended: Promise<void>;
-  close(): Promise<void>;
-}
-
 /**
  * Ends anvil when this process ends, even by SIGKILL: the guard's standard input closes when the process that holds the
  * other end of the pipe ends.
@@ -37,8 +28,10 @@ const guard = `exec 3<&0 2>&1; "$@" </dev/null & child=$!; echo "anvil pid $chil
 
 type Guarded = ChildProcessByStdio<Writable, Readable, null>;
 
+export type Anvil = Awaited<ReturnType<typeof startAnvil>>;
+
 /** Starts a local development chain from the npm package. Rejects with `anvil_failed` if it cannot. */
-export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
+export async function startAnvil(options: AnvilOptions = {}) {
   // A session of its own: Ctrl-C reaches only the server, which ends the chain last.
   const child: Guarded = spawn('/bin/sh', ['-c', guard, 'sh', anvilBinary(), ...flags(options)], {
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -53,9 +46,11 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   child.stdout.resume();
   return {
     url,
+    /** Process id of anvil itself, not of its guard. */
     pid,
+    /** Resolves when the node has ended, for any reason. */
     ended,
-    async close() {
+    async close(): Promise<void> {
       child.stdin.end();
       const force = setTimeout(() => stop(pid, 'SIGKILL'), 5_000);
       await ended;

@@ -15,7 +15,7 @@ import {
 import { usageSql } from '../../storage-usage.ts';
 import type { Queries } from './connections.ts';
 import { plannedAnew, sql } from './sql.ts';
-import type { Access, LeasedAccess } from './transactions.ts';
+import type { Access } from './transactions.ts';
 
 /** Notifications can be lost, and there are none behind a pooler. */
 const POLL_MS = 1_000;
@@ -35,16 +35,20 @@ const inserts = Object.fromEntries(
 const lockAccount = sql('SELECT FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
 const lockName = sql('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))');
 
-export function leasedAccess(access: Access): LeasedAccess {
+type Work<T> = (tx: Queries) => Promise<T>;
+
+/** Access for the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
+export function leasedAccess(access: Access) {
   const holding =
-    <T>(use: 'read' | 'write', lease: Lease, work: (tx: Queries) => Promise<T>) =>
+    <T>(use: 'read' | 'write', lease: Lease, work: Work<T>) =>
     async (tx: Queries) => {
       await runSteps(tx, requireLease(lease, use, access.instant()));
       return work(tx);
     };
   return {
-    write: (lease, work) => access.write(holding('write', lease, work)),
-    read: (lease, work) => access.read(holding('read', lease, work)),
+    /** Locks the lease: a takeover waits for the commit, so no write of the former holder is durable after it. */
+    write: <T>(lease: Lease, work: Work<T>) => access.write(holding('write', lease, work)),
+    read: <T>(lease: Lease, work: Work<T>) => access.read(holding('read', lease, work)),
   };
 }
 

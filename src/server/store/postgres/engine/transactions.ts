@@ -1,7 +1,6 @@
 // Runs transactions and retries those that conflicted or lost their connection.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Lease } from '../../../ports/anchoring.ts';
 import { begin, type Connection, type Connections, type Queries } from './connections.ts';
 import { databaseErrorAnswer, PostgresError } from './errors.ts';
 import type { Sql } from './sql.ts';
@@ -22,13 +21,6 @@ export interface Access extends Queries {
    * update can queue behind waiters that wait for it.
    */
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
-}
-
-/** Access for the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
-export interface LeasedAccess {
-  /** Locks the lease: a takeover waits for the commit, so no write of the former holder is durable after it. */
-  write<T>(lease: Lease, work: (tx: Queries) => Promise<T>): Promise<T>;
-  read<T>(lease: Lease, work: (tx: Queries) => Promise<T>): Promise<T>;
 }
 
 /** Tries of a transaction that conflicts. */

@@ -14,18 +14,6 @@ import { requireSchema } from '../engine/migrate.ts';
 import { migrations } from '../migrations.ts';
 import { refuseUnfinishedRestore } from './unfinished-restore.ts';
 
-interface SqliteExport {
-  /** All rows of a table in the order of its key, in pages. */
-  pages(table: TransferTable, most: PageSize): Iterable<TransferRow[]>;
-  /** True if an earlier move to the same target marked the database. */
-  readonly wasMarked: boolean;
-  /** Marks the database durably: from now on only another move to the same target opens it. */
-  markExported(): void;
-  /** Removes the mark. */
-  takeBackMark(): void;
-  close(): void;
-}
-
 /**
  * Locks and opens a database for export. `target` names the PostgreSQL database without its password. A database that
  * is already marked can be moved to the same target again.
@@ -33,7 +21,7 @@ interface SqliteExport {
  * @throws SvcError `database_missing`, `database_locked` while a server runs, `database_moved`, `schema_too_old`,
  *   `schema_too_new`, `database_foreign`.
  */
-export function openExport(path: string, target: string): SqliteExport {
+export function openExport(path: string, target: string) {
   const existing = canonicalPath(path, { create: false });
   refuseUnfinishedRestore(existing);
   requireDatabase(existing);
@@ -60,7 +48,8 @@ export function openExport(path: string, target: string): SqliteExport {
   }
   return {
     wasMarked,
-    *pages(table, most) {
+    /** All rows of a table in the order of its key, in pages. */
+    *pages(table: TransferTable, most: PageSize): Generator<TransferRow[]> {
       const columns = columnsOf(table).join(', ');
       const rows = db
         .prepare<[], TransferRow>(
@@ -80,6 +69,7 @@ export function openExport(path: string, target: string): SqliteExport {
       }
       if (page.length > 0) yield page;
     },
+    /** Durably: from now on only another move to the same target opens the database. */
     markExported: () => {
       if (exportedTo(db) !== null) return;
       db.transaction(() => {

@@ -26,32 +26,41 @@ import { ChainStatus, degradationsOf, FeeHistory, parkedCount } from './status.t
 import type { Trigger } from './trigger.ts';
 
 /** State of an anchor loop. Instants are `performance.now()`, which changes of the system clock do not move. */
-interface AnchorLoop {
+class AnchorLoop {
   readonly context: AnchoringContext;
   readonly queue: QueueWatch;
   readonly timing: BatchTiming;
-  readonly status: ChainStatus;
+  readonly status = new ChainStatus();
   readonly broadcasts: Broadcasts;
   readonly settlements: Settlements;
   readonly finality: FinalityWatch;
-  readonly refusals: Refusals;
-  readonly fees: FeeHistory;
-  pollAt: number;
-  senderStateAt: number;
+  readonly refusals = new Refusals();
+  readonly fees = new FeeHistory();
+  pollAt = 0;
+  senderStateAt = 0;
   /** End of the batching window while a transaction is pending; null when no proofs wait. */
-  batchUntil: number | null;
+  batchUntil: number | null = null;
   /** The last batch was full: more proofs are waiting. */
-  wasFull: boolean;
+  wasFull = false;
   /** Why signing is paused; null when it is not. */
-  hold: Hold | null;
+  hold: Hold | null = null;
   /**
    * Set if, at the last reading of the sender state, most providers reported a lower transaction count than we saw
    * mined: that count.
    */
-  behind: number | null;
+  behind: number | null = null;
   quote: FeeQuote | undefined;
   /** The account is in the list of anchoring accounts. */
-  isListed: boolean;
+  isListed = false;
+
+  constructor(context: AnchoringContext, wake: () => void) {
+    this.context = context;
+    this.queue = watchQueue(context.store, context.signal, wake);
+    this.timing = createBatchTiming(context.options.pauses);
+    this.broadcasts = new Broadcasts(context, wake);
+    this.settlements = new Settlements(context, wake);
+    this.finality = new FinalityWatch(context, wake);
+  }
 }
 
 /**
@@ -60,26 +69,7 @@ interface AnchorLoop {
  * by reading everything again from store and chain, so nothing depends on what was in memory when it happened.
  */
 export async function runAnchorLoop(context: AnchoringContext, trigger: Trigger): Promise<boolean> {
-  const { signal } = context;
-  const loop: AnchorLoop = {
-    context,
-    queue: watchQueue(context.store, signal, trigger.wake),
-    timing: createBatchTiming(context.options.pauses),
-    status: new ChainStatus(),
-    broadcasts: new Broadcasts(context, trigger.wake),
-    settlements: new Settlements(context, trigger.wake),
-    finality: new FinalityWatch(context, trigger.wake),
-    refusals: new Refusals(),
-    fees: new FeeHistory(),
-    pollAt: 0,
-    senderStateAt: 0,
-    batchUntil: null,
-    wasFull: false,
-    hold: null,
-    behind: null,
-    quote: undefined,
-    isListed: false,
-  };
+  const loop = new AnchorLoop(context, trigger.wake);
   try {
     return await work(loop, trigger);
   } finally {

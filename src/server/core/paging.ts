@@ -5,6 +5,7 @@ import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { AccountStore } from '../ports/account.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
+import type { TimeRange } from '../ports/telemetry.ts';
 import { type Deps, noSuch } from './deps.ts';
 import { open, seal } from './seal.ts';
 
@@ -43,12 +44,6 @@ export function pageById<Found extends { id: string }, Item>(
 const LOOKED_AT = 1000;
 /** Records read at once. */
 const CHUNK = 250;
-
-/** An instant `from` and one `to`, which is excluded. */
-export interface Period {
-  from: number;
-  to: number;
-}
 
 interface FilteredList<Found, Item> {
   limit: string | undefined;
@@ -91,8 +86,8 @@ export async function filteredPage<Found, Item>(
 /** The period of a query; `fallback` has the ends that it leaves out. Throws `invalid_request` if it is empty. */
 export function periodOf(
   { from, to }: { from?: string; to?: string },
-  fallback: Period = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER },
-): Period {
+  fallback: TimeRange = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER },
+): TimeRange {
   const period = { from: instantOf(from) ?? fallback.from, to: instantOf(to) ?? fallback.to };
   if (period.from < period.to) return period;
   throw wireError('invalid_request', 'from must be before to.');

@@ -24,11 +24,8 @@ export function readConfig(
   const origin = values.SVC_BASE_URL ?? `http://${hostInUrl(values.SVC_HOST)}:${values.SVC_PORT}`;
   return Object.freeze({
     values,
-    host: values.SVC_HOST,
-    port: values.SVC_PORT,
     /** Exact origin without a trailing slash. With port 0, main.ts replaces it with the actual one. */
     baseUrl: new URL(origin).origin,
-    dataDir: path.resolve(values.SVC_DATA_DIR),
     database: databaseConfig(values),
     rpcUrls: listOf(values.SVC_CHAIN_RPC_URL),
     trustedProxies: trustedProxies(values.SVC_TRUST_PROXY),

@@ -120,7 +120,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     if (operatorApi) await listenForOperator(operatorApi, operator.address);
     const url = await listen(app, config, deps.listenSettings);
     if (values.SVC_BASE_URL === undefined) {
-      settings.baseUrl = `http://${hostInUrl(config.host)}:${new URL(url).port}`;
+      settings.baseUrl = `http://${hostInUrl(values.SVC_HOST)}:${new URL(url).port}`;
     }
   } catch (error) {
     await Promise.all([app.close(), operatorApi?.close()]);
@@ -182,7 +182,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
 
 async function listen(
   app: ReturnType<typeof buildApp>,
-  { host, port }: ServerConfig,
+  { values: { SVC_HOST: host, SVC_PORT: port } }: ServerConfig,
   settings = 'SVC_HOST or SVC_PORT',
 ): Promise<string> {
   try {

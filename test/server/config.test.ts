@@ -143,7 +143,7 @@ describe('the configuration', () => {
   });
 
   it('counts an empty variable as absent', () => {
-    expect(readConfig({ SVC_PORT: '' }).port).toBe(3000);
+    expect(readConfig({ SVC_PORT: '' }).values.SVC_PORT).toBe(3000);
   });
 
   it('pairs key files with their passwords, or all with one', () => {

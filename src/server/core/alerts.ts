@@ -10,7 +10,7 @@ import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import type { ChangeStore } from '../ports/stream.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
-import { type Deps, noSuch } from './deps.ts';
+import { type Deps, found } from './deps.ts';
 import { pageById } from './paging.ts';
 
 /** Throws `not_found`. */
@@ -41,8 +41,7 @@ export async function acknowledgeAlert(
   wallet: string,
   id: string,
 ): Promise<Alert> {
-  const alert = await store.acknowledgeAlert(id, wallet, clock.now());
-  if (alert === null) throw noSuch('alert');
+  const alert = found('alert', await store.acknowledgeAlert(id, wallet, clock.now()));
   store.changed(wallet, { alert: id });
   return viewAlert(alert);
 }

@@ -74,6 +74,12 @@ export function strangersQueue(
   });
 }
 
+/** The record, if the account has it. Throws `not_found`. */
+export function found<Found>(what: Parameters<typeof noSuch>[0], record: Found | null): Found {
+  if (record === null) throw noSuch(what);
+  return record;
+}
+
 /** The error for a resource that the account does not have. */
 export function noSuch(what: 'robot' | 'fleet' | 'session' | 'token' | 'alert') {
   return wireError('not_found', `This account has no ${what} with this id.`);

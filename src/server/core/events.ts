@@ -9,7 +9,7 @@ import type { EventRecord } from '../ports/events.ts';
 import { type JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, noSuch, storing } from './deps.ts';
+import { type Deps, found, storing } from './deps.ts';
 import { filteredPage, fleetMembers, openCursors, periodOf } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
@@ -70,9 +70,8 @@ export async function listEvents(
     limit: query.limit,
     isFiltered: query.fleet_id !== undefined || query.to !== undefined,
     async find(limit, last) {
-      const found = await store.listEvents(filter, { limit, before: last?.seq ?? begin });
-      if (found === null) throw noSuch('robot');
-      return found;
+      const before = last?.seq ?? begin;
+      return found('robot', await store.listEvents(filter, { limit, before }));
     },
     keeps: ({ robotId, createdAt }) => isMember(robotId) && createdAt < to,
     isPast: ({ createdAt }) => createdAt < from,

@@ -10,7 +10,7 @@ import type { FleetPlace, FleetRecord } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, noSuch, recording, storing } from './deps.ts';
+import { type Deps, found, noSuch, recording, storing } from './deps.ts';
 import { pageOf } from './paging.ts';
 
 /**
@@ -58,7 +58,7 @@ export function listFleets(
 
 /** Throws `not_found`, also for a fleet of another account. */
 export async function getFleet({ store }: Deps, wallet: string, id: string): Promise<Fleet> {
-  return viewFleet(found(await store.getFleet(id, wallet)));
+  return viewFleet(found('fleet', await store.getFleet(id, wallet)));
 }
 
 /** Throws `not_found`. */
@@ -73,7 +73,7 @@ export async function patchFleet(
     deps.store.patchFleet(id, wallet, patch, deps.clock.now(), by),
   );
   deps.store.changed(wallet, null);
-  return viewFleet(found(fleet));
+  return viewFleet(found('fleet', fleet));
 }
 
 /** Deletes the fleet; its robots are in no fleet afterwards. Throws `not_found`. */
@@ -94,15 +94,9 @@ export async function reorderFleets(
   wallet: string,
   order: readonly string[],
 ): Promise<Fleet[]> {
-  const fleets = await store.reorderFleets(wallet, order, clock.now());
-  if (fleets === null) throw noSuch('fleet');
+  const fleets = found('fleet', await store.reorderFleets(wallet, order, clock.now()));
   store.changed(wallet, null);
   return fleets.map(viewFleet);
-}
-
-function found(fleet: FleetRecord | null): FleetRecord {
-  if (fleet === null) throw noSuch('fleet');
-  return fleet;
 }
 
 function cursorOf({ sortOrder, id }: FleetPlace): string {

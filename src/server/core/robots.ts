@@ -11,7 +11,7 @@ import type { RateCount } from '../ports/rate-count.ts';
 import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, noSuch, recording, storing } from './deps.ts';
+import { type Deps, found, noSuch, recording, storing } from './deps.ts';
 import { pageById } from './paging.ts';
 import { hashToken } from './sessions.ts';
 import { keyRevoked } from './tasks.ts';
@@ -63,7 +63,7 @@ export function listRobots(
 
 /** Throws `not_found`, also for a robot of another account. */
 export async function getRobot({ store }: Deps, wallet: string, id: string): Promise<Robot> {
-  return viewRobot(found(await store.getRobot(id, wallet)));
+  return viewRobot(found('robot', await store.getRobot(id, wallet)));
 }
 
 /** The calling robot. Throws `invalid_api_key` if it was deleted in the meantime. */
@@ -117,7 +117,7 @@ export async function rotateKey(
     deps.store.replaceKey(id, wallet, hashToken(apiKey), deps.clock.now(), by),
   );
   deps.store.changed(wallet, { robot: id });
-  return { robot: viewRobot(found(robot)), api_key: apiKey };
+  return { robot: viewRobot(found('robot', robot)), api_key: apiKey };
 }
 
 /** Ends the robot's key. Idempotent. Throws `not_found`. */
@@ -128,7 +128,7 @@ export async function deleteKey(
 ): Promise<Robot> {
   const robot = await store.replaceKey(id, wallet, null, clock.now(), by);
   store.changed(wallet, { robot: id });
-  return viewRobot(found(robot));
+  return viewRobot(found('robot', robot));
 }
 
 /** Deletes the robot and its tasks; see `RobotStore.deleteRobot`. Throws `not_found`. */
@@ -156,11 +156,6 @@ export async function authenticateRobot(
 
 function newApiKey(): string {
   return `svc_${randomBytes(20).toString('hex')}`;
-}
-
-function found(robot: RobotRecord | null): RobotRecord {
-  if (robot === null) throw noSuch('robot');
-  return robot;
 }
 
 const ofOutcome = { robot_not_found: 'robot', fleet_not_found: 'fleet' } as const;

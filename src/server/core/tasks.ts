@@ -28,7 +28,7 @@ import type {
   Viewer,
 } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, type Network, noSuch, storing } from './deps.ts';
+import { type Deps, found, type Network, noSuch, storing } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import { filteredPage, fleetMembers, periodOf } from './paging.ts';
 
@@ -149,9 +149,7 @@ export async function listTasks(
     isFiltered: state !== undefined || fleetId !== undefined,
     async find(count, last) {
       const place = last === null ? begin : { at: last.createdAt, id: last.id };
-      const found = await deps.store.listTasks(filter, count, place);
-      if (found === null) throw noSuch('robot');
-      return found;
+      return found('robot', await deps.store.listTasks(filter, count, place));
     },
     keeps: (task) =>
       isMember(task.robotId) && (state === undefined || filterStateOf(task) === state),

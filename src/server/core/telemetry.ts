@@ -25,7 +25,7 @@ import {
   type TimeRange,
 } from '../ports/telemetry.ts';
 import { samplesBytes } from '../rules/storage.ts';
-import { type Deps, noSuch, storing } from './deps.ts';
+import { type Deps, found, storing } from './deps.ts';
 import { instantOf, pageOf, periodOf } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
@@ -68,11 +68,8 @@ export async function listSamples(
   const range = periodOf(query);
   const { limit, cursor } = query;
   const before = cursor === undefined ? null : readCursor(cursor);
-  const find = async (count: number) => {
-    const found = await store.listSamples(robot, range, { limit: count, before });
-    if (found === null) throw noSuch('robot');
-    return found;
-  };
+  const find = async (count: number) =>
+    found('robot', await store.listSamples(robot, range, { limit: count, before }));
   const cursorOf = ({ recordedAt, id }: SampleRecord) => `${recordedAt}_${id}`;
   return writtenPage(await pageOf(limit, find, { cursorOf, view: viewSample }));
 }
@@ -93,11 +90,11 @@ export async function readSeries(
   let next = from;
   for (;;) {
     const range = { from: next, to };
-    const found = await deps.store.listRollups(robot, resolution, range, READ_AT_ONCE);
-    if (found === null) throw noSuch('robot');
-    for (const rollup of found) points.push(viewPoint(rollup));
-    const last = found.at(-1);
-    if (found.length < READ_AT_ONCE || last === undefined) break;
+    const read = deps.store.listRollups(robot, resolution, range, READ_AT_ONCE);
+    const rollups = found('robot', await read);
+    for (const rollup of rollups) points.push(viewPoint(rollup));
+    const last = rollups.at(-1);
+    if (rollups.length < READ_AT_ONCE || last === undefined) break;
     next = last.at + 1;
     await step();
   }

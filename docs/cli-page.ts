@@ -17,9 +17,10 @@ export async function cliPage(): Promise<string> {
       'contains them unchanged. With `--json`, an error is one JSON object `{ error, message, hint }` on standard error.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
-    'A command that has the option `--yes` asks you to type a name first, for example that of the robot or the host of the service. `--yes` skips ' +
-      'the question. Without a terminal and without `--yes`, such a command exits with 2. Apart from ' +
-      '`svc login` and the password of a key file, no other command asks, not even one that deletes something.',
+    'A command that has the option `--yes` asks you to type a name first, for example that of the robot or the host of ' +
+      'the service. `--yes` skips the question. Without a terminal and without `--yes`, such a command exits with 2. ' +
+      'Commands without `--yes` never ask, even if they delete something. Exceptions: `svc login` asks, and so does a ' +
+      'key file with a password.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

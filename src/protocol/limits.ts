@@ -38,7 +38,7 @@ export const limits = {
   webhookDeliveriesMs: 7 * 24 * 60 * 60_000,
   /** Time after a rotation in which messages also have a signature of the old secret. */
   webhookOverlapMs: 24 * 60 * 60_000,
-  /** Newest alerts of an account. Closed alerts that are older than these are deleted. */
+  /** Alerts kept per account. Above that number, the oldest closed alerts are deleted. */
   alertsKept: 10_000,
   /** Sign-in challenges that the service stores for all wallets together. */
   openChallenges: 100_000,

@@ -198,7 +198,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(
       new Option(
         '--by <figure>',
-        'stored bytes, queued proofs, refused calls; or of 30 days: anchors, reservations returned unpaid, wei that reservations did not cover',
+        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; in the last 30 days: anchors; returned: reservations released without a charge; uncovered: wei above the reservation',
       )
         .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),

@@ -72,7 +72,7 @@ export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck
   return facts.tx === null ? checks.map(withoutTransaction) : checks;
 }
 
-/** The checks of members that need not be stated. */
+/** Members that may be absent, by the check that needs them. Without its member, the check is left out. */
 const optional: Partial<Record<AuditCheckName, keyof StatedAnchor>> = {
   sender: 'from',
   block_number: 'block_number',

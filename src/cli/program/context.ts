@@ -97,7 +97,7 @@ function liveSession(profile: NamedProfile | null): string | null {
 
 /** Limits every request to TIMEOUT_MS, answer included, but not streams. */
 const boundedFetch: typeof fetch = (input, init) => {
-  // The client names the type of streams only.
+  // The client sends `accept` only for streams.
   if (init?.headers && 'accept' in init.headers) return httpFetch(input, init);
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout;

@@ -137,8 +137,8 @@ async function untilListening({ stdin, stdout }: Guarded): Promise<{ pid: number
     clearTimeout(timer);
   }
   stdin.destroy();
-  const reason = output.trim().split('\n').slice(-3).join(' ');
-  throw new SvcError('anvil_failed', `The local chain did not start: ${reason}`);
+  const last = output.trim().split('\n').slice(-3).join(' ');
+  throw new SvcError('anvil_failed', `The local chain did not start. Its last output: ${last}`);
 }
 
 function stop(pid: number, signal: NodeJS.Signals) {

@@ -9,7 +9,7 @@ export function print(data: object, lines: readonly string[], { json }: Output):
   printLines(json ? [JSON.stringify(data)] : lines);
 }
 
-/** One line for each member, with the values below each other. */
+/** One line for each member, with the values in one column. */
 export function linesOf(data: object): string[] {
   const width = Math.max(...Object.keys(data).map((name) => name.length));
   return Object.entries(data).map(([name, value]) => `${name.padEnd(width)}  ${value}`);

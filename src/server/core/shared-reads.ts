@@ -2,7 +2,6 @@
 import { FairQueue } from '../../base/fair-queue.ts';
 import type { Chain } from '../../chain/chain.ts';
 import type { Hex } from '../../proof/bytes.ts';
-
 import { wireError } from '../ports/errors.ts';
 
 /** Reads in progress, of one caller and in total. */

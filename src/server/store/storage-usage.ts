@@ -78,13 +78,12 @@ export class StorageUsage {
   }
 
   async take(wallet: string, bytes: number, now: number): ReturnType<StorageStore['takeStorage']> {
-    if (!(await this.#source.hasRoom(1))) return { outcome: 'disk_full' };
     const since = now - FUNDED_MS;
     const reading = this.#read(since);
     const { bytes: saved, isFunded } = await this.#accountOf(reading, wallet, since);
-    if (!isFunded && !(await this.#source.hasRoom(UNFUNDED_ROOM))) {
-      return { outcome: 'storage_quota' };
-    }
+    const hasShare = isFunded || (await this.#source.hasRoom(UNFUNDED_ROOM));
+    if (!(await this.#source.hasRoom(1))) return { outcome: 'disk_full' };
+    if (!hasShare) return { outcome: 'storage_quota' };
     const pool = await reading.pool;
     // A save took the counts in memory that this reading lacks.
     if (this.#reading !== reading) return this.take(wallet, bytes, now);

@@ -48,7 +48,7 @@ export async function ask<Called extends Call>(
   });
   const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
   const known = method === 'GET' ? reads.get(target + search) : undefined;
-  const response = await send(target + search, {
+  const init: RequestInit = {
     method,
     headers: {
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -56,10 +56,12 @@ export async function ask<Called extends Call>(
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
-  });
+  };
+  const response = await answered(fetch(target + search, init), init);
   if (response.status === 304 && known) return known.answer as Reply<Called>;
-  const answer = await response.json().catch(() => null);
-  if (!response.ok) throw refusal(response.status, answer);
+  if (!response.ok) throw refusal(response.status, await response.json().catch(() => null));
+  if (response.status === 204) return null as Reply<Called>;
+  const answer = await answered(response.json(), init);
   const tag = response.headers.get('etag');
   if (tag !== null) keep(target + search, { tag, answer });
   return answer;
@@ -69,7 +71,7 @@ export async function ask<Called extends Call>(
 export async function downloadExport(body: Input<'POST /api/v1/me/export'>['body']) {
   const headers = { 'content-type': 'application/json' };
   const init = { method: 'POST', headers, body: JSON.stringify(body) };
-  const response = await send('/api/v1/me/export', init);
+  const response = await answered(fetch('/api/v1/me/export', init), init);
   if (!response.ok) throw refusal(response.status, await response.json().catch(() => null));
   return response.blob().catch(() => {
     throw new ServiceError('unreachable', 'The export ended early. Try again.');
@@ -89,11 +91,12 @@ function keep(target: string, read: { tag: string; answer: unknown }): void {
   }
 }
 
-async function send(target: string, init: RequestInit): Promise<Response> {
+/** The response, or its body: either may end early. */
+async function answered<Part>(part: Promise<Part>, { signal }: RequestInit): Promise<Part> {
   try {
-    return await fetch(target, init);
+    return await part;
   } catch (error) {
-    if (init.signal?.aborted) throw error;
+    if (signal?.aborted) throw error;
     throw new ServiceError('unreachable', 'The service does not answer. Check the network.');
   }
 }

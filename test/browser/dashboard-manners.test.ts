@@ -3,9 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { HttpResponse, http } from 'msw';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { browse, type Dashboard, openDashboard, waitAhead } from '../support/dashboard.ts';
+import { answerPage } from '../support/page-answers.ts';
 import { type DevProcess, startDev } from '../support/programs.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -128,6 +130,18 @@ describe('without an answer', () => {
     await page.getByRole('button', { name: 'Try again' }).click();
 
     await page.getByText('No tasks').waitFor({ timeout: 60_000 });
+  });
+});
+
+describe('an answer that breaks off', () => {
+  it('is read again', async () => {
+    const { page } = await dashboard.openSignedIn('/account');
+    const half = () => HttpResponse.text('{"items": [', { headers: { etag: '"half"' } });
+    await answerPage(page, http.get('*/api/v1/tasks', half, { once: true }));
+
+    await page.goto(`${dashboard.server.url}/tasks`);
+
+    await page.getByText('No tasks').waitFor();
   });
 });
 

@@ -3,6 +3,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { type Dashboard, openDashboard } from '../support/dashboard.ts';
+import { holdRequests } from '../support/page-answers.ts';
 
 let dashboard: Dashboard;
 
@@ -51,15 +52,7 @@ describe('the page Access', () => {
   it('keeps the dialog open until the answer with the token is there', async () => {
     const { page } = await dashboard.openSignedIn('/access');
     const dialog = page.getByRole('dialog');
-    let goOn = () => {};
-    const held = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    await page.route('**/api/v1/tokens', async (route) => {
-      if (route.request().method() === 'POST') await held;
-      await route.continue();
-    });
-    const sent = page.waitForRequest((request) => request.method() === 'POST');
+    const { sent, release } = await holdRequests(page, 'POST', '/api/v1/tokens');
 
     await page.getByRole('button', { name: 'Create token' }).click();
     await dialog.getByLabel('Name').fill('slow');
@@ -68,7 +61,7 @@ describe('the page Access', () => {
     await page.keyboard.press('Escape');
     await dialog.getByRole('button', { name: 'Close' }).click();
     expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
-    goOn();
+    release();
 
     await page.getByText('Copy this token now').waitFor();
   });

@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Dashboard, type DashboardPage, openDashboard } from '../support/dashboard.ts';
+import { holdRequests } from '../support/page-answers.ts';
 import { run } from '../support/programs.ts';
 
 let dashboard: Dashboard;
@@ -93,6 +94,24 @@ describe('a new robot', () => {
     await page.getByRole('link', { name: 'picker-1' }).waitFor();
     await page.getByRole('cell', { name: 'Hall' }).waitFor();
     expect(await page.content()).not.toContain(key);
+  });
+});
+
+describe('a robot that is being added', () => {
+  it('has its key shown although Escape came before the answer', { tags: ['full'] }, async () => {
+    const { page } = await dashboard.openSignedIn('/robots');
+    const dialog = page.getByRole('dialog');
+    const { sent, release } = await holdRequests(page, 'POST', '/api/v1/robots');
+    await page.getByRole('button', { name: 'Add robot' }).click();
+    await dialog.getByLabel('Name').fill('picker-1');
+    await dialog.getByRole('button', { name: 'Add robot' }).click();
+    await sent;
+
+    await page.keyboard.press('Escape');
+    release();
+
+    await page.getByText('Copy this key now').waitFor();
+    expect(await isTaken(await keyIn(page))).toBe(true);
   });
 });
 
@@ -198,21 +217,13 @@ describe('a robot', () => {
     async (_, leave) => {
       const { page } = await openWith('/robots', ['arm-1']);
       await page.getByRole('link', { name: 'arm-1' }).click();
-      let answer = () => {};
-      const held = new Promise<void>((resolve) => {
-        answer = resolve;
-      });
-      await page.route('**/rotate-key', async (route) => {
-        await held;
-        await route.continue();
-      });
-      const sent = page.waitForRequest('**/rotate-key');
+      const { sent, release } = await holdRequests(page, 'POST', '/rotate-key');
       await page.getByRole('button', { name: 'Rotate key' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
       await sent;
 
       await leave(page);
-      answer();
+      release();
 
       await page.getByText('Copy this key now').waitFor();
       expect(await isTaken(await keyIn(page))).toBe(true);

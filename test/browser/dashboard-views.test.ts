@@ -75,6 +75,7 @@ const views: Record<string, View> = {
   },
   'the fleets': fleets,
   'adding a fleet': { ...fleets, open: click('Add fleet') },
+  'editing a fleet': { ...fleets, open: click('Edit Hall North') },
   'deleting a fleet': { ...fleets, open: click('Delete Hall North') },
   'the tasks': { address: () => '/tasks', shows: 'Pick order 4711' },
   'a task': task,
@@ -86,12 +87,27 @@ const views: Record<string, View> = {
   'the events': { address: () => '/events', shows: 'Gripper lost the box' },
   'no event': { address: () => '/events?severity=warn', shows: 'No events' },
   'the account': { address: () => '/account', shows: 'Granted' },
+  'deleting the account': {
+    address: () => '/account',
+    shows: 'Granted',
+    open: click('Delete account'),
+  },
   'the alerts': { address: () => '/alerts', shows: 'Battery low' },
   'the webhooks': { address: () => '/webhooks', shows: '127.0.0.1:9' },
   'creating a webhook': {
     address: () => '/webhooks',
     shows: '127.0.0.1:9',
     open: click('Create webhook'),
+  },
+  'editing a webhook': {
+    address: () => '/webhooks',
+    shows: '127.0.0.1:9',
+    open: click('Edit: 127.0.0.1:9'),
+  },
+  'rotating the secret of a webhook': {
+    address: () => '/webhooks',
+    shows: '127.0.0.1:9',
+    open: click('Rotate secret: 127.0.0.1:9'),
   },
   'deleting a webhook': {
     address: () => '/webhooks',
@@ -153,7 +169,9 @@ const tagsOf = (name: string) => (quick.includes(name) ? [] : ['full']);
 
 /** Violations, as axe finds them. */
 async function violationsIn(page: Page): Promise<string[]> {
-  const results: AxeResults = await page.evaluate('axe.run()');
+  const results: AxeResults = await page.evaluate(
+    `axe.run({ rules: { 'target-size': { enabled: true } } })`,
+  );
   return results.violations.map(
     ({ id, nodes }) =>
       `${id}: ${nodes.map(({ html, failureSummary }) => html + failureSummary).join('\n')}`,

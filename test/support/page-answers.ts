@@ -1,5 +1,5 @@
 import { getResponse, type RequestHandler } from 'msw';
-import type { Page } from 'playwright-core';
+import type { Page, Request as PageRequest } from 'playwright-core';
 
 /**
  * Answers a page's requests with handlers of msw, until the returned function is called. What no handler answers goes
@@ -28,4 +28,18 @@ export async function answerPage(
 /** What the service itself answers to the request of a handler. */
 export async function answerOf<Answer>({ url }: Request): Promise<Answer> {
   return (await (await fetch(url)).json()) as Answer;
+}
+
+/** Holds the requests of one method and path until `release` is called. `sent` resolves when the first is on its way. */
+export async function holdRequests(page: Page, method: string, path: string) {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const isMeant = (request: PageRequest) => request.method() === method;
+  await page.route(`**${path}`, async (route) => {
+    if (isMeant(route.request())) await held;
+    await route.continue();
+  });
+  return { sent: page.waitForRequest(isMeant), release };
 }

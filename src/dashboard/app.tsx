@@ -21,7 +21,7 @@ import {
   useSearch,
   useSearchParams,
 } from 'wouter';
-import { accountQuery } from './queries.ts';
+import { accountQuery, robotsQuery } from './queries.ts';
 import { PublicShell, Shell } from './shell.tsx';
 import { followStream } from './stream.ts';
 import { Page } from './ui/page.tsx';
@@ -56,16 +56,18 @@ const views = Object.entries(load).map(([path, view]) => [path, lazy(view)] as c
 const publicViews = Object.entries(loadPublic).map(([path, view]) => [path, lazy(view)] as const);
 
 /**
- * Loads the view of a path while the account is read, and all views after it, so that the others open at once, even
- * while the service is down.
+ * Loads the view of a path and the robots while the account is read, and all views after it, so that the others open at
+ * once, even while the service is down.
  */
 function usePreload(path: string): void {
   const { parser } = useRouter();
+  const queries = useQueryClient();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the first path alone
   useEffect(() => {
     for (const [pattern, view] of Object.entries(load)) {
       if (matchRoute(parser, pattern, path)[0]) view().catch(() => {});
     }
+    if (path === '/' || path === '/robots') void queries.prefetchQuery(robotsQuery);
     const timer = setTimeout(() => {
       const others = { loadLanding, loadSignIn };
       for (const view of Object.values({ ...load, ...loadPublic, ...others })) {

@@ -19,8 +19,8 @@ export async function cliPage(): Promise<string> {
       'id, or by the start of its id.',
     'A command that has the option `--yes` asks you to type a name first, for example that of the robot or the host of ' +
       'the service. `--yes` skips the question. Without a terminal and without `--yes`, such a command exits with 2. ' +
-      'Commands without `--yes` never ask, even if they delete something. Exceptions: `svc login` asks, and so does a ' +
-      'key file with a password.',
+      'Commands that do not have the option never ask, even if they delete something. Exceptions: `svc login` asks you ' +
+      'to confirm the wallet, and every command asks for the password of an encrypted key file.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

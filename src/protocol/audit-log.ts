@@ -15,7 +15,10 @@ export const auditKinds = {
   webhook_secret_rotated: ['the webhook', 'the origin of its URL'],
   webhook_deleted: ['the webhook', 'the origin of its URL'],
   robot_created: ['the robot', 'its name'],
-  robot_changed: ['the robot', 'its name after the change, which may be a move to another fleet'],
+  robot_changed: [
+    'the robot',
+    'its name after the change; a move to another fleet is a change too',
+  ],
   robots_moved: ['the fleet that the robots were moved to', 'the number of robots'],
   robot_deleted: ['the robot', 'its name'],
   key_rotated: ['the robot', 'its name'],

@@ -54,7 +54,7 @@ export const limits = {
   /** Wrong user codes that one session may enter. */
   wrongCliCodes: 10,
 
-  /** Body of a request of a robot. Leaves room for a text that is longer than its canonical form. */
+  /** Body of a request of a robot. More than `proofBytes`: text as sent can be longer than its canonical form. */
   bodyBytes: 2 * 1024 * 1024,
   /** Body of any other request. Large enough if every text has its maximum length and each of its characters is escaped. */
   smallBodyBytes: 64 * 1024,
@@ -92,8 +92,8 @@ export const limits = {
   /** Telemetry samples in one request. */
   samplesPerRequest: 50,
   /**
-   * JSON values in a body with samples, counting objects and arrays. This is enough for 50 samples with 2048 readings
-   * each, for example two laser scans: 2 for the body and the list, and 6 + 2048 for each sample.
+   * JSON values in a body with samples, counting objects and arrays. Enough for 50 samples with 2048 readings each
+   * (two laser scans, for example): body and list count as 2 values, and each sample as 6 + 2048.
    */
   samplesValues: 2 + 50 * (6 + 2048),
   /** `metrics` of a sample in canonical form. */

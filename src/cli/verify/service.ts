@@ -36,8 +36,13 @@ export async function askService(
 /** A document needs no service: for it, the error suggests --rpc-url. */
 function namingRpc(error: unknown, stated: StatedAnchor | null): unknown {
   if (stated === null || !(error instanceof SvcError) || error.code !== 'no_service') return error;
+  const { chain_id, block_number } = stated;
+  const where =
+    block_number === undefined
+      ? ''
+      : `The anchor is in block ${block_number} of chain ${chain_id}. `;
   return new SvcError(error.code, 'No service is known, and no node of the chain is given.', {
-    hint: 'Check it against the chain with --rpc-url URL, or name the service with --url.',
+    hint: `${where}Check it against the chain with --rpc-url URL, or name the service with --url.`,
   });
 }
 

@@ -28,7 +28,7 @@ export const alertRoutes = {
     method: 'DELETE',
     path: '/api/v1/alert-rules/:kind',
     summary:
-      'Delete the alert rule of a kind. Its open alerts close, except webhook_disabled, and credit_low while the credits cover no anchor',
+      'Delete the alert rule of a kind. Its open alerts close, with two exceptions: webhook_disabled stays open, and credit_low stays open while the credits cover no anchor',
     params: Closed({ kind: AlertKind }),
     responses: { 200: Closed({ deleted: Type.Literal(true) }) },
     errors: ['not_found'],

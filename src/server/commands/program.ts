@@ -198,7 +198,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(
       new Option(
         '--by <figure>',
-        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; in the last 30 days: anchors; returned: reservations released without a charge; uncovered: wei above the reservation',
+        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; anchors: anchors; returned: reservations released without a charge; uncovered: wei above the reservation (the last three in the last 30 days)',
       )
         .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),

@@ -9,10 +9,11 @@ import { anvilAccounts } from '../support/anvil.ts';
 import { blockWith } from '../support/synthetic-block.ts';
 
 const payload: Hex = `0x${'ab'.repeat(42)}`;
-const { address } = anvilAccounts[0];
+type Signer = (typeof anvilAccounts)[number];
+const [sender, stranger] = anvilAccounts;
 
-async function signed(changes: { to?: Hex; value?: bigint; data?: Hex } = {}) {
-  const account = privateKeyToAccount(anvilAccounts[0].privateKey);
+async function signed(changes: { to?: Hex; value?: bigint; data?: Hex } = {}, by: Signer = sender) {
+  const account = privateKeyToAccount(by.privateKey);
   const fees = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n, gas: 30_000n };
   const to = account.address;
   return account.signTransaction({
@@ -24,7 +25,7 @@ async function anchorOf(rawTx: Hex): Promise<UnprovenAnchor> {
   const { blockNumber, blockHash, txIndex } = blockWith(rawTx);
   const { hash: txHash } = readSignedTransaction(rawTx);
   const place = { blockNumber, blockHash, txIndex, txHash, rawTx };
-  return { attemptId: 'a', chainId: 31_337, sender: address, payload, tries: 1, ...place };
+  return { attemptId: 'a', chainId: 31_337, sender: sender.address, payload, tries: 1, ...place };
 }
 
 describe('a chain proof', () => {
@@ -66,7 +67,7 @@ describe('a signed transaction', () => {
 
   it.each<[string, Partial<UnprovenAnchor>]>([
     ['of another chain', { chainId: 1 }],
-    ['of another sender', { sender: anvilAccounts[1].address }],
+    ['of another sender', { sender: stranger.address }],
     ['with another hash', { txHash: payload }],
     ['with other calldata', { payload: '0x' }],
     ['that is none', { rawTx: '0x02' }],
@@ -75,9 +76,15 @@ describe('a signed transaction', () => {
   });
 
   it.each<[string, Parameters<typeof signed>[0]]>([
-    ['to another account', { to: anvilAccounts[1].address }],
+    ['to another account', { to: stranger.address }],
     ['of some value', { value: 1n }],
   ])('is not one %s', async (_, changes) => {
     expect(isSignedAnchor(await anchorOf(await signed(changes)))).toBe(false);
+  });
+
+  it('is not one that another account sent to the sender', async () => {
+    const raw = await signed({ to: sender.address }, stranger);
+
+    expect(isSignedAnchor(await anchorOf(raw))).toBe(false);
   });
 });

@@ -45,6 +45,13 @@ describe('the pool of accounts without a recent grant', () => {
     );
   });
 
+  it('does not count what an account stored as taken by others', () => {
+    const alone = { isFunded: false, account: 600, pool: 600 };
+
+    expect(mayStore(alone, 400, limits)).toBe(true);
+    expect(mayStore(alone, 401, limits)).toBe(false);
+  });
+
   it('counts an account whose grant ended as an eighth at most', () => {
     expect(poolShare(limits)).toBe(1_000);
     const ended = { isFunded: false, account: 40_000, pool: 1_000 };

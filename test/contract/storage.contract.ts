@@ -1,7 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, expect, it } from 'vitest';
 import type { NewRobot } from '../../src/server/ports/robots.ts';
-import { FUNDED_MS } from '../../src/server/rules/storage.ts';
 import { newWallet, type OpenStore, World } from './world.ts';
 
 const DAY = 24 * 60 * 60_000;
@@ -133,9 +132,10 @@ export function storageContract(open: OpenStore): void {
     await opened({ storage });
     const robot = await world.robot(await world.account());
 
+    world.clock.advance(90 * DAY - 1);
     expect(await take(robot.wallet, 20_001)).toEqual({ outcome: 'storage_quota' });
     expect(await take(robot.wallet, 20_000)).toMatchObject({ outcome: 'taken' });
-    world.clock.advance(FUNDED_MS);
+    world.clock.advance(1);
     await world.reopen();
     expect(await take(robot.wallet, 10_001)).toEqual({ outcome: 'storage_quota' });
     expect(await take(robot.wallet, 10_000)).toMatchObject({ outcome: 'taken' });

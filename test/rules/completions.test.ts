@@ -26,7 +26,10 @@ const situation = fc.record({
   balance: fc.option(fc.record({ anchorQuota: fc.nat({ max: 3 }), gasCreditWei: wei })),
   quote: fc.option(quote),
 });
-type Situation = CompletionSituation<{ status: 'claimed' | 'verified'; state: null | 'failed' }>;
+type Situation = CompletionSituation<{
+  status: 'claimed' | 'verified';
+  state: null | 'queued' | 'failed';
+}>;
 const allowed: Situation = {
   hasKey: true,
   task: { status: 'claimed', state: null },
@@ -66,6 +69,11 @@ describe('a completion', () => {
     ['no anchor left', 'no_anchor_quota', { balance: { anchorQuota: 0, gasCreditWei: 300n } }],
     ['no account', 'no_anchor_quota', { balance: null }],
     ['a verified task', 'already_completed', { task: { status: 'verified', state: null } }],
+    [
+      'a completion in the queue',
+      'completion_in_progress',
+      { task: { status: 'claimed', state: 'queued' } },
+    ],
     ['a failed completion', 'queued', { task: { status: 'claimed', state: 'failed' } }],
     ['another robot’s task', 'not_found', { task: null }],
     ['a replaced key', 'key_revoked', { hasKey: false }],

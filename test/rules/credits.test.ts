@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chargeOf, reservation, transactionCost } from '../../src/server/rules/credits.ts';
+import {
+  affordableAnchors,
+  chargeOf,
+  reservation,
+  transactionCost,
+} from '../../src/server/rules/credits.ts';
 
 const wei = fc.bigInt({ min: 0n, max: 10n ** 20n });
 
@@ -44,5 +49,21 @@ describe('a reservation', () => {
     expect(transactionCost({ gasUsed: 21_000n, effectiveGasPrice: 12n, dataFeeWei: 5n })).toBe(
       252_005n,
     );
+  });
+});
+
+describe('a balance', () => {
+  it.each([
+    [3, 299n, 2],
+    [3, 300n, 3],
+    [3, 1_000n, 3],
+    [0, 1_000n, 0],
+    [3, 99n, 0],
+  ])('of %i anchors and %i wei covers completions of 100 wei: %i', (quota, gasWei, completions) => {
+    expect(affordableAnchors(quota, gasWei, 100n)).toBe(completions);
+  });
+
+  it('covers its whole quota where gas costs nothing', () => {
+    expect(affordableAnchors(3, 0n, 0n)).toBe(3);
   });
 });

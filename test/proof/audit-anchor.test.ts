@@ -35,6 +35,8 @@ function anchored(count: number, index: number): { stated: StatedAnchor; facts: 
       inclusion: inclusions[index] ?? null,
       tx_hash,
       block_number: '42',
+      block_hash,
+      tx_index: 3,
       anchored_at: timestamp,
       from: account,
     },
@@ -115,6 +117,8 @@ describe('an honest anchor', () => {
       'proof_hash',
       'leaf',
       'block_number',
+      'block_hash',
+      'tx_index',
       'anchored_at',
     ]);
   });
@@ -137,19 +141,21 @@ describe('an honest anchor', () => {
       'root',
       'inclusion_path',
       'block_number',
+      'block_hash',
+      'tx_index',
       'anchored_at',
     ]);
   });
 
   it('needs no block, time or sender to be stated', () => {
-    const { block_number, anchored_at, from, ...stated } = batch.stated;
+    const { block_number, block_hash, tx_index, anchored_at, from, ...stated } = batch.stated;
 
     const names = auditAnchor(stated, batch.facts).map(({ name }) => name);
 
     expect(failures(stated, batch.facts)).toEqual([]);
-    expect(names).not.toContain('sender');
-    expect(names).not.toContain('block_number');
-    expect(names).not.toContain('anchored_at');
+    for (const name of ['sender', 'block_number', 'block_hash', 'tx_index', 'anchored_at']) {
+      expect(names).not.toContain(name);
+    }
   });
 
   it('is recognised whatever the case of its hex', () => {
@@ -181,6 +187,8 @@ describe('a forged statement fails in its own check', () => {
     ['another transaction', { tx_hash: other.proof_hash }, ['transaction_found']],
     ['another sender', { from: stranger }, ['sender']],
     ['another block', { block_number: '43' }, ['block_number']],
+    ['another block hash', { block_hash: other.proof_hash }, ['block_hash']],
+    ['another place in the block', { tx_index: 4 }, ['tx_index']],
     ['another time', { anchored_at: '2026-03-01T08:15:29.000Z' }, ['anchored_at']],
   ])('of one proof with %s', (_, change, failed) => {
     expect(failures({ ...single.stated, ...change }, single.facts)).toEqual(failed);
@@ -263,6 +271,23 @@ describe('a chain that says otherwise fails in its own check', () => {
     expect(failures(stated, { ...facts, canonical_block: block })).toEqual(['canonical_block']);
   });
 
+  it('with a transaction that is in no block', () => {
+    expect(failures(stated, { ...facts, receipt: null })).toEqual([
+      'status',
+      'canonical_block',
+      'block_number',
+      'block_hash',
+      'tx_index',
+    ]);
+  });
+
+  it('with no block where the transaction was', () => {
+    expect(failures(stated, { ...facts, canonical_block: null })).toEqual([
+      'canonical_block',
+      'anchored_at',
+    ]);
+  });
+
   it('with a block of another number', () => {
     const block = facts.canonical_block && { ...facts.canonical_block, number: '41' };
 
@@ -291,9 +316,15 @@ describe('a chain that says otherwise fails in its own check', () => {
   });
 
   it('with a longer calldata around the payload', () => {
-    const input = `${facts.tx?.input}00`;
+    const longer = (base: typeof single) => withTx(base, { input: `${base.facts.tx?.input}00` });
 
-    expect(failures(stated, withTx(single, { input }))).toEqual(['payload', 'proof_hash', 'leaf']);
+    expect(failures(stated, longer(single))).toEqual(['payload', 'proof_hash', 'leaf']);
+    expect(failures(batch.stated, longer(batch))).toEqual([
+      'payload',
+      'leaf_count',
+      'root',
+      'inclusion_path',
+    ]);
   });
 
   it('with the leaf of another task under the same proof hash', () => {
@@ -336,6 +367,91 @@ describe('a chain that says otherwise fails in its own check', () => {
       'The node does not know the stated transaction',
       'Cannot be checked without the transaction',
     ]);
+  });
+});
+
+/** The sentence of each check. */
+function said(stated: StatedAnchor, facts: ChainFacts): Partial<Record<AuditCheckName, string>> {
+  return Object.fromEntries(auditAnchor(stated, facts).map(({ name, detail }) => [name, detail]));
+}
+
+describe('the sentences of the checks', () => {
+  const other = hex(sha256('other'));
+
+  it('tell what holds', () => {
+    expect(said(single.stated, single.facts)).toEqual({
+      chain: 'The node is on the stated chain',
+      transaction_found: 'The node knows the stated transaction',
+      status: 'The transaction succeeded',
+      canonical_block: 'The block is part of the chain',
+      self_transfer: 'Sender and recipient are one account, and the value is 0',
+      sender: 'The stated account sent the transaction',
+      payload: 'The calldata is the anchor of one proof and nothing else',
+      proof_hash: 'The calldata holds the proof hash',
+      leaf: 'The leaf in the calldata matches proof, task, robot and claim',
+      block_number: 'The transaction is in the stated block',
+      block_hash: 'Its block has the stated hash',
+      tx_index: 'The transaction has the stated index in the block',
+      anchored_at: 'The block has the stated time',
+    });
+    expect(said(batch.stated, batch.facts)).toMatchObject({
+      payload: 'The calldata is exactly one batch of proofs',
+      leaf_count: 'The calldata holds the stated leaf count',
+      root: 'The calldata holds the stated root',
+      inclusion_path:
+        'Proof, task, robot and claim make a leaf whose path leads to the root in the calldata',
+    });
+  });
+
+  it('tell what fails', () => {
+    const { receipt, canonical_block: block } = single.facts;
+    const stated = {
+      ...{ ...single.stated, chain_id: 1, tx_hash: other, from: stranger, block_number: '43' },
+      ...{ block_hash: other, tx_index: 4, anchored_at: '2026-03-01T08:15:29.000Z' },
+    };
+    const facts: ChainFacts = {
+      ...withTx(single, { to: stranger, input: batch.facts.tx?.input }),
+      receipt: receipt && { ...receipt, status: 'reverted' },
+      canonical_block: block && { ...block, hash: other },
+    };
+
+    expect(said(stated, facts)).toEqual({
+      chain: 'The node is on chain 31337, stated is 1',
+      transaction_found: 'The node does not know the stated transaction',
+      status: 'The transaction was reverted',
+      canonical_block: 'The block of the transaction is not part of the chain',
+      self_transfer: 'The transaction is not an empty transfer from an account to itself',
+      sender: 'The stated account did not send the transaction',
+      payload: 'The calldata is not the anchor of one proof',
+      proof_hash: 'The calldata holds another proof hash',
+      leaf: 'Proof, task, robot and claim do not make the leaf in the calldata',
+      block_number: 'The transaction is not in the stated block',
+      block_hash: 'Its block has another hash than stated',
+      tx_index: 'The transaction has another index in the block than stated',
+      anchored_at: 'The block has another time than stated',
+    });
+    expect(said(batch.stated, single.facts)).toMatchObject({
+      payload: 'The calldata is not exactly one batch of proofs',
+      leaf_count: 'The calldata holds another leaf count',
+      root: 'The calldata holds another root',
+      inclusion_path: 'No path leads from proof, task, robot and claim to the root in the calldata',
+    });
+  });
+
+  it('tell a transaction in no block from a reverted one', () => {
+    expect(said(single.stated, { ...single.facts, receipt: null })).toMatchObject({
+      status: 'The transaction is in no block',
+    });
+  });
+
+  it('keep what can be told without the transaction', () => {
+    const facts = { ...single.facts, chain_id: 1, tx: null };
+
+    expect(said(single.stated, facts)).toMatchObject({
+      chain: 'The node is on chain 1, stated is 31337',
+      status: 'The transaction succeeded',
+      sender: 'Cannot be checked without the transaction',
+    });
   });
 });
 

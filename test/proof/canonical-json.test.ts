@@ -105,22 +105,33 @@ describe('canonicalJson', () => {
   });
 
   it.each([
-    ['undefined', undefined],
-    ['an undefined member', { a: undefined }],
-    ['an undefined item', [undefined]],
-    ['a hole', new Array(1)],
-    ['a function', { a: () => 1 }],
-    ['a symbol', [Symbol('a')]],
-    ['a bigint', [1n]],
-    ['a date', [new Date(0)]],
-    ['a map', { a: new Map() }],
-    ['bytes', Uint8Array.of(1)],
-    ['a lone surrogate', ['\ud800']],
-    ['a lone surrogate in a name', { '\udc00': 1 }],
-    ['a member named __proto__', JSON.parse('{"__proto__":1}')],
-    ['a cycle', cycle()],
-  ])('refuses %s instead of dropping or changing it', (_, value) => {
-    expect(() => canonicalJson(value)).toThrow(TypeError);
+    ['undefined', undefined, 'a value of type undefined'],
+    ['an undefined member', { a: undefined }, 'a value of type undefined'],
+    ['an undefined item', [undefined], 'a value of type undefined'],
+    ['a hole', new Array(1), 'a value of type undefined'],
+    ['a function', { a: () => 1 }, 'a value of type function'],
+    ['a symbol', [Symbol('a')], 'a value of type symbol'],
+    ['a bigint', [1n], 'a value of type bigint'],
+    ['infinity', [Number.POSITIVE_INFINITY], 'a number that is not finite'],
+    ['a date', [new Date(0)], 'an object that is not plain'],
+    ['a map', { a: new Map() }, 'an object that is not plain'],
+    ['bytes', Uint8Array.of(1), 'an object that is not plain'],
+    ['a lone surrogate', ['\ud800'], 'a lone surrogate'],
+    ['a lone surrogate in a name', { '\udc00': 1 }, 'a lone surrogate'],
+    ['a member named __proto__', JSON.parse('{"__proto__":1}'), 'a member named __proto__'],
+    ['a cycle', cycle(), 'deeper than 1000 levels'],
+  ])('refuses %s instead of dropping or changing it', (_, value, reason) => {
+    expect(() => canonicalJson(value)).toThrow(new TypeError(`Not JSON: ${reason}`));
+  });
+
+  it.each([0, 1, 31, 32, 33, 1000])('escapes and checks a string after %i characters', (count) => {
+    const text = 'é'.repeat(count);
+
+    for (const escaped of ['"', '\\', '\n', '\u001f']) {
+      expect(canonicalJson(text + escaped)).toBe(JSON.stringify(text + escaped));
+    }
+    expect(canonicalJson(`${text}😀`)).toBe(`"${text}😀"`);
+    expect(() => canonicalJson(`${text}\ud800`)).toThrow('a lone surrogate');
   });
 
   it('refuses a buffer without a look at each of its bytes', () => {

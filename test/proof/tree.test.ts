@@ -84,8 +84,8 @@ describe('the example of RFC 9162, section 2.1.5', () => {
 
 describe('merkleTree', () => {
   it('refuses no leaves, an index beyond them, and a leaf that is not 32 bytes', () => {
-    expect(() => merkleTree([])).toThrow(RangeError);
-    expect(() => merkleTree(leavesOf(3)).path(3)).toThrow(RangeError);
+    expect(() => merkleTree([])).toThrow(new RangeError('A tree needs at least one leaf'));
+    expect(() => merkleTree(leavesOf(3)).path(3)).toThrow(new RangeError('No leaf has this index'));
     expect(() => merkleTree(leavesOf(3)).path(-1)).toThrow(RangeError);
     expect(() => merkleTree(leavesOf(3)).path(0.5)).toThrow(RangeError);
     expect(() => merkleTree(['0x00'])).toThrow(TypeError);
@@ -160,6 +160,7 @@ describe('rootFromPath', () => {
 
     expect(rootOf(leaf, last - 1, last + 1, path)).not.toBeNull();
     expect(rootOf(leaf, last - 1, last + 1, path.slice(1))).toBeNull();
+    expect(rootOf(leaf, last - 1, last + 2, path)).toBeNull();
   });
 
   it('refuses a hash that is not 32 bytes of hex', () => {

@@ -207,6 +207,19 @@ describe('samples', () => {
     ]);
   });
 
+  it('wait while more of them than the given number are newest and have no batch', async () => {
+    spool.recordSamples(samples(10));
+    const { waits, batched, left } = await spool.update(({ samples: table }) => {
+      const waits = [9, 10].map((most) => table.hasUnbatchedBefore(most));
+      table.batchNewest(3);
+      const batched = table.hasUnbatchedBefore(100);
+      table.batchOldest(7);
+      return { waits, batched, left: table.hasUnbatchedBefore(0) };
+    });
+
+    expect([waits, batched, left]).toEqual([[true, false], true, false]);
+  });
+
   it('stay in their batch over a restart', async () => {
     spool.recordSamples(samples(5));
     const batch = await spool.update(({ samples: table }) => table.batchOldest(2));
@@ -253,6 +266,54 @@ describe('samples', () => {
 
     expect(sent).toHaveLength(3);
     expect(bodiesIn(spool).map(({ id }) => id)).toEqual([late.id]);
+  });
+});
+
+describe('events', () => {
+  const recorded = async (count: number) => {
+    for (let n = 0; n < count; n++) {
+      place.clock.advance(1000);
+      spool.createEvent(place.record('event', { n }));
+    }
+    await spool.update(() => {});
+    return spool.read(({ events }) => events.read(count));
+  };
+
+  it('make room oldest first', async () => {
+    const all = await recorded(20);
+
+    const dropped = await spool.update(({ events }) => [events.makeRoom(), events.oldestMs()]);
+    const rest = await spool.update(({ events }) => [events.makeRoom(), events.makeRoom()]);
+
+    const [first, last, next, newest] = [0, 15, 16, 19].map((at) => all[at]?.wallMs);
+    expect(dropped).toEqual([{ count: 16, fromMs: first, toMs: last }, next]);
+    expect(rest).toEqual([{ count: 4, fromMs: next, toMs: newest }, null]);
+    expect(spool.read(({ events }) => events.oldestMs())).toBeNull();
+  });
+
+  it('are removed by number and id, because a recovery gives numbers anew', async () => {
+    const [one, other] = await recorded(2);
+    if (one === undefined || other === undefined) throw new Error('no events');
+
+    await spool.update(({ events }) => events.remove({ seq: one.seq, id: other.id }));
+
+    expect(spool.read(({ events }) => events.read(2))).toEqual([one, other]);
+  });
+
+  it('tell once what was dropped, as one sum over the whole period', async () => {
+    await spool.update(({ state }) => {
+      state.noteDropped({ count: 2, fromMs: 5000, toMs: 9000 });
+      state.noteDropped({ count: 3, fromMs: 1000, toMs: 8000 });
+      state.noteDropped({ count: 4, fromMs: 2000, toMs: 7000 });
+    });
+
+    await spool.reportDropped();
+    await spool.reportDropped();
+
+    const reports = spool.read(({ events }) => events.read(10));
+    expect(reports.map(({ body }) => JSON.parse(body).payload)).toEqual([
+      { count: 9, from: '1970-01-01T00:00:01.000Z', to: '1970-01-01T00:00:09.000Z' },
+    ]);
   });
 });
 

@@ -220,6 +220,23 @@ describe('samples', () => {
     expect([waits, batched, left]).toEqual([[true, false], true, false]);
   });
 
+  it('are thinned after a batch as they are before one', async () => {
+    const all = samples(5000);
+    spool.recordSamples(all);
+    const { batches, dropped } = await spool.update(({ samples: table }) => {
+      const delivered = table.batchOldest(100);
+      const batches = [table.batchOldest(100), table.batchOldest(50)];
+      if (delivered !== null) table.remove(delivered);
+      return { batches, dropped: table.makeRoom() };
+    });
+
+    expect(dropped).toEqual({ count: 128, fromMs: all[250]?.wallMs, toMs: all[505]?.wallMs });
+    const kept = batches.map((batch) =>
+      batch === null ? [] : spool.read(({ samples: table }) => table.read(batch)),
+    );
+    expect(kept.map(({ length }) => length)).toEqual([100, 50]);
+  });
+
   it('stay in their batch over a restart', async () => {
     spool.recordSamples(samples(5));
     const batch = await spool.update(({ samples: table }) => table.batchOldest(2));

@@ -170,7 +170,8 @@ export class SampleTable {
     let at = from;
     let dropped: Dropped | null = null;
     while (dropped === null) {
-      const free = this.#unbatched(this.#readSome(this.#pastBatches(at), to));
+      const gap = this.#firstGap(at);
+      const free = gap === null ? [] : this.#readSome(gap.from, Math.min(gap.to, to));
       const end = free.at(-1);
       if (end === undefined) break;
       at = end.seq + 1;
@@ -213,29 +214,15 @@ export class SampleTable {
     return { firstSeq, lastSeq };
   }
 
-  /** The first range of numbers that has samples without a batch. */
-  #firstGap(): { from: number; to: number } | null {
-    let from = 0;
+  /** The first range of numbers, from `start` on, that has samples without a batch. */
+  #firstGap(start = 0): { from: number; to: number } | null {
+    let from = start;
     for (const { firstSeq, lastSeq } of this.batches()) {
+      if (lastSeq < from) continue;
       if (this.#sql.oldest.get(from, firstSeq - 1, 1)) return { from, to: firstSeq - 1 };
       from = lastSeq + 1;
     }
     const to = Number.MAX_SAFE_INTEGER;
     return this.#sql.oldest.get(from, to, 1) ? { from, to } : null;
-  }
-
-  /** The first number from `seq` on that is in no batch. */
-  #pastBatches(seq: number): number {
-    return this.batches().reduce(
-      (at, { firstSeq, lastSeq }) => (at >= firstSeq && at <= lastSeq ? lastSeq + 1 : at),
-      seq,
-    );
-  }
-
-  #unbatched(rows: RecordRow[]): RecordRow[] {
-    const first = rows[0];
-    if (first === undefined) return [];
-    const next = this.batches().find(({ lastSeq }) => lastSeq >= first.seq);
-    return next === undefined ? rows : rows.filter(({ seq }) => seq < next.firstSeq);
   }
 }

@@ -30,6 +30,15 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await remove()).toBe(false);
   });
 
+  it('keeps the id of the robot taken, for every account', async () => {
+    await remove();
+
+    for (const wallet of [robot.wallet, await world.account()]) {
+      const created = await world.store.createRobot({ ...world.newRobot(wallet), id: robot.id });
+      expect(created).toEqual({ outcome: 'id_used', robot: null });
+    }
+  });
+
   it('finds no robot of another account', async () => {
     expect(await remove(newWallet())).toBe(false);
 

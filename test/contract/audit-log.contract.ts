@@ -40,6 +40,16 @@ export function auditLogContract(open: OpenStore): void {
     expect(await kindsOf(robot.wallet)).toEqual([]);
   });
 
+  it('records no move of a robot to the fleet that it is in', async () => {
+    const { wallet, id } = await world.robot();
+    const fleet = await world.fleet(wallet);
+    const assign = () => world.store.assignRobots(wallet, [id], fleet.id, world.now, by());
+    await assign();
+    await assign();
+
+    expect(await kindsOf(wallet)).toEqual(['robots_moved']);
+  });
+
   it('keeps each entry of many at once, in their order', async () => {
     const { wallet, id } = await world.robot();
     for (let i = 0; i < 3; i += 1) {

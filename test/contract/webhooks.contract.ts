@@ -98,6 +98,35 @@ export function webhookContract(open: OpenStore): void {
     expect(delivery).toMatchObject({ state: 'abandoned', attempts: 1 });
   });
 
+  it('keeps a webhook disabled, with nothing to send again, when an attempt succeeds later', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['task.failed']);
+    await world.store.testWebhook(id, wallet, world.now);
+    const [message] = await waiting(id);
+    const attempt = { webhookId: id, deliveryId: message?.id ?? '', status: 500, at: world.now };
+    await world.store.recordFailed({ ...attempt, error: 'status 500' }, { at: world.now });
+    await world.store.changeWebhook(id, { enabled: false }, { ...by(), wallet });
+    await world.store.recordDelivered({ ...attempt, status: 204, error: null });
+
+    expect(await world.store.readDueWebhook(id, world.now)).toBeNull();
+    expect(await world.store.replayDelivery(attempt.deliveryId, wallet)).toBe(false);
+  });
+
+  it('has nothing due while its account is suspended', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['task.failed']);
+    await world.store.testWebhook(id, wallet, world.now);
+    await waiting(id);
+    const due = async () =>
+      (await world.store.listDueWebhooks(true, 10, world.now)).map((one) => one.id);
+    const before = await due();
+    await world.store.suspendAccount(wallet, true, by(), null);
+    const suspended = await due();
+    await world.store.suspendAccount(wallet, false, by(), null);
+
+    expect([before, suspended, await due()]).toEqual([[id], [], [id]]);
+  });
+
   it('disables a webhook with too many messages waiting, even while it is deferred', async () => {
     const { wallet } = await world.robot();
     const id = await webhook(wallet, ['alert.opened']);

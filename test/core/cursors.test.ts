@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openCursors } from '../../src/server/core/paging.ts';
+import { openCursors, pageOf } from '../../src/server/core/paging.ts';
 
 const key = randomBytes(32);
 const open = (list: 'events' | 'ledger', wallet: string, of = key) =>
@@ -50,5 +50,18 @@ describe('a cursor of a list that shares its sequence', () => {
 
       expect(() => cursors.seqOf(changed.toString('base64url'))).toThrow(refused);
     }
+  });
+});
+
+describe('a page', () => {
+  it.each([
+    [3, null],
+    [4, 3],
+  ])('of 3 among %i has the next cursor %s', async (count, cursor) => {
+    const all = Array.from({ length: count }, (_, i) => i + 1);
+    const find = async (most: number) => all.slice(0, most);
+    const page = await pageOf('3', find, { cursorOf: String, view: (one) => one });
+
+    expect(page).toEqual({ items: [1, 2, 3], next_cursor: cursor && String(cursor) });
   });
 });

@@ -93,7 +93,7 @@ export function webhookContract(open: OpenStore): void {
     const attempt = { webhookId: id, deliveryId: message?.id ?? '', status: 500, at: world.now };
     await world.store.recordFailed({ ...attempt, error: 'status 500' }, { at: world.now });
 
-    expect(await world.store.listDueWebhooks(false, 10, world.now)).toEqual([]);
+    expect(await world.store.readDueWebhook(id, world.now)).toBeNull();
     const [delivery] = (await world.store.listDeliveries(id, wallet, 10, null)) ?? [];
     expect(delivery).toMatchObject({ state: 'abandoned', attempts: 1 });
   });

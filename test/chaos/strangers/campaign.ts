@@ -98,7 +98,7 @@ export function measureSamples(
   seconds: number,
   onStored: (samples: number) => void = () => {},
 ): Promise<Latencies> {
-  return measure(seconds * 10, 100, async (i) => {
+  return measure(seconds, 100, async (i) => {
     const metrics = i % 5 === 0 ? { note: 'x'.repeat(10_000) } : { speed: i };
     const samples = Array.from({ length: i % 5 === 0 ? 4 : 1 }, (_, n) => ({
       recorded_at: new Date(Date.now() - n).toISOString(),
@@ -127,14 +127,16 @@ export function measureCompletions(
   });
 }
 
+/** One call after the other for this time, each `everyMs` after the one before or later. */
 async function measure(
-  calls: number,
+  seconds: number,
   everyMs: number,
   call: (i: number) => Promise<void>,
 ): Promise<Latencies> {
   const took: number[] = [];
   let failed = 0;
-  for (let i = 0; i < calls; i += 1) {
+  const end = performance.now() + seconds * 1000;
+  for (let i = 0; performance.now() < end; i += 1) {
     const startedAt = performance.now();
     try {
       await call(i);

@@ -30,10 +30,12 @@ it.each(['SIGKILL', 'SIGINT'] as const)(
       env: { PATH: process.env.PATH, TMPDIR: folder, TEST_RESULTS: path.join(folder, 'results') },
     });
     onTestFinished(() => void child.kill('SIGKILL'));
-    await waitFor('the programs', () => {
+    const areRunning = () => {
       const commands = processesOf(folder).join('\n');
       return programs.every((program) => commands.includes(program));
-    });
+    };
+    // Beside the other tests, a run within a run starts slowly.
+    await waitFor('the programs', areRunning, 240_000);
 
     child.kill(signal);
     await once(child, 'exit');
@@ -43,6 +45,7 @@ it.each(['SIGKILL', 'SIGINT'] as const)(
     const left = (await orphanedSegments()).filter((name) => !before.includes(name));
     expect(left).toEqual([]);
   },
+  400_000,
 );
 
 /**

@@ -91,7 +91,7 @@ function keep(target: string, read: { tag: string; answer: unknown }): void {
   }
 }
 
-/** The response, or its body: either may end early. */
+/** A response, or its body: the connection may end before either. */
 async function answered<Part>(part: Promise<Part>, { signal }: RequestInit): Promise<Part> {
   try {
     return await part;

@@ -67,6 +67,7 @@ function usePreload(path: string): void {
     for (const [pattern, view] of Object.entries(load)) {
       if (matchRoute(parser, pattern, path)[0]) view().catch(() => {});
     }
+    // These two show nothing before all robots are there.
     if (path === '/' || path === '/robots') void queries.prefetchQuery(robotsQuery);
     const timer = setTimeout(() => {
       const others = { loadLanding, loadSignIn };

@@ -43,6 +43,7 @@ const robot = { address: () => `/robots/${scene.robots[0]?.id}`, shows: 'motor_c
 const other = { address: () => `/robots/${scene.robots[1]?.id}`, shows: 'Gripper lost the box' };
 const task = { address: () => `/tasks/${scene.verified.id}`, shows: 'the evidence matches' };
 const fleets = { address: () => '/fleets', shows: 'Hall North' };
+const webhooks = { address: () => '/webhooks', shows: '127.0.0.1:9' };
 const unknown = `0x${'ab'.repeat(32)}`;
 
 const views: Record<string, View> = {
@@ -93,27 +94,11 @@ const views: Record<string, View> = {
     open: click('Delete account'),
   },
   'the alerts': { address: () => '/alerts', shows: 'Battery low' },
-  'the webhooks': { address: () => '/webhooks', shows: '127.0.0.1:9' },
-  'creating a webhook': {
-    address: () => '/webhooks',
-    shows: '127.0.0.1:9',
-    open: click('Create webhook'),
-  },
-  'editing a webhook': {
-    address: () => '/webhooks',
-    shows: '127.0.0.1:9',
-    open: click('Edit: 127.0.0.1:9'),
-  },
-  'rotating the secret of a webhook': {
-    address: () => '/webhooks',
-    shows: '127.0.0.1:9',
-    open: click('Rotate secret: 127.0.0.1:9'),
-  },
-  'deleting a webhook': {
-    address: () => '/webhooks',
-    shows: '127.0.0.1:9',
-    open: click('Delete: 127.0.0.1:9'),
-  },
+  'the webhooks': webhooks,
+  'creating a webhook': { ...webhooks, open: click('Create webhook') },
+  'editing a webhook': { ...webhooks, open: click('Edit: 127.0.0.1:9') },
+  'rotating the secret of a webhook': { ...webhooks, open: click('Rotate secret: 127.0.0.1:9') },
+  'deleting a webhook': { ...webhooks, open: click('Delete: 127.0.0.1:9') },
   'robots to be moved': {
     address: () => '/robots',
     shows: 'hauler-7',

@@ -36,7 +36,8 @@ export async function holdRequests(page: Page, method: string, path: string) {
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const isMeant = (request: PageRequest) => request.method() === method;
+  const isMeant = (request: PageRequest) =>
+    request.method() === method && request.url().endsWith(path);
   await page.route(`**${path}`, async (route) => {
     if (isMeant(route.request())) await held;
     await route.continue();

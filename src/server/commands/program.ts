@@ -198,7 +198,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(
       new Option(
         '--by <figure>',
-        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; anchors: anchors; returned: reservations released without a charge; uncovered: wei above the reservation (the last three in the last 30 days)',
+        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; anchors: anchors in 30 days; returned: reservations released without a charge in 30 days; uncovered: wei above the reservation in 30 days',
       )
         .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),

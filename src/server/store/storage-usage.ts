@@ -81,6 +81,7 @@ export class StorageUsage {
     const since = now - FUNDED_MS;
     const reading = this.#read(since);
     const { bytes: saved, isFunded } = await this.#accountOf(reading, wallet, since);
+    // In this order: the second reading may be newer, and a full disk must not be reported as a full quota.
     const hasShare = isFunded || (await this.#source.hasRoom(UNFUNDED_ROOM));
     if (!(await this.#source.hasRoom(1))) return { outcome: 'disk_full' };
     if (!hasShare) return { outcome: 'storage_quota' };

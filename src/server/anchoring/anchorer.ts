@@ -1,4 +1,5 @@
 // Starts an account loop for each anchoring account and the chain proofs, and watches that the loops make progress.
+import { setMaxListeners } from 'node:events';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';
@@ -16,6 +17,8 @@ export type Anchorer = ReturnType<typeof startAnchorer>;
 export function startAnchorer(deps: AnchorerDependencies & { keys: readonly AnchorKey[] }) {
   const { keys, ...shared } = deps;
   const stop = new AbortController();
+  // One for each account and each of its waits: no leak.
+  setMaxListeners(0, stop.signal);
   const queueLock = new QueueLock();
   const loops = keys.map((key) => ({ key, trigger: createTrigger() }));
   const running = loops.map(({ key, trigger }) =>

@@ -1,8 +1,11 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { readdirSync } from 'node:fs';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { MOST_DUE } from '../../src/server/http/server/in-flight.ts';
+import { StrangersConnections } from '../../src/server/http/server/connections.ts';
+import { InFlightRequests, MOST_DUE } from '../../src/server/http/server/in-flight.ts';
+import { arrivalTimeouts, createHttpServer } from '../../src/server/http/server/listener.ts';
 import { letCompletionsIn } from '../support/let-completions-in.ts';
 import {
   newEvidence,
@@ -259,6 +262,47 @@ describe('a connection that sends requests ahead', () => {
     const ends = await Promise.all(wait.mock.results.map(({ value }) => value));
     wait.mockRestore();
     expect(ends).toEqual([undefined, undefined]);
+  });
+
+  it.runIf(process.platform === 'linux')('leaves no file open when it closes', async () => {
+    const openFiles = () => readdirSync('/proc/self/fd').length;
+    const before = openFiles();
+    for (let i = 0; i < 10; i += 1) {
+      const { socket } = openRaw(service.url);
+      socket.pause();
+      socket.write(HEALTH.replace('/healthz', '/docs/swagger-ui-bundle.js').repeat(MOST_DUE));
+      await waitFor('the first file to be open', () => openFiles() > before + i + 1);
+      socket.destroy();
+    }
+
+    await waitFor('the files to be closed', () => openFiles() <= before + 20);
+  });
+
+  it('is ended when it reads none of many answers, of which the first are small', async () => {
+    const answers = new InFlightRequests();
+    const strangers = new StrangersConnections([], () => false);
+    const answer = Buffer.alloc(256 * 1024);
+    const server = createHttpServer(
+      (_, response) => void response.end(answer),
+      answers,
+      arrivalTimeouts,
+      strangers,
+    ).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { socket } = openRaw(`http://127.0.0.1:${port}`);
+    socket.pause();
+    const [served] = (await Promise.all([
+      once(server, 'connection'),
+      socket.write(HEALTH.repeat(MOST_DUE)),
+    ])) as [[Socket], boolean];
+    await waitFor('the requests', () => served[0].bytesRead >= HEALTH.length * MOST_DUE);
+
+    answers.boundUnread(4 * 1024 * 1024);
+
+    expect(served[0].destroyed).toBe(true);
+    socket.destroy();
+    server.close();
   });
 
   it('does not hold up a shutdown when it closed with answers due', async () => {

@@ -11,10 +11,11 @@ const LISTENERS_OF_NODE = 16;
 
 interface Connection {
   /**
-   * A count and not a Set: adding to and deleting from a Set leaves its tables to the garbage collector, and V8 keeps
-   * each reachable from the next, so that every request would stay in memory until the whole heap is collected.
+   * The responses that have not ended. An array and not a Set: adding to and deleting from a Set leaves its tables to the
+   * garbage collector, and V8 keeps each reachable from the next, so that every request would stay in memory until the
+   * whole heap is collected.
    */
-  due: number;
+  due: ServerResponse[];
   newest: ServerResponse;
 }
 
@@ -29,46 +30,43 @@ export class InFlightRequests {
   admit(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
     const connection = this.#connections.get(socket) ?? this.#open(socket, response);
-    if (socket.destroyed || connection.due === MOST_DUE) {
+    if (socket.destroyed || connection.due.length === MOST_DUE) {
       socket.destroy();
       return false;
     }
     connection.newest = response;
-    connection.due += 1;
-    response.once('close', () => {
-      connection.due -= 1;
-    });
+    connection.due.push(response);
+    response.once('close', () => connection.due.splice(connection.due.indexOf(response), 1));
     return true;
   }
 
   /** Whether the connection waits for a response of which nothing is written yet. */
   isAwaited(socket: Socket): boolean {
-    return (this.#connections.get(socket)?.due ?? 0) > 0 && socket.writableLength === 0;
+    return (this.#connections.get(socket)?.due.length ?? 0) > 0 && socket.writableLength === 0;
   }
 
   /** Whether a complete request awaits its response. */
   isBusy(socket: Socket): boolean {
     const connection = this.#connections.get(socket);
-    return connection !== undefined && connection.due > 0 && connection.newest.req.complete;
+    return connection !== undefined && connection.due.length > 0 && connection.newest.req.complete;
   }
 
   /** Destroys connections, those with the most unread bytes first, until at most `bytes` of responses are unread. */
   boundUnread(bytes: number): void {
-    let unread = 0;
-    for (const { writableLength } of this.#connections.keys()) unread += writableLength;
-    if (unread <= bytes) return;
-    const largest = [...this.#connections.keys()].toSorted(
-      (a, b) => b.writableLength - a.writableLength,
+    const held = [...this.#connections].map(
+      ([socket, { due }]) => [unreadOf(socket, due), socket] as const,
     );
-    for (const socket of largest) {
+    let unread = held.reduce((sum, [size]) => sum + size, 0);
+    if (unread <= bytes) return;
+    for (const [size, socket] of held.sort(([a], [b]) => b - a)) {
       if (unread <= bytes) return;
-      unread -= socket.writableLength;
+      unread -= size;
       socket.destroy();
     }
   }
 
   get any(): boolean {
-    return [...this.#connections.values()].some(({ due }) => due > 0);
+    return [...this.#connections.values()].some(({ due }) => due.length > 0);
   }
 
   /**
@@ -79,13 +77,13 @@ export class InFlightRequests {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return true;
     const { due, newest } = connection;
-    if (due === 0) return newest.req.complete;
+    if (due.length === 0) return newest.req.complete;
     // Responses are sent in order: the only pending one belongs to the newest request.
-    return due === 1 && !newest.req.complete && !newest.headersSent;
+    return due.length === 1 && !newest.req.complete && !newest.headersSent;
   }
 
   #open(socket: Socket, newest: ServerResponse): Connection {
-    const connection = { due: 0, newest };
+    const connection = { due: [], newest };
     // A destroyed connection emits no further 'close' event, so it must not be kept.
     if (socket.destroyed) return connection;
     this.#connections.set(socket, connection);
@@ -94,6 +92,12 @@ export class InFlightRequests {
     socket.once('close', () => this.#connections.delete(socket));
     return connection;
   }
+}
+
+/** Bytes of responses that the client has not read. A response that waits for an earlier one holds its own. */
+function unreadOf(socket: Socket, due: readonly ServerResponse[]): number {
+  const waiting = due.filter((response) => response.socket === null);
+  return waiting.reduce((sum, { writableLength }) => sum + writableLength, socket.writableLength);
 }
 
 /** Runs `work` with a controller that aborts when the caller disconnects or the server shuts down. */

@@ -1,5 +1,6 @@
 // Adds a tag to the answers of reads, answers 304 if the caller has the same content, and compresses with gzip.
 import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -12,11 +13,12 @@ const SMALL = 2048;
  * and the OpenAPI document. None of them contains a key or a token: the size of a compressed answer could reveal it.
  */
 export function addRepresentations(app: FastifyInstance): void {
-  /** The OpenAPI document never changes, so it is compressed once. */
-  let openApi: Buffer | null = null;
+  /** The OpenAPI document never changes: all answers share its tag and its bytes. */
+  const openApi: { tag?: string; plain?: Buffer; zipped?: Buffer } = {};
 
   app.addHook('onSend', (request, reply, payload, done) => {
     const { route, name } = request.routeOptions.config;
+    if (payload instanceof Readable) destroyWith(request.raw.socket, payload);
     if (route?.method !== 'GET' || route.stream || reply.statusCode !== 200) {
       return done(null, payload);
     }
@@ -26,22 +28,35 @@ export function addRepresentations(app: FastifyInstance): void {
       return done(null, zips ? pipeline(payload, createGzip(), () => {}) : payload);
     }
     if (typeof payload !== 'string') return done(null, payload);
-    const tag = `W/"${createHash('sha1').update(payload).digest('base64url')}"`;
+    const kept = name === 'getOpenApi' ? openApi : {};
+    kept.tag ??= `W/"${createHash('sha1').update(payload).digest('base64url')}"`;
+    const { tag } = kept;
     reply.header('etag', tag);
     if (isKnown(request.headers['if-none-match'], tag)) {
       reply.status(304).removeHeader('content-type');
       return done(null, '');
     }
-    if (!zips || payload.length < SMALL) return done(null, payload);
+    if (!zips || payload.length < SMALL) {
+      if (name === 'getOpenApi') kept.plain ??= Buffer.from(payload);
+      return done(null, kept.plain ?? payload);
+    }
     reply.header('content-encoding', 'gzip');
-    if (name === 'getOpenApi' && openApi !== null) return done(null, openApi);
+    if (kept.zipped !== undefined) return done(null, kept.zipped);
     // In a thread of libuv.
     gzip(payload, (error, zipped) => {
       if (error !== null) return done(null, payload);
-      if (name === 'getOpenApi') openApi = zipped;
+      kept.zipped = zipped;
       done(null, zipped);
     });
   });
+}
+
+/** A response that is queued behind another gets no 'close', so its file would stay open. */
+function destroyWith(socket: Socket, payload: Readable): void {
+  const destroy = () => payload.destroy();
+  socket.once('close', destroy);
+  payload.once('close', () => socket.off('close', destroy));
+  if (socket.destroyed) destroy();
 }
 
 function takesGzip({ headers }: FastifyRequest, reply: FastifyReply): boolean {

@@ -11,5 +11,6 @@ export const anchoringAccountRoutes = {
       'Each account signs its own entry once. Each account that is in use signs the list. `svc trust add` checks the signatures and saves the list. The response may be cached for one minute.',
     cors: true,
     responses: { 200: AnchorsList },
+    errors: ['overloaded'],
   },
 } as const satisfies Record<string, Route>;

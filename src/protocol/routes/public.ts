@@ -11,7 +11,7 @@ export const publicRoutes = {
     summary: 'Read the details of the anchoring network, for wallets',
     cors: true,
     responses: { 200: ChainDetails },
-    errors: ['chain_unavailable'],
+    errors: ['chain_unavailable', 'overloaded'],
   },
   verifyProofHash: {
     ...publicRead,

@@ -8,17 +8,30 @@ import type { Deps, Network, Settings } from './deps.ts';
 
 const HEAD_READ_MS = 2_000;
 
+/** Reading the readiness writes to the database and calls the chain, so this many ms share one reading. */
+const READINESS_MS = 1_000;
+
+type Readiness = Promise<{ status: 'ready' | 'degraded'; degraded: string[] }>;
+
 /**
- * Whether the service can handle requests, and what is degraded. Throws `storage_unavailable` if a write would
- * not become durable, or if the server is shutting down.
+ * Whether the service can handle requests, and what is degraded, as it was within the last second. Throws
+ * `storage_unavailable` if a write would not become durable, or if the server is shutting down.
  */
-export async function getReadiness({
-  store,
-  chain,
-  network,
-  stopping,
-}: Deps): Promise<{ status: 'ready' | 'degraded'; degraded: string[] }> {
-  if (stopping.aborted) throw wireError('storage_unavailable', 'The service is shutting down.');
+export function createReadiness(deps: Deps): () => Readiness {
+  let last: { readAt: number; readiness: Readiness } | null = null;
+  return async () => {
+    if (deps.stopping.aborted) {
+      throw wireError('storage_unavailable', 'The service is shutting down.');
+    }
+    const now = performance.now();
+    if (last === null || now - last.readAt >= READINESS_MS) {
+      last = { readAt: now, readiness: readReadiness(deps) };
+    }
+    return last.readiness;
+  };
+}
+
+async function readReadiness({ store, chain, network }: Deps): Readiness {
   const [, status, isLacking, hasRoom, reached] = await Promise.all([
     store.probe(),
     store.getChainStatus(),

@@ -55,7 +55,7 @@ export async function dashboardPages(scope: FastifyInstance, deps: HttpDeps): Pr
       const { task_id: taskId } = request.query as { task_id?: unknown };
       if (proofHash === undefined) return sendDocument(reply);
       const read = () => proofParts(deps, proofHash, taskId);
-      return sendDocument(reply, await deps.strangersWork.read(request, read));
+      return sendDocument(reply, await deps.strangersWork.run(request, read));
     });
   }
   const immutable = { maxAge: '1y', immutable: true, cacheControl: true };

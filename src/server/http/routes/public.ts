@@ -3,7 +3,7 @@ import { packageVersion } from '../../../base/version.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { type OpenApiDocument, openApiDocument } from '../../../protocol/openapi/document.ts';
 import { createListReader } from '../../core/anchoring-accounts.ts';
-import { getChainDetails, getReadiness } from '../../core/operations.ts';
+import { createReadiness, getChainDetails } from '../../core/operations.ts';
 import { shareChainReads } from '../../core/shared-reads.ts';
 import { readAnchorTransaction, verifyProofHash } from '../../core/verification.ts';
 import { JsonText } from '../../ports/json-text.ts';
@@ -18,19 +18,16 @@ export function publicHandlers(deps: HttpDeps) {
   return {
     verifyProofHash({ params, query, request }) {
       const proofHash = params.proofHash.toLowerCase() as Hex; // Validated by the route's schema.
-      return deps.strangersWork.read(request, (caller) =>
-        verifyProofHash(deps, readsOf(caller), proofHash, query.task_id ?? null),
-      );
+      const reads = readsOf(deps.strangersWork.callerOf(request));
+      return verifyProofHash(deps, reads, proofHash, query.task_id ?? null);
     },
     readAnchorTransaction({ params, request }) {
       const txHash = params.txHash.toLowerCase() as Hex; // Validated by the route's schema.
-      return deps.strangersWork.read(request, (caller) =>
-        readAnchorTransaction(deps, readsOf(caller), txHash),
-      );
+      return readAnchorTransaction(deps, readsOf(deps.strangersWork.callerOf(request)), txHash);
     },
     getChain: () => getChainDetails(deps),
     getHealth: async () => ({ status: 'up' }),
-    getReadiness: () => getReadiness(deps),
+    getReadiness: createReadiness(deps),
     async getAnchoringAccounts({ reply }) {
       const list = await readList();
       reply.header('cache-control', 'public, max-age=60');

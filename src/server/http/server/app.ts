@@ -151,7 +151,7 @@ export function buildApp(given: AppDeps): FastifyInstance {
         request.caller = await authenticate(request, reply);
         if (access !== 'public') strangers.forget(request.raw.socket);
       });
-      for (const name of namesOf(access as Access)) registerRoute(scope, name, handlers);
+      for (const name of namesOf(access as Access)) registerRoute(scope, name, handlers, deps);
     });
   }
   return app;
@@ -224,8 +224,10 @@ function registerRoute<Name extends RouteName>(
   scope: FastifyInstance,
   name: Name,
   handlers: Handlers,
+  { strangersWork }: HttpDeps,
 ): void {
   const route: Route = routes[name];
+  const takesTurn = route.access === 'public' && !withoutTurn.has(name);
   const [status = '200'] = Object.keys(route.responses);
   scope.route({
     method: route.method,
@@ -240,7 +242,9 @@ function registerRoute<Name extends RouteName>(
     },
     handler: async (request, reply) => {
       reply.status(Number(status));
-      const body = await handlers[name](takeCall<Name>(request, reply));
+      const call = takeCall<Name>(request, reply);
+      const handle = async () => handlers[name](call);
+      const body = await (takesTurn ? strangersWork.run(request, handle) : handle());
       if (body === null) return reply;
       if (body instanceof Csv) return body.send(request, reply);
       const written = body instanceof JsonText ? body.text : null;
@@ -255,6 +259,15 @@ function registerRoute<Name extends RouteName>(
 function querySchema({ query, access }: Route): object {
   return { type: 'object', ...query, additionalProperties: access === 'public' };
 }
+
+/** Public routes whose answer is at hand, and those that take turns of their own. */
+const withoutTurn: ReadonlySet<RouteName> = new Set([
+  'getHealth',
+  'getReadiness',
+  'getOpenApi',
+  'createChallenge',
+  'verifySignature',
+]);
 
 /** Moves the body from the request to the handler, so that it can be freed long before the handler responds. */
 function takeCall<Name extends RouteName>(

@@ -1,4 +1,4 @@
-// Bounds the work that strangers cause: public verification, proof pages, and calls with an unknown key.
+// Bounds the work that strangers cause: public routes, proof pages, and calls with an unknown key.
 import type { FastifyRequest } from 'fastify';
 import type { FairQueue } from '../../../base/fair-queue.ts';
 import { SvcError } from '../../../base/svc-error.ts';
@@ -11,7 +11,7 @@ import { abortOnDisconnect } from './in-flight.ts';
 import { sourceOf } from './sources.ts';
 
 /** Work in progress, of one caller and in total. */
-const READS = { ofOneAtOnce: 64, atOnce: 1024 };
+const PUBLIC = { ofOneAtOnce: 64, atOnce: 1024 };
 const LOOKUPS = { ofOneAtOnce: 16, atOnce: 64 };
 /** All robots behind one address may call at once when the server has restarted. */
 const WAITING_LOOKUPS = { ofOne: MOST_CONNECTIONS, inAll: 2 * MOST_CONNECTIONS };
@@ -28,17 +28,21 @@ const endings: ReadonlySet<string> = new Set([
 
 /** Sources take turns. Callers whose credential was valid when it was last used count by their account, never by their address. */
 export class StrangersWork {
-  readonly #reads = strangersQueue(READS);
+  readonly #public = strangersQueue(PUBLIC);
   readonly #lookups = strangersQueue(LOOKUPS, WAITING_LOOKUPS);
   /** Wallets by the hash of a credential. */
   readonly #known = new Map<string, string>();
 
-  /** Runs a public read in the turn of its caller, who is passed to it. Throws `overloaded`. */
-  read<T>(request: FastifyRequest, read: (caller: string) => Promise<T>): Promise<T> {
+  /** The account of a known credential, otherwise the source. */
+  callerOf(request: FastifyRequest): string {
     const credential = bearerKey(request) ?? sessionToken(request);
     const wallet = credential === null ? undefined : this.#known.get(hashToken(credential));
-    const caller = wallet ?? sourceOf(request.ip);
-    return inTurn(this.#reads, caller, request, () => read(caller));
+    return wallet ?? sourceOf(request.ip);
+  }
+
+  /** Runs the work of a public route in the turn of its caller. Throws `overloaded`. */
+  run<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
+    return inTurn(this.#public, this.callerOf(request), request, work);
   }
 
   /** Looks a credential up: at once if it is known, otherwise in the turn of the source. Throws `overloaded`. */

@@ -69,8 +69,8 @@ export function openProvider({ label, onAsked, verifyPerSecond, ...options }: Pr
     health,
     anchoring,
     broadcasting: unlessBanned(rpc.broadcasting),
-    reading: counted(unlessBanned(rpc.reading)),
     // `counted` is inside: a call that still waits for the limit was not sent, so the provider owes no answer to it.
+    reading: limitRate(verifyPerSecond, counted(unlessBanned(rpc.reading))),
     verifying: limitRate(verifyPerSecond, counted(unlessBanned(rpc.verifying))),
     /** Number of reads that it has not answered yet. */
     get owed() {

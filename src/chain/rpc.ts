@@ -129,7 +129,7 @@ export function limitRate(perSecond: number | undefined, ask: Ask): Ask {
     const startsAt = Math.max(freeAt, now - 1000);
     const waitMs = startsAt - now;
     if (waitMs > LONGEST_PACE_MS) {
-      throw new ProviderError('too many verifications in progress', { retryAfterMs: waitMs });
+      throw new ProviderError('too many reads in progress', { retryAfterMs: waitMs });
     }
     freeAt = startsAt + (calls.length * 1000) / (perSecond ?? Number.POSITIVE_INFINITY);
     if (waitMs > 0) await setTimeout(waitMs, undefined, { signal });

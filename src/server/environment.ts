@@ -168,7 +168,7 @@ export const environment = Type.Object({
   ),
   SVC_VERIFY_RPC_PER_SECOND: Whole(
     { minimum: 1, default: 50 },
-    'Maximum number of JSON-RPC calls per second for public verification, to all URLs of an instance together. Further calls wait, and are refused if they would wait for more than 10 s',
+    'Maximum number of JSON-RPC calls per second for public verification, and separately for sign-in and readiness, to all URLs of an instance together. Further calls wait, and are refused if they would wait for more than 10 s',
   ),
   SVC_TELEMETRY_RETENTION_DAYS: Whole(
     { minimum: 0, default: 0, maximum: 36_500 },

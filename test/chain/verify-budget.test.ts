@@ -27,24 +27,27 @@ it('starts the calls of one second at once, keeps those of 10 s waiting and refu
   expect(started + refused).toBeLessThan(1200);
 });
 
-it('counts the calls to all URLs together', async () => {
-  const urls = ['http://127.0.0.1:9/a', 'http://127.0.0.1:9/b'];
-  const pool = openProviderPool({ urls, verifyPerSecond: 10 });
-  const end = new AbortController();
-  const calls = [{ method: 'eth_blockNumber', params: [] }];
+it.each(['verifying', 'reading'] as const)(
+  'counts the calls for %s to all URLs together',
+  async (kind) => {
+    const urls = ['http://127.0.0.1:9/a', 'http://127.0.0.1:9/b'];
+    const pool = openProviderPool({ urls, verifyPerSecond: 10 });
+    const end = new AbortController();
+    const calls = [{ method: 'eth_blockNumber', params: [] }];
 
-  const asked = pool.providers.flatMap(({ verifying }) =>
-    Array.from({ length: 60 }, () => verifying(calls, end.signal)),
-  );
-  const refused: string[] = [];
-  for (const one of asked) one.catch(({ reason }: { reason: string }) => refused.push(reason));
-  await new Promise((resolve) => setImmediate(resolve));
-  end.abort();
-  await Promise.allSettled(asked);
-  await pool.close();
+    const asked = pool.providers.flatMap((provider) =>
+      Array.from({ length: 60 }, () => provider[kind](calls, end.signal)),
+    );
+    const refused: string[] = [];
+    for (const one of asked) one.catch(({ reason }: { reason: string }) => refused.push(reason));
+    await new Promise((resolve) => setImmediate(resolve));
+    end.abort();
+    await Promise.allSettled(asked);
+    await pool.close();
 
-  // 110 of 120 start within 10 s. With a limit for each URL, all 120 would.
-  const paced = refused.filter((reason) => reason === 'too many verifications in progress');
-  expect(paced.length).toBeGreaterThan(0);
-  expect(paced.length).toBeLessThanOrEqual(10);
-});
+    // 110 of 120 start within 10 s. With a limit for each URL, all 120 would.
+    const paced = refused.filter((reason) => reason === 'too many reads in progress');
+    expect(paced.length).toBeGreaterThan(0);
+    expect(paced.length).toBeLessThanOrEqual(10);
+  },
+);

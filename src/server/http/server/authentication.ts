@@ -19,6 +19,10 @@ export function accountOf({ caller, ip }: FastifyRequest): string {
   return caller && 'wallet' in caller ? caller.wallet : sourceOf(ip);
 }
 
+export function isStranger({ caller }: FastifyRequest): boolean {
+  return !(caller && 'wallet' in caller);
+}
+
 /** The caller for the audit log: with a session, or about to open or end one. */
 export function actorOf({ clock }: Deps, { ip }: FastifyRequest): Actor {
   return { actor: 'session', actor_name: null, source: addressOf(ip), at: clock.now() };

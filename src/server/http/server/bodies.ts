@@ -18,7 +18,7 @@ import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { type Deps, recording } from '../../core/deps.ts';
 import { wireError } from '../../ports/errors.ts';
-import { accountOf } from './authentication.ts';
+import { accountOf, isStranger } from './authentication.ts';
 import { HeldBodies, type HeldBody } from './held-bodies.ts';
 import { abortOnDisconnect } from './in-flight.ts';
 
@@ -33,6 +33,9 @@ type ReadBody = JsonValue | SvcError | undefined;
 
 /** Bytes above which a body is large: it takes milliseconds to parse and validate. */
 const LARGE = 32 * 1024;
+
+/** The turn that all callers without an account share. No address is called so. */
+const STRANGERS = 'strangers';
 
 /**
  * Reads and parses bodies. Large ones are parsed one at a time, with the accounts in turn, and with pauses for other
@@ -51,7 +54,8 @@ export function createBodyParser(): (
     body.fail = (error) => waiting.abort(error);
     const disconnect = () => body.fail(closed());
     try {
-      const take = () => queue.take(body.account, { signal: waiting.signal });
+      const key = body.isStranger ? STRANGERS : body.account;
+      const take = () => queue.take(key, { signal: waiting.signal });
       const end = await abortOnDisconnect(request.raw.socket, disconnect, take);
       const startedAt = performance.now();
       try {
@@ -85,7 +89,7 @@ export function createBodyParser(): (
       raw.resume();
       done(error);
     };
-    const body = held.hold(accountOf(request), fail);
+    const body = held.hold(accountOf(request), isStranger(request), fail);
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       chunks.push(chunk);

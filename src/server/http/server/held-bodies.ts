@@ -3,31 +3,42 @@ import { wireError } from '../../ports/errors.ts';
 
 const MIB = 1024 * 1024;
 
-/** Maximum size of all bodies in memory, per account and in total, in bytes. */
-const HELD = { ofOne: 32 * MIB, inAll: 128 * MIB };
+/** Maximum size of bodies in memory, in bytes: of one account, of all callers without an account, and in total. */
+const HELD = { ofOne: 32 * MIB, ofStrangers: 32 * MIB, inAll: 128 * MIB };
 
 /** What a chunk takes beside its bytes: a body may arrive byte by byte. */
 const CHUNK_BYTES = 256;
 
 export interface HeldBody {
+  /** The account, or the source of a caller without one. */
   readonly account: string;
+  readonly isStranger: boolean;
   /** Ends the request with the error. Called at most once, if another account needs the memory. */
   fail: (error: Error) => void;
   bytes: number;
 }
 
+/** The bodies of one account or source. */
+interface Holder {
+  readonly isStranger: boolean;
+  bytes: number;
+  readonly bodies: Set<HeldBody>;
+}
+
 /**
  * The bodies in memory. Only bytes that arrived count: what a caller announces costs nothing. Above the total, bodies of
- * the account that holds the most are refused, so that no account can keep another from being heard.
+ * the account that holds the most are refused, so that no account can keep another from being heard. Callers without an
+ * account share a smaller total, and refuse each other first.
  */
 export class HeldBodies {
-  readonly #accounts = new Map<string, { bytes: number; bodies: Set<HeldBody> }>();
+  readonly #accounts = new Map<string, Holder>();
   #bytes = 0;
+  #strangersBytes = 0;
 
   /** Counts a body. It stays counted until `release` or `fail`. */
-  hold(account: string, fail: HeldBody['fail']): HeldBody {
-    const body = { account, fail, bytes: 0 };
-    const held = this.#accounts.get(account) ?? { bytes: 0, bodies: new Set() };
+  hold(account: string, isStranger: boolean, fail: HeldBody['fail']): HeldBody {
+    const body = { account, isStranger, fail, bytes: 0 };
+    const held = this.#accounts.get(account) ?? { isStranger, bytes: 0, bodies: new Set() };
     held.bodies.add(body);
     this.#accounts.set(account, held);
     return body;
@@ -37,24 +48,31 @@ export class HeldBodies {
   grow(body: HeldBody, bytes: number): void {
     const held = this.#accounts.get(body.account);
     if (!held?.bodies.has(body)) return;
-    body.bytes += bytes + CHUNK_BYTES;
-    held.bytes += bytes + CHUNK_BYTES;
-    this.#bytes += bytes + CHUNK_BYTES;
+    this.#count(held, body, bytes + CHUNK_BYTES);
     if (held.bytes > HELD.ofOne) this.#refuse(body);
-    while (this.#bytes > HELD.inAll) {
-      const accounts = [...this.#accounts.values()];
-      const [largest] = accounts.reduce((a, b) => (b.bytes > a.bytes ? b : a)).bodies;
-      if (largest === undefined) break;
-      this.#refuse(largest);
-    }
+    while (this.#strangersBytes > HELD.ofStrangers)
+      this.#refuseLargest(({ isStranger }) => isStranger);
+    while (this.#bytes > HELD.inAll) this.#refuseLargest(() => true);
   }
 
   release(body: HeldBody): void {
     const held = this.#accounts.get(body.account);
     if (!held?.bodies.delete(body)) return;
-    held.bytes -= body.bytes;
-    this.#bytes -= body.bytes;
+    this.#count(held, body, -body.bytes);
     if (held.bodies.size === 0) this.#accounts.delete(body.account);
+  }
+
+  #count(held: Holder, body: HeldBody, bytes: number): void {
+    body.bytes += bytes;
+    held.bytes += bytes;
+    this.#bytes += bytes;
+    if (held.isStranger) this.#strangersBytes += bytes;
+  }
+
+  #refuseLargest(among: (holder: Holder) => boolean): void {
+    const holders = [...this.#accounts.values()].filter(among);
+    const [first] = holders.reduce((a, b) => (b.bytes > a.bytes ? b : a)).bodies;
+    if (first !== undefined) this.#refuse(first);
   }
 
   #refuse(body: HeldBody): void {

@@ -1,4 +1,5 @@
 // Alerts of an account, their rules, and the evaluation of all rules.
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { type Alert, type AlertKind, alertKinds } from '../../protocol/alerts.ts';
 import type { Query } from '../../protocol/routes.ts';
@@ -82,6 +83,8 @@ export async function evaluateRules({ store, clock }: EvaluationDeps): Promise<v
   const now = clock.now();
   const watchedSince = await store.noteEvaluation(now, GAP_MS);
   for (const kind of Object.keys(alertKinds) as AlertKind[]) {
+    // SQLite reads without waiting for anything: other requests come first.
+    await setImmediate();
     const firing =
       kind === 'credit_low'
         ? await lowCredits(store)

@@ -4,19 +4,19 @@ import { wireError } from '../../ports/errors.ts';
 
 /** How many reads run at once, one per account, and how many of an account may wait. */
 const READS = {
-  atOnce: 4,
+  atOnce: 2,
   waiting: { ofOne: 32, inAll: Number.POSITIVE_INFINITY },
   refusal: () =>
     wireError('overloaded', 'Too many requests of this account are waiting. Nothing was done.'),
 };
 
 /** Longest pause after a read, in ms. */
-const LONGEST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 100;
 
 /** Runs a read in the turn of the account. */
 export type LongReads = <T>(wallet: string, read: () => Promise<T>) => Promise<T>;
 
-/** After each read the account waits as long as it took, so that other requests get as much time. */
+/** After each read its place rests for twice as long, so that other requests get a third of the time at least. */
 export function createLongReads(): LongReads {
   const queue = new FairQueue(READS);
   return async (wallet, read) => {
@@ -25,7 +25,7 @@ export function createLongReads(): LongReads {
     try {
       return await read();
     } finally {
-      setTimeout(end, Math.min(LONGEST_PAUSE_MS, performance.now() - startedAt));
+      setTimeout(end, Math.min(LONGEST_PAUSE_MS, 2 * (performance.now() - startedAt)));
     }
   };
 }

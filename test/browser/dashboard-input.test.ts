@@ -31,7 +31,7 @@ function keys(page: Page): Hand {
   const reach = async (target: Locator) => {
     await target.waitFor({ state: 'attached' });
     for (let tabs = 0; tabs < MOST_TABS; tabs += 1) {
-      if (await target.evaluate((element) => element === document.activeElement)) return;
+      if (await target.evaluate((element) => element.matches(':focus'))) return;
       await page.keyboard.press('Tab');
     }
     throw new Error(`Tab does not reach ${target}`);

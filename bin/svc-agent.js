@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { runProgram } from '../dist/base/run-program.js';
-import { main } from '../dist/programs/svc-agent.js';
+import { loadAndRun } from '../dist/base/run-program.js';
 
-await runProgram(main);
+await loadAndRun('svc-agent', () => import('../dist/programs/svc-agent.js'));

@@ -31,6 +31,7 @@ beforeEach(async (context) => {
 afterEach(async () => {
   process.execPath = execPath;
   vi.restoreAllMocks();
+  vi.unstubAllEnvs();
   if (root) await rm(root, { recursive: true, force: true });
 });
 
@@ -55,6 +56,31 @@ describe.each([agentInstallation, serverInstallation])('$name', (installation) =
     expect(await isThere(start)).toBe(true);
     expect(await read(environment)).toBe(installation.environment);
     expect((await stat(at(environment))).mode & 0o777).toBe(0o600);
+  });
+
+  it('opens its folder and its unit in spite of a strict umask', async () => {
+    const usual = process.umask(0o077);
+    try {
+      await installService(installation, {}, root);
+    } finally {
+      process.umask(usual);
+    }
+
+    const modes = [`etc/${name}`, unit, environment].map(
+      async (file) => (await stat(at(file))).mode & 0o777,
+    );
+    expect(await Promise.all(modes)).toEqual([0o755, 0o644, 0o600]);
+  });
+
+  it('is refused on a machine without systemd, before anything is written', async () => {
+    vi.stubEnv('PATH', at('etc'));
+
+    await expect(installService(installation, {}, root)).rejects.toMatchObject({
+      code: 'cannot_install',
+      message: expect.stringContaining('no systemd'),
+      hint: expect.stringContaining(`${name} ${installation.subcommand}`),
+    });
+    expect(await readdir(at('etc'))).toEqual([]);
   });
 
   it('is installed anew beside a configuration that stays', async () => {

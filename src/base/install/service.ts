@@ -1,7 +1,7 @@
 // Installs a program as a systemd service, with its account and folders.
 import { execFile } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { SvcError } from '../svc-error.ts';
@@ -54,6 +54,7 @@ export async function installService(
   }
   if (hidden !== null) throw hidden;
   refuseOthers();
+  await requireSystemd(installation);
   if (user !== undefined) await requireUser(user);
   for (const file of plan.files) await place(path.join(root, file.path), file);
   for (const command of plan.commands) await runTool(command);
@@ -151,18 +152,26 @@ function describe({ files, commands }: Plan): string {
   return [...shown, '# Commands\n', ...commands.map((words) => `${words.join(' ')}\n`)].join('');
 }
 
-/** Writes a file atomically. */
+/** Writes a file atomically. The umask of the caller does not count: accounts of services must reach the folder. */
 async function place(target: string, { text, mode, keep }: Plan['files'][number]): Promise<void> {
   if (keep && existsSync(target)) return;
   try {
-    await mkdir(path.dirname(target), { recursive: true, mode: 0o755 });
+    await makeFolder(path.dirname(target));
     const fresh = `${target}.new`;
     await writeFile(fresh, text, { mode, flush: true });
+    await chmod(fresh, mode);
     await rename(fresh, target);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw cannotInstall(`Cannot write ${target} (${code}).`, undefined, error);
   }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  if (existsSync(folder)) return;
+  await makeFolder(path.dirname(folder));
+  await mkdir(folder);
+  await chmod(folder, 0o755);
 }
 
 async function runTool([program, ...args]: ToolCall): Promise<void> {
@@ -172,6 +181,18 @@ async function runTool([program, ...args]: ToolCall): Promise<void> {
     const { stderr = '', code } = error as { stderr?: string; code?: string | number };
     const why = stderr.trim() || `code ${code}`;
     throw cannotInstall(`${[program, ...args].join(' ')} failed: ${why}`, undefined, error);
+  }
+}
+
+async function requireSystemd({ name, subcommand }: Installation): Promise<void> {
+  try {
+    await execute('systemctl', ['--version']);
+  } catch (error) {
+    throw cannotInstall(
+      'This machine has no systemd: the program systemctl was not found.',
+      `Run ${name} ${subcommand} under the supervisor of this machine.`,
+      error,
+    );
   }
 }
 

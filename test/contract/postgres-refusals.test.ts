@@ -82,7 +82,8 @@ it('is left without a connection by who has no password, and says so', async () 
 
   expect(cannotUse(refusal)).toMatchObject({
     ...failsWith('database_unusable'),
-    message: expect.stringContaining('password'),
+    message: expect.stringContaining('asks for a password'),
+    hint: expect.stringContaining('PGPASSFILE'),
   });
   expect(closed).toHaveLength(1);
   await closed[0];

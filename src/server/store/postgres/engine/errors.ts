@@ -40,6 +40,9 @@ const CONFLICTS = new Set([
 /** too_many_connections: a retry can succeed once another client disconnects. */
 const TOO_MANY_CONNECTIONS = '53300';
 
+/** node-postgres, for a server that asks for a password: neither the address nor another source has one. */
+const NO_PASSWORD = /client password must be a /;
+
 /** Converts an error of the start. The message has the server's text, but no address: it may contain a password. */
 export function cannotUse(error: unknown): unknown {
   if (!(error instanceof PostgresError)) return error;
@@ -57,12 +60,16 @@ function hintFor({ kind, cause }: PostgresError): string {
   if (cause instanceof pg.DatabaseError && cause.code === TOO_MANY_CONNECTIONS) {
     return 'Lower SVC_DATABASE_POOL_MAX of the instances, or raise max_connections of the PostgreSQL server.';
   }
+  if (cause instanceof Error && NO_PASSWORD.test(cause.message)) {
+    return 'Set PGPASSWORD, or add a line for this host, port, database and user to ~/.pgpass or PGPASSFILE.';
+  }
   return 'Check host, port, name, user, password and sslmode in SVC_DATABASE_URL, and that the user may create tables.';
 }
 
 /** The message of the server or of node-postgres. System errors have a code, and their message may name the address. */
 function why(cause: unknown): string {
   if (!(cause instanceof Error)) return '';
+  if (NO_PASSWORD.test(cause.message)) return ': it asks for a password, and none is set';
   if (cause instanceof pg.DatabaseError || !('code' in cause)) return `: ${cause.message}`;
   return ` (${String(cause.code)})`;
 }

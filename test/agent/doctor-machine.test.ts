@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { readConfig } from '../../src/agent/config.ts';
 import { checkMachine } from '../../src/agent/doctor/machine.ts';
+import type { AgentStatus } from '../../src/agent/status.ts';
 import { SvcError } from '../../src/base/svc-error.ts';
 import { setUpDoctorScene } from '../support/doctor.ts';
 
@@ -51,6 +52,22 @@ it('finds a socket that is open to others', async () => {
   expect(checks.get('socket')).toMatchObject({
     ok: false,
     detail: expect.stringMatching(/mode 666/),
+  });
+});
+
+it('says what to do about a key that the service refuses', async () => {
+  await scene.startConnected();
+  await scene.agent.stop();
+  const config = readConfig(scene.agent.environment);
+  const spool = { failure: null, bytes_used: 0, bytes_allowed: 1 };
+  const status = { state: 'key_refused', last_error: null, spool } as AgentStatus;
+
+  const [daemon] = await checkMachine(config, status);
+
+  expect(daemon).toMatchObject({
+    name: 'daemon',
+    ok: false,
+    detail: expect.stringMatching(/^Not connected: key refused\. .*svc-agent key set/),
   });
 });
 

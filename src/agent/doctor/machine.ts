@@ -10,6 +10,8 @@ import type { AgentStatus } from '../status.ts';
 import { type Check, check, valueOrThrow, wrong } from './check.ts';
 
 const MIB = 1024 * 1024;
+const KEY_REFUSED_HINT =
+  'Set another key with svc-agent key set. The agent tries the same key every 15 minutes; restart it to try now.';
 
 /** `daemon`: its status, or why it could not be asked. */
 export async function checkMachine(
@@ -29,7 +31,8 @@ function describeDaemon(status: AgentStatus): string {
   const { state, last_error: error, completions_wait_for: waiting, refused, version } = status;
   if (state !== 'connected') {
     const why = error === null ? '' : ` ${error.message}`;
-    throw wrong(`Not connected: ${state.replaceAll('_', ' ')}.${why}`);
+    const hint = state === 'key_refused' ? KEY_REFUSED_HINT : undefined;
+    throw wrong(`Not connected: ${state.replaceAll('_', ' ')}.${why}`, hint);
   }
   if (waiting !== null) throw wrong(`Completions are paused: ${waiting}.`);
   const [newest] = status.set_aside;

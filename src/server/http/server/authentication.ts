@@ -63,7 +63,7 @@ export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authen
     const found = await deps.strangersWork.lookUp(
       request,
       apiKey,
-      () => authenticateRobot(deps, apiKey),
+      (hash) => authenticateRobot(deps, apiKey, hash),
       ({ robot: { wallet } }) => wallet,
     );
     applyCount(reply, found.count);

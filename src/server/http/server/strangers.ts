@@ -45,17 +45,17 @@ export class StrangersWork {
     return inTurn(this.#public, this.callerOf(request), request, work);
   }
 
-  /** Looks a credential up: at once if it is known, otherwise in the turn of the source. Throws `overloaded`. */
+  /** Looks a credential up by its hash: at once if it is known, otherwise in the turn of the source. Throws `overloaded`. */
   async lookUp<T>(
     request: FastifyRequest,
     credential: string,
-    look: () => Promise<T>,
+    look: (hash: string) => Promise<T>,
     walletOf: (found: T) => string,
   ): Promise<T> {
     const hash = hashToken(credential);
     try {
-      if (this.#known.has(hash)) return await look();
-      const found = await inTurn(this.#lookups, sourceOf(request.ip), request, look);
+      if (this.#known.has(hash)) return await look(hash);
+      const found = await inTurn(this.#lookups, sourceOf(request.ip), request, () => look(hash));
       const [oldest = ''] = this.#known.size < KNOWN ? [] : this.#known.keys();
       this.#known.delete(oldest);
       this.#known.set(hash, walletOf(found));

@@ -64,7 +64,7 @@ export async function countRobot(
     .lookUp(
       request,
       apiKey,
-      () => authenticateRobot(deps, apiKey),
+      (hash) => authenticateRobot(deps, apiKey, hash),
       ({ robot: { wallet } }) => wallet,
     )
     .catch((error) => {

@@ -40,9 +40,10 @@ function requireScope(scope: TokenScope, route: Route): void {
 }
 
 /** Throws `account_suspended`. */
-function requireActive(isSuspended: boolean, { routeOptions }: FastifyRequest): void {
-  const { method, isRead } = routeOptions.config.route ?? {};
-  if (isSuspended && method !== 'GET' && !isRead) throw accountSuspended();
+function requireActive(isSuspended: boolean, request: FastifyRequest): void {
+  if (!isSuspended) return;
+  const { method, isRead } = request.routeOptions.config.route ?? {};
+  if (method !== 'GET' && !isRead) throw accountSuspended();
 }
 
 type Authenticate<Kind extends Access> = (

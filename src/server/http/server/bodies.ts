@@ -139,10 +139,11 @@ export function requireIdentity({ headers }: FastifyRequest): void {
  * to wait for.
  */
 export function requireRoom(deps: Deps, request: FastifyRequest): Promise<void> | null {
-  const { caller, headers, routeOptions } = request;
+  const { caller, headers } = request;
   const size = Number(headers['content-length'] ?? 0);
-  const isCounted = routeOptions.config.route?.errors?.includes('storage_quota');
-  if (size <= LARGE || size > routeOptions.bodyLimit || !isCounted) return null;
+  if (size <= LARGE) return null;
+  const { bodyLimit, config } = request.routeOptions;
+  if (size > bodyLimit || !config.route?.errors?.includes('storage_quota')) return null;
   return caller && 'wallet' in caller ? recording(deps, caller.wallet, async () => {}) : null;
 }
 

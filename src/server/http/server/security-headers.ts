@@ -37,7 +37,8 @@ export function addSecurityHeaders(app: FastifyInstance, https: boolean): void {
     headers = await readHeaders(https);
   });
   app.addHook('onRequest', (request, reply, done) => {
-    const isPage = request.routeOptions.config.page === 'html' || opensPage(request);
+    const { route, page } = request.routeOptions.config;
+    const isPage = page === 'html' || (!route && opensPage(request));
     reply.headers(isPage ? headers.forPages : headers.forResponses);
     done();
   });

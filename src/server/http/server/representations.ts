@@ -17,8 +17,10 @@ export function addRepresentations(app: FastifyInstance): void {
   const openApi: { tag?: string; plain?: Buffer; zipped?: Buffer } = {};
 
   app.addHook('onSend', (request, reply, payload, done) => {
-    const { route, name } = request.routeOptions.config;
     if (payload instanceof Readable) destroyWith(request.raw.socket, payload);
+    // Most requests are writes, and reading the options of a route builds an object.
+    if (request.method !== 'GET' && request.method !== 'HEAD') return done(null, payload);
+    const { route, name } = request.routeOptions.config;
     if (route?.method !== 'GET' || route.stream || reply.statusCode !== 200) {
       return done(null, payload);
     }

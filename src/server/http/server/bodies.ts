@@ -69,44 +69,42 @@ export function createBodyParser(): (
     }
   }
 
-  function parse(request: FastifyRequest, bytes: Buffer, body: HeldBody): ReadBody {
-    held.release(body);
-    return atOnce(readJson(request, bytes));
-  }
-
   return (request, _payload, done) => {
     const { raw } = request;
     const { bodyLimit } = request.routeOptions;
+    const announced = Number(request.headers['content-length'] ?? 0);
     const chunks: Buffer[] = [];
     let size = 0;
-    const stop = () => {
-      raw.off('data', onData).off('end', onEnd).off('close', onClose);
-      held.release(body);
-    };
+    /** A small body that arrives in one piece is parsed in the same turn, so it is not counted. */
+    let body: HeldBody | undefined;
     const fail = (error: Error) => {
-      stop();
+      raw.off('data', onData).off('end', onEnd).off('close', onClose);
+      if (body) held.release(body);
       // The response can only be read once the caller has stopped sending.
       raw.resume();
       done(error);
     };
-    const body = held.hold(accountOf(request), isStranger(request), fail);
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       chunks.push(chunk);
       if (size > bodyLimit) fail(tooLarge(bodyLimit));
-      else held.grow(body, chunk.length);
+      else if (chunk.length !== announced || size > LARGE) {
+        body ??= held.hold(accountOf(request), isStranger(request), fail);
+        held.grow(body, chunk.length);
+      }
     };
     const onClose = () => fail(closed());
     const onEnd = () => {
-      raw.off('data', onData).off('end', onEnd).off('close', onClose);
+      raw.off('close', onClose);
       const bytes = Buffer.concat(chunks.splice(0), size);
-      if (size > LARGE) {
+      if (body && size > LARGE) {
         parseLarge(request, bytes, body).then((value) => done(null, value), done);
         return;
       }
+      if (body) held.release(body);
       let value: ReadBody;
       try {
-        value = parse(request, bytes, body);
+        value = atOnce(readJson(request, bytes));
       } catch (error) {
         done(error as Error); // Only Errors are thrown.
         return;
@@ -115,7 +113,7 @@ export function createBodyParser(): (
     };
     // Closed while its caller was looked up: no event follows.
     if (raw.destroyed) fail(closed());
-    else if (Number(request.headers['content-length'] ?? 0) > bodyLimit) fail(tooLarge(bodyLimit));
+    else if (announced > bodyLimit) fail(tooLarge(bodyLimit));
     else raw.on('data', onData).on('end', onEnd).on('close', onClose);
   };
 }

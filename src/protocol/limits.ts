@@ -56,7 +56,7 @@ export const limits = {
 
   /** Body of a request of a robot. More than `proofBytes`: text as sent can be longer than its canonical form. */
   bodyBytes: 2 * 1024 * 1024,
-  /** Body of any other request. Large enough if every text has its maximum length and each of its characters is escaped. */
+  /** Body of any other request. It is large enough even if every text has its maximum length and every character is escaped. */
   smallBodyBytes: 64 * 1024,
   /** Evidence in canonical form. */
   proofBytes: 256 * 1024,

@@ -168,7 +168,7 @@ export const environment = Type.Object({
   ),
   SVC_VERIFY_RPC_PER_SECOND: Whole(
     { minimum: 1, default: 50 },
-    'Maximum number of JSON-RPC calls per second for public verification, and separately for sign-in and readiness, to all URLs of an instance together. Further calls wait, and are refused if they would wait for more than 10 s',
+    'Maximum number of JSON-RPC calls per second for public verification, to all URLs of an instance together. Sign-in, readiness and the building of chain proofs share a second limit of the same size. Further calls wait, and are refused if they would wait for more than 10 s',
   ),
   SVC_TELEMETRY_RETENTION_DAYS: Whole(
     { minimum: 0, default: 0, maximum: 36_500 },
@@ -194,7 +194,7 @@ export const environment = Type.Object({
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },
-    'Storage in MiB of the pool that is shared by all accounts to which the operator has granted no credits in the last 90 days. One such account may use at most 1/8 of what the other accounts of the pool leave free: 512 MiB of 4096 if they use nothing',
+    'Storage in MiB of the pool that is shared by all accounts to which the operator has granted no credits in the last 90 days. Each of these accounts may use at most 1/8 of the space that the others leave free. If the others use nothing, this is 512 of 4096 MiB',
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
     { minimum: 1, default: 102_400 },

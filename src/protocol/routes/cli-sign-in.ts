@@ -38,7 +38,7 @@ export const cliSignInRoutes = {
     method: 'POST',
     path: '/api/auth/cli/authorize',
     summary:
-      'Show, allow or refuse the command-line sign-in that a user code stands for (the code that svc login shows)',
+      'Show, allow or refuse a command-line sign-in, identified by the user code that svc login shows',
     description: `The Origin header must be the origin of the service. The session must have been opened with a wallet signature. If the session that allowed a code ends, the code ends too. After ${limits.wrongCliCodes} wrong codes in one session, the owner must sign in with the wallet again.`,
     sessionOnly: true,
     ownOriginOnly: true,

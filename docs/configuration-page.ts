@@ -30,7 +30,7 @@ export function configurationPage(): string {
       '- `.env.example` contains every variable. Copy it to `.env`, and run every command with it: ' +
       '`node --env-file=.env bin/svc-server.js start`.\n' +
       '- `svc-server start` needs `SVC_CHAIN_RPC_URL`, and `SVC_ANCHOR_KEY_FILE` or `SVC_ANCHOR_PRIVATE_KEY`. ' +
-      '`svc-server dev` needs nothing.\n' +
+      '`svc-server dev` needs no variable.\n' +
       '- Other programs: [svc-agent](agent.md#environment), [svc](cli.md#environment).',
     ...sections.flatMap(([title]) => {
       const rows = variables.filter(({ name }) => sectionOf(name) === title).map(row);

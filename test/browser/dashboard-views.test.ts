@@ -187,6 +187,11 @@ const dialogIsBeside = `[...document.querySelectorAll('[role=dialog]')].some((di
   return Math.abs(left - (document.documentElement.clientWidth - right)) > 2;
 })`;
 
+/** Runs in the page: labels of buttons that are cut. */
+const cutLabels = `[...document.querySelectorAll('.mantine-Button-label')]
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+  .map(({ textContent }) => textContent)`;
+
 async function isFitFor(page: Page, { address, shows, open }: View): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 850 });
   await page.emulateMedia({ media: null });
@@ -204,6 +209,7 @@ async function isFitFor(page: Page, { address, shows, open }: View): Promise<voi
     const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
     expect(await page.evaluate(isTooWide), at).toBe(false);
     expect(await page.evaluate(dialogIsBeside), at).toBe(false);
+    expect(await page.evaluate(cutLabels), at).toEqual([]);
   }
   expect(await unstyledIn(page)).toEqual([]);
 }

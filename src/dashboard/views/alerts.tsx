@@ -1,6 +1,7 @@
 // Alerts: open ones, rules, and those of the last year.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
+import type { Alert } from '../../protocol/alerts.ts';
 import { ask } from '../api.ts';
 import { PagedList } from '../lists/paged-list.tsx';
 import { robotsQuery } from '../queries.ts';
@@ -24,30 +25,27 @@ export default function Alerts() {
       columns={[
         {
           title: 'Alert',
-          cell: ({ kind, robot_id }) => (
+          cell: (alert) => (
             <>
-              {kinds[kind].title}
-              <div>
-                {robot_id && (
-                  <Link href={`/robots/${robot_id}`}>{names.get(robot_id) ?? 'robot'}</Link>
-                )}
+              {kinds[alert.kind].title}
+              {alert.robot_id && (
+                <div>
+                  <Link href={`/robots/${alert.robot_id}`}>
+                    {names.get(alert.robot_id) ?? 'robot'}
+                  </Link>
+                </div>
+              )}
+              <div className="narrow-only">
+                <Opened {...alert} />
               </div>
             </>
           ),
         },
         {
           title: 'Opened',
+          isWide: true,
           width: '8rem',
-          cell: ({ opened_at, closed_at }) => (
-            <>
-              <Ago at={opened_at} />
-              {closed_at && (
-                <div className="dash">
-                  for {duration(Date.parse(closed_at) - Date.parse(opened_at))}
-                </div>
-              )}
-            </>
-          ),
+          cell: (alert) => <Opened {...alert} />,
         },
         {
           title: 'State',
@@ -63,5 +61,16 @@ export default function Alerts() {
       <Rules />
       <Card title="History">{list('alerts', {}, 'No alerts in the last year')}</Card>
     </Page>
+  );
+}
+
+function Opened({ opened_at, closed_at }: Alert) {
+  return (
+    <>
+      <Ago at={opened_at} />
+      {closed_at && (
+        <div className="dash">for {duration(Date.parse(closed_at) - Date.parse(opened_at))}</div>
+      )}
+    </>
   );
 }

@@ -9,7 +9,6 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { readGuide } from '../support/guide-page.ts';
 import { runGuide } from '../support/guide-run.ts';
 import { packPackage } from '../support/packed-package.ts';
-import { photo, writeRecording } from '../support/recording.ts';
 import { needsProgram } from '../support/require-program.ts';
 import { type Bindings, isShown, tidy } from '../support/shown-output.ts';
 
@@ -32,8 +31,6 @@ beforeAll(async () => {
   const { npm_config_engine_strict: _, ...env } = process.env;
   const args = ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball, anvil];
   await promisify(execFile)('npm', args, { cwd: installed, env });
-  await writeRecording(path.join(installed, 'run.mcap'), 900);
-  await writeFile(path.join(installed, 'photo.jpg'), photo);
 }, LONG.timeout);
 
 afterAll(() => rm(installed, { recursive: true, force: true }));
@@ -56,8 +53,7 @@ it.for(pages)(
       expect(actual, `what docs/guides/${page}:${line} shows`).toBe(expected);
       throw new Error(`docs/guides/${page}:${line} shows ids that are not those of before`);
     };
-    const ownFiles = ['run.mcap', 'photo.jpg'].map((name) => path.join(installed, name));
-    await runGuide(await read(page), installed, seen, ownFiles);
+    await runGuide(await read(page), installed, seen);
   },
 );
 

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from './free-port.ts';
@@ -13,7 +13,6 @@ const HOME = '/home/ada';
 /**
  * Does what a guide tells, in an empty home of its own, and ends what it started. `seen` is told what each block of
  * commands showed, as it would be with the guide's ports and home. `installed` holds what `npm install` brings.
- * `ownFiles` are copied into the home before.
  *
  * @throws Error when a command fails, or something goes on running at the end of the guide.
  */
@@ -21,12 +20,10 @@ export async function runGuide(
   steps: readonly Step[],
   installed: string,
   seen: (step: Extract<Step, { kind: 'commands' }>, output: string) => void,
-  ownFiles: readonly string[] = [],
 ): Promise<void> {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-guide-')));
   const home = path.join(folder, 'home');
   await mkdir(home);
-  for (const file of ownFiles) await copyFile(file, path.join(home, path.basename(file)));
   const ports: [string, string][] = [];
   for (const name of PORTS) ports.push([name, String(await freePort())]);
   const here = (text: string) => swap(text, ports);

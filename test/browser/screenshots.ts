@@ -65,7 +65,7 @@ const shotsOf = ({ robots, verified, claimed }: Showcase): Record<string, Shot> 
   },
   'task-claimed': { address: `/tasks/${claimed.id}`, shows: 'has not submitted a proof' },
   events: { address: '/events', shows: 'Gripper lost the box' },
-  account: { address: '/account', shows: 'Granted' },
+  account: { address: '/account', shows: 'Credit history' },
   alerts: { address: '/alerts', shows: 'Battery low' },
   webhooks: { address: '/webhooks', shows: 'No webhooks' },
   access: { address: '/access', shows: 'Audit log' },

@@ -70,7 +70,5 @@ it('has the same prices in the README', () => {
     expect(numberOf(money)).toBe(Number(cost.toFixed(2)));
   }
   const [most, , least] = prices.map(([, money]) => money);
-  expect(text).toContain(
-    `for [${least} to ${most} USD per 1 000 tasks](#chains-and-cost) at 1 gwei`,
-  );
+  expect(text).toContain(`[${least} to ${most} USD per 1 000 tasks](#chains-and-cost) at 1 gwei`);
 });

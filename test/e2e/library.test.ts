@@ -150,7 +150,8 @@ describe('the examples of docs/library.md', () => {
 
     const { body } = await owner.call('getTask', { params: { id: receipt.task_id } });
     expect(body.task.title).toBe('Survey the office hall');
-    expect(body.verification).toEqual(receipt);
+    // The anchor may have become safe since.
+    expect(body.verification).toEqual({ ...receipt, finality: expect.any(String) });
   });
 
   it('claim a task once', async () => {

@@ -13,7 +13,7 @@ import { copyTree } from '../matrix/copy-tree.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 const { name, version } = packageJson;
 
-describe('npm run release', () => {
+describe('npm run release', { timeout: 400_000 }, () => {
   let tree: string;
   beforeAll(async () => {
     tree = await mkdtemp(path.join(tmpdir(), 'svc-release-'));

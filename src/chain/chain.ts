@@ -119,7 +119,7 @@ const erc20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
 
 /**
  * Opens the chain behind the RPC URLs; connects on the first call. With several URLs, two must agree on everything that
- * a receipt, a verification or a signature depends on. A single URL is trusted.
+ * a receipt, a verification or a contract wallet's signature depends on. A single URL is trusted.
  */
 export function openChain(options: ChainOptions): OpenChain {
   const pool = openProviderPool(options);

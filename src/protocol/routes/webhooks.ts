@@ -62,7 +62,8 @@ export const webhookRoutes = {
     ...accountChangeById,
     method: 'POST',
     path: '/api/v1/webhooks/:id/rotate-secret',
-    summary: 'Replace the secret; for 24 hours, messages have signatures of the old and the new secret',
+    summary:
+      'Replace the secret; for 24 hours, messages have signatures of the old and the new secret',
     sessionOnly: true,
     responses: { 200: Closed({ webhook: Webhook, secret: WebhookSecret }) },
     errors: ['not_found', 'webhooks_off'],

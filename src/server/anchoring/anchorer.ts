@@ -17,7 +17,7 @@ export type Anchorer = ReturnType<typeof startAnchorer>;
 export function startAnchorer(deps: AnchorerDependencies & { keys: readonly AnchorKey[] }) {
   const { keys, ...shared } = deps;
   const stop = new AbortController();
-  // One for each account and each of its waits: no leak.
+  // Each account, and each of its waits, adds a listener.
   setMaxListeners(0, stop.signal);
   const queueLock = new QueueLock();
   const loops = keys.map((key) => ({ key, trigger: createTrigger() }));

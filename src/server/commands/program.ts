@@ -186,7 +186,9 @@ function wei(text: string): bigint {
 function addAccountCommands(program: Command, run: Run): void {
   const accounts = program
     .command('accounts')
-    .description('List, show, suspend, resume, export or delete accounts; works while the service runs');
+    .description(
+      'List, show, suspend, resume, export or delete accounts; works while the service runs',
+    );
   accounts
     .command('list')
     .description('List all accounts with balance and usage')

@@ -83,7 +83,7 @@ export async function evaluateRules({ store, clock }: EvaluationDeps): Promise<v
   const now = clock.now();
   const watchedSince = await store.noteEvaluation(now, GAP_MS);
   for (const kind of Object.keys(alertKinds) as AlertKind[]) {
-    // SQLite reads without waiting for anything: other requests come first.
+    // SQLite reads synchronously, so other requests run between two kinds.
     await setImmediate();
     const firing =
       kind === 'credit_low'

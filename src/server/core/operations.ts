@@ -8,7 +8,7 @@ import type { Deps, Network, Settings } from './deps.ts';
 
 const HEAD_READ_MS = 2_000;
 
-/** Reading the readiness writes to the database and calls the chain, so this many ms share one reading. */
+/** A reading of the readiness writes to the database and calls the chain. All calls in this time, in ms, share one. */
 const READINESS_MS = 1_000;
 
 type Readiness = Promise<{ status: 'ready' | 'degraded'; degraded: string[] }>;

@@ -14,13 +14,14 @@ import { addressOf, sourceOf } from './sources.ts';
 import type { HttpDeps } from './strangers.ts';
 import { countRobot } from './unmatched.ts';
 
-/** The account of a request; for a stranger's the source. */
-export function accountOf({ caller, ip }: FastifyRequest): string {
-  return caller && 'wallet' in caller ? caller.wallet : sourceOf(ip);
+/** The account that the caller belongs to; undefined for a stranger. */
+export function walletOf({ caller }: FastifyRequest): string | undefined {
+  return caller && 'wallet' in caller ? caller.wallet : undefined;
 }
 
-export function isStranger({ caller }: FastifyRequest): boolean {
-  return !(caller && 'wallet' in caller);
+/** The account of a request; for a stranger's the source. */
+export function accountOf(request: FastifyRequest): string {
+  return walletOf(request) ?? sourceOf(request.ip);
 }
 
 /** The caller for the audit log: with a session, or about to open or end one. */

@@ -18,7 +18,7 @@ import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { type Deps, recording } from '../../core/deps.ts';
 import { wireError } from '../../ports/errors.ts';
-import { accountOf, isStranger } from './authentication.ts';
+import { accountOf, walletOf } from './authentication.ts';
 import { HeldBodies, type HeldBody } from './held-bodies.ts';
 import { abortOnDisconnect } from './in-flight.ts';
 
@@ -34,7 +34,7 @@ type ReadBody = JsonValue | SvcError | undefined;
 /** Bytes above which a body is large: it takes milliseconds to parse and validate. */
 const LARGE = 32 * 1024;
 
-/** The turn that all callers without an account share. No address is called so. */
+/** Key of the turn that all callers without an account share. No account or source has this name. */
 const STRANGERS = 'strangers';
 
 /**
@@ -89,7 +89,7 @@ export function createBodyParser(): (
       chunks.push(chunk);
       if (size > bodyLimit) fail(tooLarge(bodyLimit));
       else if (chunk.length !== announced || size > LARGE) {
-        body ??= held.hold(accountOf(request), isStranger(request), fail);
+        body ??= held.hold(accountOf(request), walletOf(request) === undefined, fail);
         held.grow(body, chunk.length);
       }
     };
@@ -137,12 +137,12 @@ export function requireIdentity({ headers }: FastifyRequest): void {
  * to wait for.
  */
 export function requireRoom(deps: Deps, request: FastifyRequest): Promise<void> | null {
-  const { caller, headers } = request;
-  const size = Number(headers['content-length'] ?? 0);
+  const size = Number(request.headers['content-length'] ?? 0);
   if (size <= LARGE) return null;
   const { bodyLimit, config } = request.routeOptions;
   if (size > bodyLimit || !config.route?.errors?.includes('storage_quota')) return null;
-  return caller && 'wallet' in caller ? recording(deps, caller.wallet, async () => {}) : null;
+  const wallet = walletOf(request);
+  return wallet === undefined ? null : recording(deps, wallet, async () => {});
 }
 
 /** Requires a body on routes that have one; the others accept none, or an empty object. */

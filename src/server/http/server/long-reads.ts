@@ -16,7 +16,7 @@ const LONGEST_PAUSE_MS = 100;
 /** Runs a read in the turn of the account. */
 export type LongReads = <T>(wallet: string, read: () => Promise<T>) => Promise<T>;
 
-/** After each read its place rests for twice as long, so that other requests get a third of the time at least. */
+/** After each read its place rests for twice as long, so that other requests get a third of the time. */
 export function createLongReads(): LongReads {
   const queue = new FairQueue(READS);
   return async (wallet, read) => {

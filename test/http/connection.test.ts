@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { StrangersConnections } from '../../src/server/http/server/connections.ts';
+import { Connections } from '../../src/server/http/server/connections.ts';
 import { InFlightRequests, MOST_DUE } from '../../src/server/http/server/in-flight.ts';
 import { arrivalTimeouts, createHttpServer } from '../../src/server/http/server/listener.ts';
 import { letCompletionsIn } from '../support/let-completions-in.ts';
@@ -280,13 +280,13 @@ describe('a connection that sends requests ahead', () => {
 
   it('is ended when it reads none of many answers, of which the first are small', async () => {
     const answers = new InFlightRequests();
-    const strangers = new StrangersConnections([], () => false);
+    const connections = new Connections([], () => false);
     const answer = Buffer.alloc(256 * 1024);
     const server = createHttpServer(
       (_, response) => void response.end(answer),
       answers,
       arrivalTimeouts,
-      strangers,
+      connections,
     ).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { StrangersConnections } from '../../src/server/http/server/connections.ts';
+import { Connections } from '../../src/server/http/server/connections.ts';
 import { InFlightRequests } from '../../src/server/http/server/in-flight.ts';
 import { arrivalTimeouts, createHttpServer } from '../../src/server/http/server/listener.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait-for.ts';
 /** Linux takes every address of 127.0.0.0/8 as its own, so each is a source. */
 describe.runIf(process.platform === 'linux')('connections, when there is room for 4', () => {
   let server: Server;
-  let strangers: StrangersConnections;
+  let connections: Connections;
   let arrived: Socket[];
   let opened: Socket[];
   let answer: () => void;
@@ -22,14 +22,14 @@ describe.runIf(process.platform === 'linux')('connections, when there is room fo
 
   async function begin(proxies: string[]): Promise<void> {
     const answers = new InFlightRequests();
-    strangers = new StrangersConnections(proxies, (socket) => answers.isBusy(socket), 4);
+    connections = new Connections(proxies, (socket) => answers.isBusy(socket), 4);
     [arrived, opened] = [[], []];
     const gate = new Promise<void>((resolve) => {
       answer = resolve;
     });
     const respond = (_request: unknown, response: { end(): void }) =>
       gate.then(() => response.end());
-    server = createHttpServer(respond, answers, arrivalTimeouts, strangers);
+    server = createHttpServer(respond, answers, arrivalTimeouts, connections);
     server.on('connection', (socket: Socket) => arrived.push(socket));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -74,15 +74,31 @@ describe.runIf(process.platform === 'linux')('connections, when there is room fo
     await waitFor('it to be closed', () => slow.closed);
   });
 
-  it('of robots and owners are closed for nobody', async () => {
+  it('of robots and owners stay while strangers hold more than a tenth of all', async () => {
     const known = [await open('127.0.0.3'), await open('127.0.0.3'), await open('127.0.0.3')];
-    for (const socket of arrived) strangers.forget(socket);
+    for (const socket of arrived) connections.belongsTo('a', socket);
     const stranger = await open('127.0.0.2');
 
     await open('127.0.0.4');
 
     await waitFor('the stranger to be closed', () => stranger.closed);
     expect(known.some(({ closed }) => closed)).toBe(false);
+  });
+
+  it('of the account that has the most are closed while strangers hold few', async () => {
+    const mine = await open('127.0.0.2');
+    connections.belongsTo('b', arrived[0] as Socket);
+    const [oldest, ...others] = [
+      await open('127.0.0.3'),
+      await open('127.0.0.3'),
+      await open('127.0.0.3'),
+    ];
+    for (const socket of arrived.slice(1)) connections.belongsTo('a', socket);
+
+    const stranger = await open('127.0.0.4');
+
+    await waitFor('one to be closed', () => oldest?.closed === true);
+    expect([mine, ...others, stranger].some(({ closed }) => closed)).toBe(false);
   });
 
   it('of a trusted proxy are closed for nobody', async () => {

@@ -3,7 +3,7 @@ import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { StrangersConnections } from '../../src/server/http/server/connections.ts';
+import { Connections } from '../../src/server/http/server/connections.ts';
 import { InFlightRequests } from '../../src/server/http/server/in-flight.ts';
 import { createHttpServer } from '../../src/server/http/server/listener.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -29,7 +29,7 @@ describe('an answer that its client does not take', () => {
         unreadMs: UNREAD_MS,
         checkMs: 60_000,
       },
-      new StrangersConnections([], () => false),
+      new Connections([], () => false),
     );
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -30,10 +30,10 @@ import { streamHandlers } from '../routes/stream.ts';
 import { taskHandlers } from '../routes/tasks.ts';
 import { telemetryHandlers } from '../routes/telemetry.ts';
 import { webhookHandlers } from '../routes/webhooks.ts';
-import { accountOf, createAuthenticators } from './authentication.ts';
+import { accountOf, createAuthenticators, walletOf } from './authentication.ts';
 import { createBodyParser, requireBody, requireIdentity, requireRoom } from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
-import { StrangersConnections } from './connections.ts';
+import { Connections } from './connections.ts';
 import { Csv } from './csv.ts';
 import { answerError, answerUnroutable } from './errors.ts';
 import { InFlightRequests } from './in-flight.ts';
@@ -76,16 +76,16 @@ interface AppDeps extends Deps {
 export function buildApp(given: AppDeps): FastifyInstance {
   const deps = { ...given, strangersWork: new StrangersWork() };
   const answers = new InFlightRequests();
-  const strangers = new StrangersConnections(deps.trustedProxies ?? [], (socket) =>
+  const connections = new Connections(deps.trustedProxies ?? [], (socket) =>
     answers.isBusy(socket),
   );
-  const app = createFastify(deps, { answers, strangers });
+  const app = createFastify(deps, { answers, connections });
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
   addRepresentations(app);
   addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
   const admit = createAdmission(deps);
-  const warnOfForwarding = createForwardingWarning(deps.logger, strangers);
+  const warnOfForwarding = createForwardingWarning(deps.logger, connections);
   // Hooks that wait for nothing are not async: on a busy server each would create a promise per request.
   app.addHook('onRequest', (request, reply, done) => {
     warnOfForwarding(request);
@@ -149,7 +149,8 @@ export function buildApp(given: AppDeps): FastifyInstance {
       if (access !== 'robot') await scope.register(cookie);
       scope.addHook('onRequest', async (request, reply) => {
         request.caller = await authenticate(request, reply);
-        if (access !== 'public') strangers.forget(request.raw.socket);
+        const wallet = walletOf(request);
+        if (wallet !== undefined) connections.belongsTo(wallet, request.raw.socket);
       });
       for (const name of namesOf(access as Access)) registerRoute(scope, name, handlers, deps);
     });
@@ -160,16 +161,16 @@ export function buildApp(given: AppDeps): FastifyInstance {
 /** What is known of connections before a request is handled. */
 interface Arrivals {
   answers: InFlightRequests;
-  strangers: StrangersConnections;
+  connections: Connections;
 }
 
 function createFastify(
   deps: AppDeps & HttpDeps,
-  { answers, strangers }: Arrivals,
+  { answers, connections }: Arrivals,
 ): FastifyInstance {
   const { logger, timeouts = arrivalTimeouts, trustedProxies = [] } = deps;
   const app = Fastify({
-    serverFactory: (listener) => createHttpServer(listener, answers, timeouts, strangers),
+    serverFactory: (listener) => createHttpServer(listener, answers, timeouts, connections),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
@@ -204,12 +205,12 @@ function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
 }
 
 /** Warns once of `X-Forwarded-For` from a peer that is no trusted proxy: its callers would count as one source. */
-function createForwardingWarning(logger: FastifyBaseLogger, strangers: StrangersConnections) {
+function createForwardingWarning(logger: FastifyBaseLogger, connections: Connections) {
   let isWarned = false;
   return ({ headers, raw: { socket } }: FastifyRequest): void => {
     if (isWarned || headers['x-forwarded-for'] === undefined) return;
     const peer = socket.remoteAddress ?? '';
-    if (strangers.isProxy(peer)) return;
+    if (connections.isProxy(peer)) return;
     isWarned = true;
     logger.warn({ peer }, 'ignored X-Forwarded-For: the peer is not in SVC_TRUST_PROXY');
   };

@@ -1,4 +1,4 @@
-// Keeps one source from holding all connections.
+// Keeps one source, or one account, from holding all connections.
 import type { BlockList, Socket } from 'node:net';
 import { familyOf, rangesOf } from '../../rules/address-ranges.ts';
 import { sourceOf } from './sources.ts';
@@ -9,16 +9,23 @@ import { sourceOf } from './sources.ts';
  */
 export const MOST_CONNECTIONS = 10_000;
 
-/** Above it, each new connection closes one of a stranger. */
+/** Above it, each new connection closes another one. */
 const NEARLY_FULL = 9_000;
 
+/** The part of all connections that strangers may hold before one of theirs is closed. */
+const STRANGERS_PART = 0.1;
+
+/** Connections by who holds them. */
+type Holders = Map<string, Set<Socket>>;
+
 /**
- * The connections of strangers, by source. A connection leaves the list with its first call by a valid key or session;
- * those of trusted proxies are never in it.
+ * The connections by source, and from the first call by a valid key or session by account. Those of trusted proxies are
+ * in neither list.
  */
-export class StrangersConnections {
-  readonly #bySource = new Map<string, Set<Socket>>();
-  readonly #sources = new WeakMap<Socket, string>();
+export class Connections {
+  readonly #strangers: Holders = new Map();
+  readonly #accounts: Holders = new Map();
+  readonly #holders = new WeakMap<Socket, { among: Holders; name: string }>();
   readonly #proxies: BlockList;
   readonly #isBusy: (socket: Socket) => boolean;
   readonly #nearlyFull: number;
@@ -35,42 +42,53 @@ export class StrangersConnections {
     this.#nearlyFull = nearlyFull;
   }
 
-  /** Counts a new connection. If there is hardly room for more, closes one of the source with the most. */
+  /** Counts a new connection. If there is hardly room for more, closes another one. */
   add(socket: Socket): void {
     this.#total += 1;
     socket.once('close', () => {
       this.#total -= 1;
-      this.forget(socket);
+      this.#forget(socket);
     });
     if (this.#total > this.#nearlyFull) this.#closeOne();
     const address = socket.remoteAddress ?? '';
-    if (this.isProxy(address)) return;
-    const source = sourceOf(address);
-    this.#sources.set(socket, source);
-    const connections = this.#bySource.get(source) ?? new Set();
-    this.#bySource.set(source, connections.add(socket));
+    if (!this.isProxy(address)) this.#note(socket, this.#strangers, sourceOf(address));
   }
 
-  /** Call it when a call of the connection was authenticated. */
-  forget(socket: Socket): void {
-    const source = this.#sources.get(socket);
-    if (source === undefined) return;
-    this.#sources.delete(socket);
-    const connections = this.#bySource.get(source);
-    connections?.delete(socket);
-    if (connections?.size === 0) this.#bySource.delete(source);
+  /** Call it when a call of the connection was authenticated. A connection stays with its first account. */
+  belongsTo(account: string, socket: Socket): void {
+    if (this.#holders.get(socket)?.among !== this.#strangers) return;
+    this.#forget(socket);
+    this.#note(socket, this.#accounts, account);
   }
 
   isProxy(address: string): boolean {
     return this.#proxies.check(address, familyOf(address));
   }
 
-  /** Prefers the oldest without a request that awaits its response: it is idle, or sends slowly. */
+  #note(socket: Socket, among: Holders, name: string): void {
+    this.#holders.set(socket, { among, name });
+    const connections = among.get(name) ?? new Set();
+    among.set(name, connections.add(socket));
+  }
+
+  #forget(socket: Socket): void {
+    const holder = this.#holders.get(socket);
+    if (holder === undefined) return;
+    this.#holders.delete(socket);
+    const connections = holder.among.get(holder.name);
+    connections?.delete(socket);
+    if (connections?.size === 0) holder.among.delete(holder.name);
+  }
+
+  /** Of the source with the most connections; of the account with the most, where strangers hold few. */
   #closeOne(): void {
-    let largest: Set<Socket> | undefined;
-    for (const one of this.#bySource.values()) if (one.size > (largest?.size ?? 0)) largest = one;
-    if (largest === undefined) return;
+    const strangers = [...this.#strangers.values()].reduce((sum, { size }) => sum + size, 0);
+    const isOfStranger = strangers > STRANGERS_PART * this.#total || this.#accounts.size === 0;
+    const holders = isOfStranger ? this.#strangers : this.#accounts;
+    let largest = new Set<Socket>();
+    for (const one of holders.values()) if (one.size > largest.size) largest = one;
     const [oldest] = largest;
+    // The oldest without a request that awaits its response is idle, or sends slowly.
     for (const socket of largest) {
       if (this.#isBusy(socket)) continue;
       socket.destroy();

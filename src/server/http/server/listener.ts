@@ -7,7 +7,7 @@ import type { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors } from '../../../protocol/errors.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { wireError } from '../../ports/errors.ts';
-import { MOST_CONNECTIONS, type StrangersConnections } from './connections.ts';
+import { type Connections, MOST_CONNECTIONS } from './connections.ts';
 import { errorBody } from './errors.ts';
 import type { InFlightRequests } from './in-flight.ts';
 
@@ -40,7 +40,7 @@ export function createHttpServer(
   listener: RequestListener,
   answers: InFlightRequests,
   timeouts: ArrivalTimeouts,
-  strangers: StrangersConnections,
+  connections: Connections,
 ): Server {
   const server = createServer(
     {
@@ -56,7 +56,7 @@ export function createHttpServer(
     },
   );
   server.maxConnections = MOST_CONNECTIONS;
-  server.on('connection', (socket: Socket) => strangers.add(socket));
+  server.on('connection', (socket: Socket) => connections.add(socket));
   server.timeout = timeouts.unreadMs;
   // Also emitted for idle connections, and for those whose response is being produced.
   server.on('timeout', (socket) => {

@@ -153,11 +153,30 @@ describe('shareChainReads', () => {
       readsOf(`other ${n}`).readAnchor(hash(n + 1)),
     );
     await settle();
-    expect(chain.begun).toHaveLength(16);
+    // The 16th turn is that of the 29 who joined: it begins when the first read ends.
+    expect(chain.begun).toHaveLength(15);
 
     for (let n = 0; n < 17; n += 1) await chain.end(n);
     await Promise.all([...callers, ...others]);
     expect(chain.begun).toHaveLength(17);
+  });
+
+  it('reads in the turn of a caller who joins, before that of the one who asked first', async () => {
+    const chain = controlledChain();
+    const readsOf = turnsOn(chain);
+    const flood = Array.from({ length: 60 }, (_, n) => readsOf('one').readAnchor(hash(n)));
+    await settle();
+
+    const joined = readsOf('other').readAnchor(hash(59));
+    await settle();
+
+    expect(chain.begun.at(-1)).toBe(hash(59));
+    await chain.end(8);
+    await Promise.all([joined, flood[59]]);
+
+    for (let n = 0; n < 60; n += 1) await chain.end(n);
+    await Promise.all(flood);
+    expect(chain.begun).toHaveLength(60);
   });
 
   it('refuses a read whose turn does not come within 10 s', async () => {

@@ -16,8 +16,8 @@ export type ChainReads = Pick<Chain, 'readAnchor' | 'readBlock' | 'readHeads'>;
 
 /**
  * Shares the reads of a chain: of a transaction, of a block, and of the heads. Returns the reads of a caller: a source
- * or an account. The caller that starts a read of a transaction or block takes a turn for it; these reads reject with
- * `chain_unavailable` if the turn does not come within 10 s.
+ * or an account. A read of a transaction or block begins in the first turn that one of its callers gets; it rejects
+ * with `chain_unavailable` for a caller who waits for 10 s.
  */
 export function shareChainReads(chain: ChainReads): (caller: string) => ChainReads {
   const turns = new FairQueue({
@@ -26,11 +26,8 @@ export function shareChainReads(chain: ChainReads): (caller: string) => ChainRea
     longestWaitMs: LONGEST_WAIT_MS,
     refusal: () => wireError('chain_unavailable', 'Too many verifications are in progress.'),
   });
-  const inTurn = <Key, Value>(read: (key: Key) => Promise<Value>) => {
-    return (key: Key, caller: string) => turns.run(caller, () => read(key));
-  };
-  const readAnchor = shareReads(inTurn((txHash: Hex) => chain.readAnchor(txHash)));
-  const readBlock = shareReads(inTurn((number: bigint) => chain.readBlock(number)));
+  const readAnchor = shareReads((txHash: Hex) => chain.readAnchor(txHash), turns);
+  const readBlock = shareReads((number: bigint) => chain.readBlock(number), turns);
   const readHeads = shareReads(() => chain.readHeads());
   return (caller) => ({
     readAnchor: (txHash) => readAnchor(txHash, caller),
@@ -39,36 +36,54 @@ export function shareChainReads(chain: ChainReads): (caller: string) => ChainRea
   });
 }
 
-interface Slot<Value> {
-  running: Promise<Value>;
-  /** The read that starts when `running` ends, shared by all callers that arrived after that one started. */
-  next: Promise<Value> | null;
+interface SharedRead<Value> {
+  /** Null until one of its callers has a turn. */
+  value: Promise<Value> | null;
+  /** Aborts then: the other callers need no turn. */
+  readonly begun: AbortController;
 }
 
 /** Shares reads. Reads of one key never run concurrently, and a caller only gets a read that started after its call. */
 export function shareReads<Key, Value>(
-  read: (key: Key, caller: string) => Promise<Value>,
+  read: (key: Key) => Promise<Value>,
+  turns?: FairQueue,
 ): (key: Key, caller: string) => Promise<Value> {
-  const slots = new Map<Key, Slot<Value>>();
+  const running = new Map<Key, Promise<Value>>();
+  /** Reads that have not started, and may get more callers. */
+  const next = new Map<Key, SharedRead<Value>>();
 
-  function begin(key: Key, caller: string): Promise<Value> {
-    const running = read(key, caller);
-    const slot: Slot<Value> = { running, next: null };
-    slots.set(key, slot);
-    const end = () => {
-      if (slot.next === null) slots.delete(key);
-    };
-    running.then(end, end);
-    return running;
+  async function begin(key: Key, shared: SharedRead<Value>): Promise<Value> {
+    shared.begun.abort();
+    while (running.has(key)) await running.get(key)?.catch(() => {});
+    close(key, shared);
+    const value = read(key);
+    running.set(key, value);
+    try {
+      return await value;
+    } finally {
+      running.delete(key);
+    }
   }
 
-  return (key, caller) => {
-    const slot = slots.get(key);
-    if (slot === undefined) return begin(key, caller);
-    slot.next ??= slot.running.then(
-      () => begin(key, caller),
-      () => begin(key, caller),
-    );
-    return slot.next;
+  function close(key: Key, shared: SharedRead<Value>): void {
+    if (next.get(key) === shared) next.delete(key);
+  }
+
+  return async (key, caller) => {
+    const shared = next.get(key) ?? { value: null, begun: new AbortController() };
+    next.set(key, shared);
+    const start = () => {
+      shared.value ??= begin(key, shared);
+      return shared.value;
+    };
+    if (turns === undefined) return start();
+    try {
+      return await turns.run(caller, start, shared.begun.signal);
+    } catch (error) {
+      // Either the turn of another caller came first, or the read failed.
+      if (shared.value !== null) return shared.value;
+      close(key, shared);
+      throw error;
+    }
   };
 }

@@ -26,7 +26,9 @@ const ROWS_PER_COMMIT = 500;
 
 const COLUMNS = 'id, url, events, created_at, failing_since, disabled_at, disabled_for';
 const DELIVERY = 'id, type, state, attempts, last_status, last_error, created_at, attempted_at';
-const WAITING = `webhook_id = w.id AND state = 'pending' AND number IS NOT NULL`;
+/** The first webhook with a waiting message whose id fulfils the condition. */
+const nextWaiting = (condition: string) => `(SELECT webhook_id FROM webhook_deliveries
+    WHERE state = 'pending' AND number IS NOT NULL AND ${condition} ORDER BY webhook_id LIMIT 1)`;
 
 export const webhookSql = {
   count: `SELECT count(*) AS used,
@@ -85,9 +87,12 @@ export const webhookSql = {
   tooMany: `SELECT id FROM webhook_deliveries
     WHERE webhook_id = $1 AND state = 'pending' AND number IS NOT NULL
     ORDER BY number LIMIT 1 OFFSET ${limits.webhookBacklog}`,
-  due: `SELECT id, wallet FROM webhooks w
-    WHERE next_at <= $1
-      AND EXISTS (SELECT 1 FROM webhook_deliveries WHERE ${WAITING})
+  // Goes from one waiting webhook to the next: most webhooks have no message, and some have thousands.
+  due: `WITH RECURSIVE waiting AS (
+      SELECT ${nextWaiting('true')} AS id
+      UNION ALL SELECT ${nextWaiting('webhook_id > waiting.id')} FROM waiting WHERE id IS NOT NULL)
+    SELECT w.id, w.wallet FROM waiting CROSS JOIN webhooks w
+    WHERE w.id = waiting.id AND next_at <= $1
       AND NOT EXISTS (SELECT 1 FROM accounts a
         WHERE a.wallet = w.wallet AND coalesce(a.suspended_at, a.deleting_at) IS NOT NULL)
       AND CASE WHEN ${isFundedSince('$2', 'w.wallet')} THEN 1 ELSE 0 END = $3

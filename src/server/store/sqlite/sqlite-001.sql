@@ -598,7 +598,6 @@ CREATE TABLE webhooks (
 ) STRICT;
 CREATE INDEX webhooks_failed ON webhooks (wallet) WHERE disabled_for IN ('failures', 'backlog');
 CREATE INDEX webhooks_wallet ON webhooks (wallet, id);
-CREATE INDEX webhooks_next ON webhooks (next_at);
 
 -- The outbox, and the log of deliveries: one row per message and webhook. The relay numbers committed rows.
 CREATE TABLE webhook_deliveries (

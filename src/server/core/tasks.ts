@@ -1,6 +1,6 @@
 // Claims, reads and lists tasks.
 
-import { NIL, v7 as newId } from 'uuid';
+import { NIL } from 'uuid';
 import { atOnce } from '../../base/cooperative-yield.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
@@ -29,6 +29,7 @@ import type {
 } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, found, type Network, noSuch, storing } from './deps.ts';
+import { newId } from './new-id.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import { filteredPage, fleetMembers, periodOf } from './paging.ts';
 

@@ -1,6 +1,5 @@
 // Records samples and reads them, raw or as series.
 
-import { v7 as newId } from 'uuid';
 import { runYielding, startYielding } from '../../base/cooperative-yield.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -26,6 +25,7 @@ import {
 } from '../ports/telemetry.ts';
 import { samplesBytes } from '../rules/storage.ts';
 import { type Deps, found, storing } from './deps.ts';
+import { newId } from './new-id.ts';
 import { instantOf, pageOf, periodOf } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 

@@ -1,11 +1,12 @@
 // The metrics of the server, as reported by `/metrics`.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, type Gauge, type Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import type { ProviderAsked, ProviderStatus } from '../../chain/provider.ts';
 import type { ErrorCode } from '../../protocol/errors.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
 import type { Store } from '../ports/store.ts';
-import { createAnchorMeters, createBacklogGauges } from './anchoring.ts';
+import { type AfterCall, createAnchorMeters, createBacklogGauges } from './anchoring.ts';
+import { type MetricFactory, metricFactory } from './factory.ts';
 
 /** A response, for `onAnswered`. */
 export interface Answered {
@@ -28,12 +29,17 @@ export function createMetrics(clock: Clock, spendCapWei: bigint | null = null) {
   for (const what of ['handles', 'requests', 'resources']) {
     registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
-  const meters = createMeters(registry);
-  const { answers, rateLimited, refusals, asks, rpcErrors, commits, writes, calls } = meters;
-  const countSteps = createAnchorMeters(registry);
-  const readGauges = createBacklogGauges(registry, clock, spendCapWei);
-  const readProviders = createProviderGauges(registry);
-  let observed: Store | null = null;
+  const factory = metricFactory(registry);
+  const meters = createMeters(factory);
+  const { answers, rateLimited, refusals, asks, rpcErrors, commits, writes, sent } = meters;
+  const afterCall: AfterCall = {
+    ...createAnchorMeters(factory),
+    recordDelivered: () => sent.inc({ outcome: 'delivered' }),
+    recordFailed: () => sent.inc({ outcome: 'failed' }),
+  };
+  const readGauges = createBacklogGauges(factory, clock, spendCapWei);
+  const readProviders = createProviderGauges(factory);
+  let store: Store | null = null;
   let providers: () => readonly ProviderStatus[] = () => [];
   return {
     /** Call after each response. */
@@ -58,10 +64,9 @@ export function createMetrics(clock: Clock, spendCapWei: bigint | null = null) {
       meters.unpartitioned.set(error === null ? 0 : 1);
     },
     /** Wraps a store: times each call and counts open streams and the steps of anchoring. */
-    observe(store: Store): Store {
-      const timedStore = timed(store, calls);
-      observed = countSteps(countWebhooks(countStreams(timedStore, meters.streams), meters.sent));
-      return observed;
+    observe(opened: Store): Store {
+      store = countStreams(observed(opened, meters.calls, afterCall), meters.streams);
+      return store;
     },
     /** Reports the health of each RPC provider at every read. */
     watch(read: () => readonly ProviderStatus[]): void {
@@ -70,95 +75,78 @@ export function createMetrics(clock: Clock, spendCapWei: bigint | null = null) {
     /** Returns the metrics in the text format of Prometheus. */
     async read(): Promise<{ contentType: string; text: string }> {
       readProviders(providers());
-      if (observed !== null) await readGauges(observed);
+      if (store !== null) await readGauges(store);
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };
 }
 
-function createMeters(registry: Registry) {
-  const registers = [registry];
+function createMeters({ counter, gauge, histogram }: MetricFactory) {
   return {
-    answers: new Histogram({
-      name: 'svc_http_request_seconds',
-      help: 'Duration of requests by route, method and status; a completion waits for its block',
-      labelNames: ['route', 'method', 'status'],
-      buckets: SECONDS,
-      registers,
-    }),
-    rateLimited: new Counter({
-      name: 'svc_rate_limited_total',
-      help: 'Requests refused with 429, by rate limit',
-      labelNames: ['limit'],
-      registers,
-    }),
-    refusals: new Counter({
-      name: 'svc_refusals_total',
-      help: 'Requests refused because a limit, quota or credit is used up, by error code',
-      labelNames: ['code'],
-      registers,
-    }),
-    streams: new Gauge({
-      name: 'svc_streams',
-      help: 'Open streams of changes',
-      registers,
-    }),
-    sent: new Counter({
-      name: 'svc_webhook_attempts_total',
-      help: 'Attempts to deliver a message to a webhook, by outcome',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    asks: new Histogram({
-      name: 'svc_rpc_call_seconds',
-      help: 'Duration of JSON-RPC calls by provider, method and outcome; calls of a batch have its duration',
-      labelNames: ['provider', 'method', 'outcome'],
-      buckets: SECONDS,
-      registers,
-    }),
-    rpcErrors: new Counter({
-      name: 'svc_rpc_errors_total',
-      help: 'Failed JSON-RPC requests by provider since the start',
-      labelNames: ['provider'],
-      registers,
-    }),
-    commits: new Histogram({
-      name: 'svc_db_commit_seconds',
-      help: 'Duration of commits in seconds, from the first write until durable',
-      buckets: SECONDS,
-      registers,
-    }),
-    writes: new Histogram({
-      name: 'svc_db_commit_writes',
-      help: 'Writes per commit',
-      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
-      registers,
-    }),
-    unpartitioned: new Gauge({
-      name: 'svc_db_partitions_failing',
-      help: '1 if the last attempt to create telemetry partitions in advance failed; PostgreSQL only',
-      registers,
-    }),
-    calls: new Histogram({
-      name: 'svc_db_call_seconds',
-      help: 'Duration of database calls, including the wait for their commit',
-      labelNames: ['method'],
-      buckets: SECONDS,
-      registers,
-    }),
+    answers: histogram(
+      'svc_http_request_seconds',
+      'Duration of requests by route, method and status; a completion waits for its block',
+      SECONDS,
+      ['route', 'method', 'status'],
+    ),
+    rateLimited: counter('svc_rate_limited_total', 'Requests refused with 429, by rate limit', [
+      'limit',
+    ]),
+    refusals: counter(
+      'svc_refusals_total',
+      'Requests refused because a limit, quota or credit is used up, by error code',
+      ['code'],
+    ),
+    streams: gauge('svc_streams', 'Open streams of changes'),
+    sent: counter(
+      'svc_webhook_attempts_total',
+      'Attempts to deliver a message to a webhook, by outcome',
+      ['outcome'],
+    ),
+    asks: histogram(
+      'svc_rpc_call_seconds',
+      'Duration of JSON-RPC calls by provider, method and outcome; calls of a batch have its duration',
+      SECONDS,
+      ['provider', 'method', 'outcome'],
+    ),
+    rpcErrors: counter(
+      'svc_rpc_errors_total',
+      'Failed JSON-RPC requests by provider since the start',
+      ['provider'],
+    ),
+    commits: histogram(
+      'svc_db_commit_seconds',
+      'Duration of commits in seconds, from the first write until durable',
+      SECONDS,
+    ),
+    writes: histogram(
+      'svc_db_commit_writes',
+      'Writes per commit',
+      [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+    ),
+    unpartitioned: gauge(
+      'svc_db_partitions_failing',
+      '1 if the last attempt to create telemetry partitions in advance failed; PostgreSQL only',
+    ),
+    calls: histogram(
+      'svc_db_call_seconds',
+      'Duration of database calls, including the wait for their commit',
+      SECONDS,
+      ['method'],
+    ),
   };
 }
 
-function createProviderGauges(registry: Registry) {
-  const gauge = (name: string, help: string) =>
-    new Gauge({ name, help, labelNames: ['provider'], registers: [registry] });
+function createProviderGauges({ gauge }: MetricFactory) {
   const healthy = gauge(
     'svc_rpc_provider_healthy',
     '1 if the RPC provider responds and is on the expected chain, otherwise 0',
+    ['provider'],
   );
   const score = gauge(
     'svc_rpc_provider_score',
     'Score of the RPC provider from 0 to 1, by latency and recent errors',
+    ['provider'],
   );
   return (statuses: readonly ProviderStatus[]): void => {
     for (const status of statuses) {
@@ -171,13 +159,17 @@ function createProviderGauges(registry: Registry) {
 /** Methods that are not timed: their duration depends on callers, or they do not use the database. */
 const untimed = /^(waitFor|(changed|watchChanges|close|hasRoom|takeStorage)$)/;
 
-function timed(store: Store, calls: Histogram<'method'>): Store {
+/** Times each call, and counts what `after` counts. */
+function observed(store: Store, calls: Histogram<'method'>, after: AfterCall): Store {
   const methods = Object.entries(store).map(([method, call]) => {
     if (untimed.test(method)) return [method, call];
+    const count = after[method as keyof Store] as ((...input: unknown[]) => void) | undefined;
     const timedCall = async (...args: unknown[]) => {
       const startedAt = performance.now();
       try {
-        return await call(...args);
+        const result = await call(...args);
+        count?.(result, ...args);
+        return result;
       } finally {
         calls.observe({ method }, (performance.now() - startedAt) / 1000);
       }
@@ -196,20 +188,6 @@ function countStreams(store: Store, streams: Gauge): Store {
       if (signal.aborted) return;
       streams.inc();
       signal.addEventListener('abort', () => streams.dec());
-    },
-  };
-}
-
-function countWebhooks(store: Store, sent: Counter<'outcome'>): Store {
-  return {
-    ...store,
-    async recordDelivered(attempt) {
-      await store.recordDelivered(attempt);
-      sent.inc({ outcome: 'delivered' });
-    },
-    async recordFailed(attempt, retry) {
-      await store.recordFailed(attempt, retry);
-      sent.inc({ outcome: 'failed' });
     },
   };
 }

@@ -1,6 +1,6 @@
 // Decides whether an account can pay for a completion, what it is charged, and when it gets its sign-up grant.
 import type { Balance } from '../ports/account.ts';
-import type { FeeQuote } from '../ports/anchoring.ts';
+import type { FeeQuote, MinedVariant } from '../ports/anchoring.ts';
 import type { QueueOutcome } from '../ports/completions.ts';
 import type { SignupGrant } from '../ports/sign-in.ts';
 
@@ -70,11 +70,9 @@ export function gasLimit(
 }
 
 /** Total cost of a mined transaction, in wei. */
-export function transactionCost(mined: {
-  gasUsed: bigint;
-  effectiveGasPrice: bigint;
-  dataFeeWei: bigint;
-}): bigint {
+export function transactionCost(
+  mined: Pick<MinedVariant, 'gasUsed' | 'effectiveGasPrice' | 'dataFeeWei'>,
+): bigint {
   return mined.gasUsed * mined.effectiveGasPrice + mined.dataFeeWei;
 }
 

@@ -10,7 +10,7 @@ import { type AnchoringLimits, type AnchorStep, PAUSES } from './anchoring/conte
 import { refuseCode } from './anchoring/preflight.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
 import { createEvaluation } from './core/alerts.ts';
-import type { Settings, WebhookSettings } from './core/deps.ts';
+import type { Settings } from './core/deps.ts';
 import { createNetworkLookup, lacksPublicRpcUrl } from './core/operations.ts';
 import { startRetention } from './core/retention.ts';
 import { startRelay } from './core/webhook-relay.ts';
@@ -216,10 +216,7 @@ export function settingsOf(config: ServerConfig): Settings {
   };
 }
 
-async function webhookSettings({
-  values,
-  webhookNetworks,
-}: ServerConfig): Promise<WebhookSettings | null> {
+async function webhookSettings({ values, webhookNetworks }: ServerConfig) {
   const file = values.SVC_WEBHOOK_KEY_FILE;
   if (file === undefined) return null;
   return { key: await loadWebhookKey(file), mayConnect: connectionRule(webhookNetworks) };
@@ -257,11 +254,7 @@ async function refuseRetired(store: Store, keys: readonly AnchorKey[]): Promise<
  * Contacts the chain for at most 3 s, so that a wrong chain or an account that cannot anchor there is refused before
  * the first request.
  */
-async function firstContact(
-  store: Store,
-  chain: AnchorChain,
-  keys: readonly AnchorKey[],
-): Promise<void> {
+async function firstContact(store: Store, chain: AnchorChain, keys: readonly AnchorKey[]) {
   const signal = AbortSignal.timeout(FIRST_CONTACT_MS);
   try {
     const identity = await chain.identity(signal, await store.getChainIdentity());

@@ -3,7 +3,6 @@
 import { v7 as newId } from 'uuid';
 import { backoffMs } from '../../base/backoff.ts';
 import { ProviderError } from '../../chain/errors.ts';
-import type { ChainIdentity } from '../ports/anchoring.ts';
 import { FOLLOWER } from '../rules/anchoring.ts';
 import { runAnchorLoop } from './anchor-loop.ts';
 import { type AccountLoopDependencies, type AnchoringContext, RETRY } from './context.ts';
@@ -60,10 +59,7 @@ export async function runAccountLoop(
 }
 
 /** The chain of the database. Once it is bound, the lease can be taken without reaching the chain. */
-async function knownIdentity(
-  { store, chain }: AccountLoopDependencies,
-  signal: AbortSignal,
-): Promise<ChainIdentity> {
+async function knownIdentity({ store, chain }: AccountLoopDependencies, signal: AbortSignal) {
   const known = await store.getChainIdentity();
   if (known !== null) return known;
   const identity = await chain.identity(signal);

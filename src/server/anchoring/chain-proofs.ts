@@ -25,10 +25,7 @@ const LONGEST_PAUSE_MS = 60_000;
  * Step 8: builds the chain proofs of final anchors until the signal aborts. Never rejects: no receipt depends on it.
  * What was taken and not recorded, after a crash or an error, is due again later.
  */
-export async function keepChainProofs(
-  deps: AnchorerDependencies,
-  signal: AbortSignal,
-): Promise<void> {
+export async function keepChainProofs(deps: AnchorerDependencies, signal: AbortSignal) {
   const { store, clock, logger, options } = deps;
   const { chainProofsMs, chainProofRetryMs } = options.pauses;
   const pauses = { firstMs: chainProofsMs, maxMs: LONGEST_PAUSE_MS };

@@ -15,10 +15,7 @@ export function isFollowed(attempt: LiveAttempt): boolean {
  * Step 5: looks up the receipts of everything sent, and records inclusions that are deep enough, to be settled next.
  * Returns the head at which the receipts were read; null if there was nothing to look up.
  */
-export async function follow(
-  context: AnchoringContext,
-  live: LiveAttempts,
-): Promise<bigint | null> {
+export async function follow(context: AnchoringContext, live: LiveAttempts) {
   const { chain, identity, lease, options, signal } = context;
   const now = performance.now();
   const followed = live.attempts.filter((one) => isFollowed(one) && now >= one.lookAt);
@@ -117,11 +114,7 @@ function noteFailure(
   );
 }
 
-async function include(
-  context: AnchoringContext,
-  attempt: LiveAttempt,
-  mined: MinedTransaction,
-): Promise<void> {
+async function include(context: AnchoringContext, attempt: LiveAttempt, mined: MinedTransaction) {
   const { store, lease, clock } = context;
   await context.onStep?.('inclusion_found');
   await store.recordInclusion(lease, attempt.id, mined, clock.now());

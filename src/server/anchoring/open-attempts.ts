@@ -87,11 +87,7 @@ export async function recoverAttempts(
 }
 
 /** Reads the open attempts again, after something other than a receipt has changed them. */
-export async function refreshAttempts(
-  store: AnchorStore,
-  lease: Lease,
-  live: LiveAttempts,
-): Promise<void> {
+export async function refreshAttempts(store: AnchorStore, lease: Lease, live: LiveAttempts) {
   const known = new Map(live.attempts.map((attempt) => [attempt.id, attempt]));
   live.attempts = (await store.listOpenAttempts(lease)).map((open) => {
     const before = known.get(open.id);

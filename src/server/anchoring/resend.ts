@@ -1,6 +1,5 @@
 // Resends mined transactions that a reorganization dropped.
 import { lesser } from '../../chain/sender-state.ts';
-import type { MinedAttempt } from '../ports/anchoring.ts';
 import { gasLimit, maxFeePerGas } from '../rules/credits.ts';
 import { type AnchoringContext, readSenderState } from './context.ts';
 
@@ -9,10 +8,7 @@ import { type AnchoringContext, readSenderState } from './context.ts';
  * goes first, because some nodes accept no other before it. Returns the attempts that were mined there, at most as many
  * as may be in flight.
  */
-export async function resendAfterReorg(
-  context: AnchoringContext,
-  fromNonce: number,
-): Promise<MinedAttempt[]> {
+export async function resendAfterReorg(context: AnchoringContext, fromNonce: number) {
   const { store, chain, lease, signal, options } = context;
   const mined = await store.listMinedFrom(lease, fromNonce, options.maxInFlight);
   if (await store.isUsedElsewhere(lease, fromNonce)) await fill(context, fromNonce);

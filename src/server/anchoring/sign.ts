@@ -76,11 +76,7 @@ async function commit(
 }
 
 /** Reads the sender state for a payload, and decides whether it may be signed. */
-export async function decide(
-  context: AnchoringContext,
-  live: LiveAttempts,
-  payload: Hex,
-): Promise<{ senderState: SenderState; decision: Decision }> {
+export async function decide(context: AnchoringContext, live: LiveAttempts, payload: Hex) {
   const { options } = context;
   const senderState = await readSenderState(context, payload);
   const decision = preflight(senderState, {

@@ -50,11 +50,7 @@ export async function top(
 }
 
 /** `svc-server accounts show`. */
-export async function show(
-  environment: NodeJS.ProcessEnv,
-  address: string,
-  options: Output,
-): Promise<void> {
+export async function show(environment: NodeJS.ProcessEnv, address: string, options: Output) {
   const wallet = walletOf(address);
   const account = await withStore(environment, options, (store) =>
     showAccount(store, wallet, Date.now()),
@@ -97,11 +93,7 @@ export async function exportLines(environment: NodeJS.ProcessEnv, address: strin
 }
 
 /** `svc-server accounts delete`, also while servers run. */
-export async function remove(
-  environment: NodeJS.ProcessEnv,
-  address: string,
-  options: Output,
-): Promise<void> {
+export async function remove(environment: NodeJS.ProcessEnv, address: string, options: Output) {
   const wallet = walletOf(address);
   await withStore(environment, options, async (store) => {
     await deleteAccount({ store, clock: systemClock }, wallet);

@@ -62,11 +62,7 @@ export async function readAccount(
 }
 
 /** One page of the account's ledger, newest first. Throws `invalid_request` for a cursor of another list. */
-export async function listLedger(
-  { store }: Deps,
-  wallet: string,
-  query: Query<'listLedger'>,
-): Promise<Page<LedgerEntry>> {
+export async function listLedger({ store }: Deps, wallet: string, query: Query<'listLedger'>) {
   const cursors = await openCursors(store, 'ledger', wallet);
   const { from, to } = periodOf(query);
   const begin = cursors.seqOf(query.cursor);
@@ -131,11 +127,7 @@ export function listAccounts(
 }
 
 /** Throws `not_found`. */
-export async function showAccount(
-  store: Store,
-  wallet: string,
-  now: number,
-): Promise<AccountUsage> {
+export async function showAccount(store: Store, wallet: string, now: number) {
   const found = await store.summarizeAccount(now, wallet);
   if (found === null) throw noAccount(wallet);
   return viewAccount(found);

@@ -7,7 +7,6 @@ import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import type { AlertRecord, AlertStore, Firing } from '../ports/alerts.ts';
 import type { AnchorStore } from '../ports/anchoring.ts';
 import { wireError } from '../ports/errors.ts';
-import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import type { ChangeStore } from '../ports/stream.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
@@ -15,21 +14,13 @@ import { type Deps, found } from './deps.ts';
 import { pageById } from './paging.ts';
 
 /** Throws `not_found`. */
-export async function deleteRule(
-  { store }: Deps,
-  { wallet, by }: AccountCaller,
-  kind: AlertKind,
-): Promise<void> {
+export async function deleteRule({ store }: Deps, { wallet, by }: AccountCaller, kind: AlertKind) {
   if (await store.deleteAlertRule(wallet, kind, by)) return;
   throw wireError('not_found', 'This account has no alert rule of this kind.');
 }
 
 /** One page of the account's alerts, newest first. */
-export function listAlerts(
-  { store }: Deps,
-  wallet: string,
-  query: Query<'listAlerts'>,
-): Promise<Page<Alert>> {
+export function listAlerts({ store }: Deps, wallet: string, query: Query<'listAlerts'>) {
   const open = query.open === 'true';
   const find = (limit: number, before: string | null) =>
     store.listAlerts(wallet, { open, before, limit });
@@ -37,11 +28,7 @@ export function listAlerts(
 }
 
 /** Throws `not_found`. */
-export async function acknowledgeAlert(
-  { store, clock }: Deps,
-  wallet: string,
-  id: string,
-): Promise<Alert> {
+export async function acknowledgeAlert({ store, clock }: Deps, wallet: string, id: string) {
   const alert = found('alert', await store.acknowledgeAlert(id, wallet, clock.now()));
   store.changed(wallet, { alert: id });
   return viewAlert(alert);

@@ -1,9 +1,6 @@
-// The audit log of an account, and who acts in it.
-import type { AuditEntry } from '../../protocol/audit-log.ts';
 import type { Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Actor } from '../ports/audit-log.ts';
-import type { Page } from '../ports/json-text.ts';
 import type { Deps } from './deps.ts';
 import { pageById } from './paging.ts';
 
@@ -14,11 +11,7 @@ export function operator(command: string): Actor {
 }
 
 /** One page of the account's audit log, newest first. */
-export function listAuditLog(
-  { store }: Deps,
-  wallet: string,
-  query: Query<'listAuditLog'>,
-): Promise<Page<AuditEntry>> {
+export function listAuditLog({ store }: Deps, wallet: string, query: Query<'listAuditLog'>) {
   return pageById(
     query,
     (...page) => store.listAuditLog(wallet, ...page),

@@ -17,11 +17,7 @@ import { canonicalDocument, keyRevoked } from './tasks.ts';
  * Logs an event of the robot. Repeating an id with the same content returns the stored event. Throws
  * `payload_too_large`, `id_conflict`, and `invalid_api_key` if the key ended in the meantime.
  */
-export async function createEvent(
-  deps: Deps,
-  robot: RobotCaller,
-  event: Body<'createEvent'>,
-): Promise<{ event: OpsEvent }> {
+export async function createEvent(deps: Deps, robot: RobotCaller, event: Body<'createEvent'>) {
   const created = {
     id: event.id ?? newId(),
     robotId: robot.id,

@@ -28,11 +28,7 @@ export async function readProof(
 }
 
 /** Erases the evidence of one of the account's tasks; hash, anchor and receipt stay. Idempotent. Throws `not_found`. */
-export async function eraseProof(
-  { store }: Deps,
-  id: string,
-  { wallet, by }: AccountCaller,
-): Promise<void> {
+export async function eraseProof({ store }: Deps, id: string, { wallet, by }: AccountCaller) {
   const outcome = await store.eraseProof(id, wallet, by);
   if (outcome === 'not_found') throw taskNotFound();
   if (outcome === 'nothing_stored') throw nothingHandedIn();

@@ -6,7 +6,6 @@ import type { Robot } from '../../protocol/resources.ts';
 import type { Answer, Body, Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
-import type { Page } from '../ports/json-text.ts';
 import type { RateCount } from '../ports/rate-count.ts';
 import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
@@ -53,11 +52,7 @@ export async function createRobot(
 }
 
 /** One page of the account's robots, oldest first. */
-export function listRobots(
-  { store }: Deps,
-  wallet: string,
-  query: Query<'listRobots'>,
-): Promise<Page<Robot>> {
+export function listRobots({ store }: Deps, wallet: string, query: Query<'listRobots'>) {
   return pageById(query, (...page) => store.listRobots(wallet, ...page), viewRobot);
 }
 
@@ -67,10 +62,7 @@ export async function getRobot({ store }: Deps, wallet: string, id: string): Pro
 }
 
 /** The calling robot. Throws `invalid_api_key` if it was deleted in the meantime. */
-export async function getOwnRobot(
-  { store }: Deps,
-  { id, wallet }: RobotCaller,
-): Promise<{ robot: Robot }> {
+export async function getOwnRobot({ store }: Deps, { id, wallet }: RobotCaller) {
   const robot = await store.getRobot(id, wallet);
   if (robot === null) throw keyRevoked();
   return { robot: viewRobot(robot) };
@@ -107,11 +99,7 @@ export async function assignRobots(
 }
 
 /** Replaces the robot's key, if it has one, and returns the new key. Throws `not_found`. */
-export async function rotateKey(
-  deps: Deps,
-  { wallet, by }: AccountCaller,
-  id: string,
-): Promise<{ robot: Robot; api_key: string }> {
+export async function rotateKey(deps: Deps, { wallet, by }: AccountCaller, id: string) {
   const apiKey = newApiKey();
   const robot = await recording(deps, wallet, () =>
     deps.store.replaceKey(id, wallet, hashToken(apiKey), deps.clock.now(), by),
@@ -121,11 +109,7 @@ export async function rotateKey(
 }
 
 /** Ends the robot's key. Idempotent. Throws `not_found`. */
-export async function deleteKey(
-  { store, clock }: Deps,
-  { wallet, by }: AccountCaller,
-  id: string,
-): Promise<Robot> {
+export async function deleteKey({ store, clock }: Deps, { wallet, by }: AccountCaller, id: string) {
   const robot = await store.replaceKey(id, wallet, null, clock.now(), by);
   store.changed(wallet, { robot: id });
   return viewRobot(found('robot', robot));

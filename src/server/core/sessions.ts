@@ -75,11 +75,7 @@ export async function createToken(
 }
 
 /** One page of the account's tokens that have not expired, newest first. */
-export function listTokens(
-  { store, clock }: Deps,
-  wallet: string,
-  query: Query<'listTokens'>,
-): Promise<Page<AccountToken>> {
+export function listTokens({ store, clock }: Deps, wallet: string, query: Query<'listTokens'>) {
   const now = clock.now();
   return pageById(query, (...page) => store.listSessions(wallet, now, ...page, true), viewToken);
 }

@@ -55,11 +55,7 @@ export async function createChallenge(
 }
 
 /** The open challenge of a message that this service made for the wallet; null for any other text. */
-export async function readChallenge(
-  { store }: Deps,
-  message: string,
-  wallet: string,
-): Promise<Challenge | null> {
+export async function readChallenge({ store }: Deps, message: string, wallet: string) {
   const [line, random, mac] = /^Nonce: ([0-9a-f]{32})([0-9a-f]{32})$/m.exec(message) ?? [];
   if (line === undefined || random === undefined || mac === undefined) return null;
   const sealed = message.replace(line, `Nonce: ${random}`);
@@ -85,11 +81,7 @@ export async function createDevice({ store }: Deps, wallet: string): Promise<str
 }
 
 /** The id of a device on which the wallet has signed in; null for any other text. */
-export async function readDevice(
-  { store }: Deps,
-  cookie: string | null,
-  wallet: string,
-): Promise<string | null> {
+export async function readDevice({ store }: Deps, cookie: string | null, wallet: string) {
   const [, id, mac] = /^([0-9a-f]{32})([0-9a-f]{32})$/.exec(cookie ?? '') ?? [];
   if (id === undefined || mac === undefined) return null;
   return isEqual(mac, macOf(await store.challengeKey(), deviceText(id, wallet))) ? id : null;

@@ -49,11 +49,7 @@ export function createSignIn(deps: Deps) {
   const contractCalls = queue(4);
   const gateReads = queue(4);
 
-  async function recover(
-    challenges: readonly Challenge[],
-    signature: Hex,
-    { source }: Caller,
-  ): Promise<Challenge | null> {
+  async function recover(challenges: readonly Challenge[], signature: Hex, { source }: Caller) {
     if (challenges.length === 0) return null;
     const end = await recoveries.take(source, { size: challenges.length });
     try {
@@ -69,11 +65,7 @@ export function createSignIn(deps: Deps) {
   }
 
   /** The open challenge that was signed, or null. Signatures that can be checked locally never reach the chain. */
-  async function findSigned(
-    wallet: string,
-    input: SignatureInput,
-    purpose: Purpose,
-  ): Promise<Challenge | null> {
+  async function findSigned(wallet: string, input: SignatureInput, purpose: Purpose) {
     const signature = input.signature as Hex; // Validated by the route's schema.
     const { message, source } = input;
     const returned = message === null ? null : await readChallenge(deps, message, wallet);

@@ -40,11 +40,7 @@ const READ_AT_ONCE = 25;
  * its id and content returns it again. Throws `invalid_sample`, `id_conflict`, and `invalid_api_key` if the key ended in
  * the meantime.
  */
-export function recordSamples(
-  deps: Deps,
-  robot: RobotCaller,
-  body: Body<'recordSamples'>,
-): Promise<JsonText<{ accepted: number; samples: Sample[] }>> {
+export function recordSamples(deps: Deps, robot: RobotCaller, body: Body<'recordSamples'>) {
   const now = deps.clock.now();
   const problem = samplesProblem(body);
   if (problem !== null) throw wireError(problem.code, problem.message);
@@ -139,11 +135,7 @@ function writtenReceipt(
   return new JsonText(`{"accepted":${records.length},"samples":[${samples}]}`);
 }
 
-function* acceptAll(
-  samples: NewSample[],
-  placeOf: PlaceOf,
-  now: number,
-): Generator<void, SampleRecord[]> {
+function* acceptAll(samples: NewSample[], placeOf: PlaceOf, now: number) {
   const records: SampleRecord[] = [];
   for (const [index, sample] of samples.entries()) {
     records.push(accept(sample, placeOf(index), now));

@@ -54,11 +54,7 @@ export async function createWebhook(
 }
 
 /** One page of the account's webhooks, newest first. */
-export function listWebhooks(
-  { store }: Deps,
-  wallet: string,
-  query: Query<'listWebhooks'>,
-): Promise<Page<Webhook>> {
+export function listWebhooks({ store }: Deps, wallet: string, query: Query<'listWebhooks'>) {
   return pageById(query, (...page) => store.listWebhooks(wallet, ...page), viewWebhook);
 }
 
@@ -89,20 +85,12 @@ export async function rotateSecret(
 }
 
 /** Throws `not_found`. */
-export async function deleteWebhook(
-  { store }: Deps,
-  { wallet, by }: AccountCaller,
-  id: string,
-): Promise<void> {
+export async function deleteWebhook({ store }: Deps, { wallet, by }: AccountCaller, id: string) {
   if (!(await store.deleteWebhook(id, { ...by, wallet }))) throw webhookNotFound();
 }
 
 /** Queues a test message. Throws `not_found` and `webhooks_off`. */
-export async function testWebhook(
-  deps: Deps,
-  wallet: string,
-  id: string,
-): Promise<WebhookDelivery> {
+export async function testWebhook(deps: Deps, wallet: string, id: string) {
   requireKey(deps);
   const delivery = await deps.store.testWebhook(id, wallet, deps.clock.now());
   if (delivery === null) throw webhookNotFound();

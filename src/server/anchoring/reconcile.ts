@@ -123,11 +123,7 @@ function problemOf({ isAcceptedAnchor }: BoundChain, use: NonceUse | null): stri
 }
 
 /** Checks open attempts whose nonce is used on the chain, but not by their own transactions. */
-async function compareAttempts(
-  bound: BoundChain,
-  sender: Sender,
-  latestNonce: number,
-): Promise<Pick<Reconciliation, 'findings' | 'taken'>> {
+async function compareAttempts(bound: BoundChain, sender: Sender, latestNonce: number) {
   const { chain, identity } = bound;
   const { address, openAttempts } = sender;
   const used = openAttempts.filter(({ nonce }) => nonce < latestNonce);

@@ -80,10 +80,7 @@ interface Reasons {
 }
 
 /** The degradations of this account; may contain duplicates. */
-export function degradationsOf(
-  { context, hold, refusals, fees }: Reasons,
-  live: LiveAttempts,
-): Degradation[] {
+export function degradationsOf({ context, hold, refusals, fees }: Reasons, live: LiveAttempts) {
   const reasons: Degradation[] = [];
   // What prevents signing is irrelevant to an account that is only followed.
   if (context.key !== null) {

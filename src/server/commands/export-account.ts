@@ -12,11 +12,7 @@ import type { SessionRecord } from '../ports/sign-in.ts';
 import type { Store } from '../ports/store.ts';
 
 /** Yields what `svc account export` prints. */
-export async function* exportOf(
-  config: ServerConfig,
-  store: Store,
-  wallet: string,
-): AsyncGenerator<object> {
+export async function* exportOf(config: ServerConfig, store: Store, wallet: string) {
   if (config.rpcUrls.length === 0) {
     throw new SvcError(
       'invalid_configuration',

@@ -197,11 +197,7 @@ export async function continueDeletions(
   }
 }
 
-async function erase(
-  { store, clock }: DeletionDeps,
-  deletion: Deletion,
-  signal?: AbortSignal,
-): Promise<void> {
+async function erase({ store, clock }: DeletionDeps, deletion: Deletion, signal?: AbortSignal) {
   const { wallet } = deletion;
   const now = clock.now();
   const by = { ...operator('accounts delete'), wallet };

@@ -1,6 +1,5 @@
 // Completes a task: hashes the evidence, queues it, waits for its anchor.
 import { runYielding } from '../../base/cooperative-yield.ts';
-import type { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText, hashClaimInPieces } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
@@ -110,11 +109,7 @@ async function queue(deps: Deps, completion: NewCompletion): Promise<void> {
   }
 }
 
-async function waitForAnchor(
-  { store, settings }: Deps,
-  taskId: string,
-  enough: AbortController,
-): Promise<void> {
+async function waitForAnchor({ store, settings }: Deps, taskId: string, enough: AbortController) {
   const timer = setTimeout(() => enough.abort(), settings.anchorTimeoutMs);
   try {
     await store.waitForCompletion(taskId, enough.signal);
@@ -124,11 +119,7 @@ async function waitForAnchor(
 }
 
 /** The error for a second completion. It names the accepted one. */
-async function otherCompletion(
-  deps: Deps,
-  task: TaskRecord,
-  sentHash: Hex | null,
-): Promise<SvcError> {
+async function otherCompletion(deps: Deps, task: TaskRecord, sentHash: Hex | null) {
   const proof_hash = task.completion?.proofHash;
   const verification = await verificationOf(deps, task);
   const reason =

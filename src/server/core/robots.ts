@@ -6,7 +6,6 @@ import type { Robot } from '../../protocol/resources.ts';
 import type { Answer, Body, Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
-import type { RateCount } from '../ports/rate-count.ts';
 import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { rowBytes } from '../rules/storage.ts';
@@ -127,11 +126,7 @@ export async function deleteRobot(
 }
 
 /** Authenticates a robot by its API key and the hash of it, and counts the call. Throws `invalid_api_key`. */
-export async function authenticateRobot(
-  { store }: Deps,
-  apiKey: string,
-  keyHash: string,
-): Promise<{ robot: RobotCaller; count: RateCount }> {
+export async function authenticateRobot({ store }: Deps, apiKey: string, keyHash: string) {
   const wellFormed = /^svc_[0-9a-f]{40}$/.test(apiKey);
   const found = wellFormed ? await store.authenticateRobot(keyHash) : null;
   if (found === null) throw wireError('invalid_api_key', 'The API key is unknown or revoked.');

@@ -8,7 +8,6 @@ import type { AccountToken } from '../../protocol/tokens.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
-import type { RateCount } from '../ports/rate-count.ts';
 import type { AccountCaller, SessionRecord } from '../ports/sign-in.ts';
 import { type Deps, noSuch } from './deps.ts';
 import { pageById } from './paging.ts';
@@ -24,11 +23,7 @@ export function isAccountToken(credential: string | null): credential is string 
  * Authenticates a session by its token, or an account token. `counted` also counts a mutation of the account. Throws
  * `invalid_session`, `invalid_token`.
  */
-export async function authenticateSession(
-  { store, clock }: Deps,
-  token: string,
-  counted: boolean,
-): Promise<{ session: SessionRecord; count: RateCount }> {
+export async function authenticateSession({ store, clock }: Deps, token: string, counted: boolean) {
   const now = clock.now();
   const wellFormed = /^([0-9a-f]{64}|svct_[0-9a-f]{40})$/.test(token);
   const found = wellFormed ? await store.authenticateSession(hashToken(token), counted, now) : null;

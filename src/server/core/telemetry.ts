@@ -3,7 +3,7 @@
 import { runYielding, startYielding } from '../../base/cooperative-yield.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { Body, Query } from '../../protocol/routes.ts';
+import type { Answer, Body, Query } from '../../protocol/routes.ts';
 import { placesOf, samplesOf, samplesProblem } from '../../protocol/samples.ts';
 import type { NewSample, Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';
 import {
@@ -13,7 +13,7 @@ import {
   parseTimestamp,
 } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
-import { JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
+import { JsonText, withDocument, writtenPage } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import {
   type RobotOfAccount,
@@ -28,6 +28,10 @@ import { type Deps, found, storing } from './deps.ts';
 import { newId } from './new-id.ts';
 import { instantOf, pageOf, periodOf } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
+
+type TelemetryQuery = Query<'readTelemetry'>;
+type SeriesQuery = TelemetryQuery & { resolution: Series['resolution'] };
+type Receipt = JsonText<Answer<'recordSamples'>['body']>;
 
 /** Default length of a series without `from`. */
 const usualMs = { minute: stepMs.hour, hour: stepMs.day, day: 31 * stepMs.day };
@@ -56,11 +60,7 @@ export function recordSamples(deps: Deps, robot: RobotCaller, body: Body<'record
 type PlaceOf = (index: number) => string;
 
 /** One page of a robot's samples, newest first. Throws `not_found` and `invalid_request`. */
-export async function listSamples(
-  { store }: Deps,
-  robot: RobotOfAccount,
-  query: Query<'readTelemetry'>,
-): Promise<JsonText<Page<Sample>>> {
+export async function listSamples({ store }: Deps, robot: RobotOfAccount, query: TelemetryQuery) {
   const range = periodOf(query);
   const { limit, cursor } = query;
   const before = cursor === undefined ? null : readCursor(cursor);
@@ -77,7 +77,7 @@ export async function listSamples(
 export async function readSeries(
   deps: Deps,
   robot: RobotOfAccount,
-  query: Query<'readTelemetry'> & { resolution: Series['resolution'] },
+  query: SeriesQuery,
 ): Promise<Series> {
   const { resolution } = query;
   const { from, to } = seriesRange(query, deps.clock.now());
@@ -101,7 +101,7 @@ async function storeSamples(
   deps: Deps,
   robot: RobotCaller,
   { records, placeOf, now }: { records: SampleRecord[]; placeOf: PlaceOf; now: number },
-): Promise<JsonText<{ accepted: number; samples: Sample[] }>> {
+): Promise<Receipt> {
   const { store, settings } = deps;
   const { id: robotId, keyHash, wallet } = robot;
   const retention = settings.telemetryRetentionMs;
@@ -128,9 +128,7 @@ async function storeSamples(
   }
 }
 
-function writtenReceipt(
-  records: SampleRecord[],
-): JsonText<{ accepted: number; samples: Sample[] }> {
+function writtenReceipt(records: SampleRecord[]): Receipt {
   const samples = records.map((record) => viewSample(record).text).join();
   return new JsonText(`{"accepted":${records.length},"samples":[${samples}]}`);
 }
@@ -174,10 +172,7 @@ function metricsText(place: string, metrics: object): string {
 }
 
 /** Extends the range to whole intervals, within the limits of timestamps. */
-function seriesRange(
-  query: Query<'readTelemetry'> & { resolution: Series['resolution'] },
-  now: number,
-): TimeRange {
+function seriesRange(query: SeriesQuery, now: number): TimeRange {
   const { resolution } = query;
   if (query.limit !== undefined || query.cursor !== undefined) {
     throw wireError(

@@ -73,11 +73,7 @@ export async function patchWebhook(
 }
 
 /** Replaces the secret. Throws `not_found` and `webhooks_off`. */
-export async function rotateSecret(
-  deps: Deps,
-  caller: AccountCaller,
-  id: string,
-): Promise<WithSecret> {
+export async function rotateSecret(deps: Deps, caller: AccountCaller, id: string) {
   const secret = randomBytes(32);
   const oldUntil = deps.clock.now() + limits.webhookOverlapMs;
   const rotation = { secret: seal(requireKey(deps), id, secret), oldUntil };

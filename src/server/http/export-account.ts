@@ -64,9 +64,7 @@ interface Page<Item> {
   next_cursor: string | null;
 }
 
-async function* readAll<Item>(
-  read: (query: PageQuery) => Promise<{ body: Page<Item> }>,
-): AsyncGenerator<Item> {
+async function* readAll<Item>(read: (query: PageQuery) => Promise<{ body: Page<Item> }>) {
   let cursor: string | null = null;
   do {
     const query = { limit: '200', ...(cursor === null ? {} : { cursor }) };

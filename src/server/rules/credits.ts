@@ -37,9 +37,7 @@ export function affordableAnchors(quota: number, gasWei: bigint, reservedWei: bi
 }
 
 /** Highest price per gas of an attempt's first variant, in wei. */
-export function maxFeePerGas(
-  quote: Pick<FeeQuote, 'baseFeePerGas' | 'maxPriorityFeePerGas'>,
-): bigint {
+export function maxFeePerGas(quote: Pick<FeeQuote, 'baseFeePerGas' | 'maxPriorityFeePerGas'>) {
   return 2n * quote.baseFeePerGas + quote.maxPriorityFeePerGas;
 }
 

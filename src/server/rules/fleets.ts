@@ -27,10 +27,7 @@ export function nextSortOrder(highest: number | null): number {
  * All fleets in their new order: the wanted ones first, then the others in their existing order. Null if a wanted one
  * does not exist or appears twice.
  */
-export function reorderedFleets(
-  before: readonly string[],
-  wanted: readonly string[],
-): string[] | null {
+export function reorderedFleets(before: readonly string[], wanted: readonly string[]) {
   const others = new Set(before);
   if (!wanted.every((id) => others.delete(id))) return null;
   return [...wanted, ...others];

@@ -159,11 +159,7 @@ function* openAlerts(found: readonly Firing[], now: number): Steps<void> {
   );
 }
 
-function* report(
-  type: 'alert.opened' | 'alert.closed',
-  alerts: readonly OpenAlert[],
-  now: number,
-): Steps<void> {
+function* report(type: 'alert.opened' | 'alert.closed', alerts: readonly OpenAlert[], now: number) {
   const messages = alerts.map(({ wallet, id, kind, threshold, robot_id }) => {
     return { wallet, type, data: { id, kind, threshold, robot_id } };
   });

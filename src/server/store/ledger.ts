@@ -131,13 +131,11 @@ export function* releaseReservations(taskIds: readonly string[], at: number): St
 }
 
 /** The reservation of each task's newest cycle. It is still there after the task is deleted. */
-export function* reservationsOf(
-  taskIds: readonly string[],
-): Steps<(taskId: string) => Reservation> {
+export function* reservationsOf(taskIds: readonly string[]) {
   type Row = { task_id: string; wallet: string; cycle: number; gas_wei: string };
   const found = yield* rows<Row>(ledgerSql.reservations, JSON.stringify(taskIds));
   const newest = new Map(found.map((row) => [row.task_id, row]));
-  return (taskId) => {
+  return (taskId: string): Reservation => {
     const row = newest.get(taskId);
     if (row === undefined) throw new Error('The task has no reservation');
     return { wallet: row.wallet, cycle: row.cycle, gasWei: -BigInt(row.gas_wei) };

@@ -118,11 +118,7 @@ export async function deleteOldOfNext(
 }
 
 /** The next robot with old samples, or the last one that was looked at. `null` at the end. */
-function* findNext(
-  place: string,
-  before: number,
-  upTo: number,
-): Steps<{ robotId: string; hasOld: boolean } | null> {
+function* findNext(place: string, before: number, upTo: number) {
   let robotId = place;
   for (let looked = 0; looked < ROBOTS_AT_ONCE; looked += 1) {
     type Oldest = { robot_id: string; recorded_at: number };

@@ -89,11 +89,7 @@ export function robotDeletion(runner: StepRunner): Pick<RobotStore, 'deleteRobot
 }
 
 /** Deletes up to `TASKS_PER_COMMIT` tasks, and the robot if no task is left. */
-function* deleteSome(
-  runner: StepRunner,
-  { id, wallet }: Robot,
-  now: number,
-): Steps<{ forgotten: string[]; more: boolean }> {
+function* deleteSome(runner: StepRunner, { id, wallet }: Robot, now: number) {
   const forgotten: string[] = [];
   yield* lock(wallet);
   // Again in each commit: the robot may have got a new key, and with it tasks. Without a key it gets no new task.

@@ -10,11 +10,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * Parts of the document by what they replace: title, Open Graph, and facts. Only the title while the anchor is not
  * final, or cannot be read: the page reads it again by itself.
  */
-export async function proofParts(
-  deps: Deps,
-  proofHash: string,
-  taskId: unknown,
-): Promise<Record<string, string>> {
+export async function proofParts(deps: Deps, proofHash: string, taskId: unknown) {
   const hash = proofHash.toLowerCase() as Hex;
   if (!HASH.test(hash)) return {};
   const id = String(taskId).toLowerCase();

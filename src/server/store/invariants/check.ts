@@ -30,10 +30,7 @@ export interface StoreTerms {
 const MAX_REPORTED = 20;
 
 /** Returns only the violated invariants. */
-export async function checkInvariants(
-  snapshot: Snapshot,
-  { proofs, others }: StoreTerms,
-): Promise<Finding[]> {
+export async function checkInvariants(snapshot: Snapshot, { proofs, others }: StoreTerms) {
   const invariants: Record<string, Invariant> = {
     ...others,
     ledger_sums_equal_balances: ledgerSumsEqualBalances,

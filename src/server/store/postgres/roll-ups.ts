@@ -83,10 +83,7 @@ function daysOf({ robotId, samples }: RobotSamples): RobotDay[] {
   return [...byInterval('day', samples)].map(([day, ofDay]) => ({ robotId, day, samples: ofDay }));
 }
 
-async function storedNames(
-  queries: Queries,
-  days: readonly { robotId: string; day: number }[],
-): Promise<(robotId: string, day: number) => StoredNames> {
+async function storedNames(queries: Queries, days: readonly RobotDay[]) {
   const rows = await queries.rows<NamesRow>(readNames, [
     days.map(({ robotId }) => robotId),
     days.map(({ day }) => day),
@@ -94,7 +91,7 @@ async function storedNames(
   const found = new Map<string, StoredNames>(
     rows.map(({ robot_id, day, names }) => [`${robot_id} ${day}`, JSON.parse(names)]),
   );
-  return (robotId, day) => found.get(`${robotId} ${day}`) ?? noNames;
+  return (robotId: string, day: number) => found.get(`${robotId} ${day}`) ?? noNames;
 }
 
 async function storedAggregates(tx: Queries, days: RobotDay[]): Promise<Map<string, RollupRow>> {

@@ -62,10 +62,7 @@ const saveVersion = sql('UPDATE svc_schema SET version = $1, works_from = $2');
  *
  * @throws SvcError `schema_too_new` or `database_foreign`.
  */
-export async function migrate(
-  connections: Connections,
-  migrations: readonly Migration[],
-): Promise<number> {
+export async function migrate(connections: Connections, migrations: readonly Migration[]) {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const version = await connections.use((connection) => step(connection, migrations));

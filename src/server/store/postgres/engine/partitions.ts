@@ -52,10 +52,7 @@ export interface Week extends Partition {
 export type OnPartitions = (error: unknown) => void;
 
 /** Creates partitions ahead, by the database's clock: once before it resolves, then every hour until stopped. */
-export async function startPartitions(
-  access: Access,
-  onTried: OnPartitions,
-): Promise<{ stop(): Promise<void> }> {
+export async function startPartitions(access: Access, onTried: OnPartitions) {
   // A failure is retried every hour, long before the partition is needed. Until then telemetry_rest takes its samples.
   const make = () =>
     makePartitions(access).then(

@@ -12,11 +12,7 @@ const MAX_AGE_MS = 1_000;
  * Answers whether the database's disk has `times` `minFreeBytes` free for an unprivileged user. Reads the disk once a
  * second at most. If reading fails, it answers true: a full disk then shows in failing writes.
  */
-export function watchDisk(
-  databasePath: string,
-  minFreeBytes: number,
-  freeBytes = freeBytesOf,
-): (times?: number) => Promise<boolean> {
+export function watchDisk(databasePath: string, minFreeBytes: number, freeBytes = freeBytesOf) {
   const folder = path.dirname(databasePath);
   let reading: { at: number; free: Promise<number> } | null = null;
   return async (times = 1) => {

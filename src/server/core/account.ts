@@ -201,32 +201,21 @@ async function erase({ store, clock }: DeletionDeps, deletion: Deletion, signal?
   const { wallet } = deletion;
   const now = clock.now();
   const by = { ...operator('accounts delete'), wallet };
-  /** Another instance may have ended the deletion. What the account makes afterwards is not listed here then. */
-  async function deleteEach(
-    list: () => Promise<{ id: string }[]>,
-    remove: (id: string) => Promise<boolean>,
-  ): Promise<boolean> {
+  const kinds = [
+    { list: store.listRobots, remove: (id: string) => store.deleteRobot(id, wallet, now) },
+    { list: store.listFleets, remove: (id: string) => store.deleteFleet(id, wallet, now) },
+    { list: store.listWebhooks, remove: (id: string) => store.deleteWebhook(id, by) },
+  ];
+  for (const { list, remove } of kinds) {
     for (;;) {
-      const items = await list();
-      if (signal?.aborted || !(await store.isDeleting(deletion))) return false;
-      if (items.length === 0) return true;
+      const items = await list(wallet, PAGE, null);
+      // Another instance may have ended the deletion. What the account makes afterwards is not listed here then.
+      if (signal?.aborted || !(await store.isDeleting(deletion))) return;
+      if (items.length === 0) break;
       for (const { id } of items) await remove(id);
     }
   }
-  const isDone =
-    (await deleteEach(
-      () => store.listRobots(wallet, PAGE, null),
-      (id) => store.deleteRobot(id, wallet, now),
-    )) &&
-    (await deleteEach(
-      () => store.listFleets(wallet, PAGE, null),
-      (id) => store.deleteFleet(id, wallet, now),
-    )) &&
-    (await deleteEach(
-      () => store.listWebhooks(wallet, PAGE, null),
-      (id) => store.deleteWebhook(id, by),
-    ));
-  if (isDone) await store.endDeletion(deletion);
+  await store.endDeletion(deletion);
 }
 
 export function viewBalance({ wallet, anchorQuota, gasCreditWei }: Balance) {

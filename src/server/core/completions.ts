@@ -30,7 +30,6 @@ export async function completeTask(
   proof: Proof,
   enough: AbortController,
 ): Promise<Answer<'completeTask'>> {
-  const viewer = { robotId: robot.id };
   const task = await requireTask(deps, robot, taskId);
   const canonical = await runYielding(canonicalSteps('proof', proof, limits.proofBytes)).catch(
     (error) => refuseProof(deps, task, error),
@@ -41,9 +40,7 @@ export async function completeTask(
   await queue(deps, { taskId, robotId, keyHash, proof: canonical, ...commitment, now });
   deps.store.changed(robot.wallet, { anchor: taskId, credit: taskId, robot: robotId });
   await waitForAnchor(deps, taskId, enough);
-  const settled = await deps.store.getTask(taskId, viewer);
-  if (settled === null) throw taskNotFound();
-  return answerByState(deps, settled, commitment.proofHash);
+  return answerByState(deps, await requireTask(deps, robot, taskId), commitment.proofHash);
 }
 
 /** Refuses what is no proof. A completed task is reported first, whatever was sent. */

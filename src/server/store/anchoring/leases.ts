@@ -49,14 +49,21 @@ function ownership({ chainId, sender, holder, fence }: Lease, instant: number | 
   return [chainId, sender, holder, fence, instant];
 }
 
-/** @throws SvcError `lease_lost` unless the lease is owned now. A write keeps others from taking it over. */
-export function* requireLease(
-  lease: Lease,
+/**
+ * Runs the steps of the holder of a lease. A write locks the lease: a takeover waits for the commit, so no write of the
+ * former holder is durable after it.
+ *
+ * @throws SvcError `lease_lost` unless the lease is owned at the instant.
+ */
+export function* whileOwned<Result>(
   use: 'read' | 'write',
+  lease: Lease,
   instant: number | null,
-): Steps<void> {
+  steps: () => Steps<Result>,
+): Steps<Result> {
   const statement = use === 'read' ? leaseSql.owned : leaseSql.lockOwned;
   if (!(yield* some(statement, ...ownership(lease, instant)))) throw leaseLost();
+  return yield* steps();
 }
 
 function leaseLost(): SvcError {

@@ -136,8 +136,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       ...telemetryStore(access, usage),
       ...sampleRetention(access, steps),
       ...completionStore(access, usage, steps),
-      ...queueStore(access),
-      ...waits(steps, triggers, () => anyQueued(access)),
+      ...queueStore(steps),
+      ...waits(steps, triggers, () => anyQueued(steps)),
       holdRelay: async (holder, ttlMs) =>
         (await access.run(holdRelay, [holder, access.instant(), ttlMs])) > 0,
       hasRoom,

@@ -1,10 +1,8 @@
 // Runs store code that both databases share.
 
-import type { Lease } from '../../../ports/anchoring.ts';
-import { requireLease } from '../../anchoring/leases.ts';
+import { whileOwned } from '../../anchoring/leases.ts';
 import { statements as texts } from '../../engine/statements.ts';
 import {
-  among,
   first,
   insertColumns,
   rows,
@@ -13,6 +11,7 @@ import {
   type Steps,
 } from '../../engine/steps.ts';
 import { usageSql } from '../../storage-usage.ts';
+import { queueSql } from '../anchor-queue.ts';
 import type { Queries } from './connections.ts';
 import { plannedAnew, sql } from './sql.ts';
 import type { Access } from './transactions.ts';
@@ -20,9 +19,8 @@ import type { Access } from './transactions.ts';
 /** Notifications can be lost, and there are none behind a pooler. */
 const POLL_MS = 1_000;
 const INSTANT = 'SELECT instant_or($1) AS now';
-const END_OFFERS = `UPDATE completions SET offered_to = NULL, offered_until = 0
-  WHERE task_id ${among('uuid', 1)}`;
-const statements = new Map([...texts, INSTANT, END_OFFERS].map((text) => [text, sql(text)]));
+const ownTexts = [INSTANT, ...Object.values(queueSql)];
+const statements = new Map([...texts, ...ownTexts].map((text) => [text, sql(text)]));
 const inserts = Object.fromEntries(
   Object.entries(insertColumns).map(([table, names]) => {
     const columns = names.replaceAll(' ', ', ');
@@ -35,40 +33,24 @@ const inserts = Object.fromEntries(
 const lockAccount = sql('SELECT FROM accounts WHERE wallet = $1 FOR NO KEY UPDATE');
 const lockName = sql('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))');
 
-type Work<T> = (tx: Queries) => Promise<T>;
-
-/** Access for the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
-export function leasedAccess(access: Access) {
-  const holding =
-    <T>(use: 'read' | 'write', lease: Lease, work: Work<T>) =>
-    async (tx: Queries) => {
-      await runSteps(tx, requireLease(lease, use, access.instant()));
-      return work(tx);
-    };
-  return {
-    /** Locks the lease: a takeover waits for the commit, so no write of the former holder is durable after it. */
-    write: <T>(lease: Lease, work: Work<T>) => access.write(holding('write', lease, work)),
-    read: <T>(lease: Lease, work: Work<T>) => access.read(holding('read', lease, work)),
-  };
-}
-
 export function stepRunner(access: Access, wake: StepRunner['wake']): StepRunner {
-  const leased = leasedAccess(access);
+  const snapshot: StepRunner['snapshot'] = (steps) => access.read((tx) => runSteps(tx, steps()));
+  const write: StepRunner['write'] = (steps) => access.write((tx) => runSteps(tx, steps()));
   return {
     read: (steps) => runSteps(access, steps()),
-    snapshot: (steps) => access.read((tx) => runSteps(tx, steps())),
+    snapshot,
     leased: {
-      read: (lease, steps) => leased.read(lease, (tx) => runSteps(tx, steps())),
-      write: (lease, steps) => leased.write(lease, (tx) => runSteps(tx, steps())),
+      read: (lease, steps) => snapshot(() => whileOwned('read', lease, access.instant(), steps)),
+      write: (lease, steps) => write(() => whileOwned('write', lease, access.instant(), steps)),
     },
-    write: (steps) => access.write((tx) => runSteps(tx, steps())),
+    write,
     *clock() {
       const row = yield* first<{ now: number }>(INSTANT, access.instant());
       if (row === undefined) throw new Error('The database has no clock');
       return row.now;
     },
     instant: () => access.instant(),
-    endOffers: (taskIds) => rows(END_OFFERS, JSON.stringify(taskIds)),
+    endOffers: (taskIds) => rows(queueSql.endOffers, JSON.stringify(taskIds)),
     *free(deleted) {
       const freed = new Map<string, number>();
       for (const { wallet, bytes } of deleted) {

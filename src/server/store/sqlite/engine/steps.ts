@@ -2,8 +2,7 @@
 
 import type { Database, Statement } from 'better-sqlite3';
 import type { Triggers } from '../../../../base/triggers.ts';
-import type { Lease } from '../../../ports/anchoring.ts';
-import { requireLease } from '../../anchoring/leases.ts';
+import { whileOwned } from '../../anchoring/leases.ts';
 import { statements as texts } from '../../engine/statements.ts';
 import {
   insertColumns,
@@ -53,21 +52,13 @@ export function stepRunner(
   triggers: Triggers,
 ): StepRunner {
   const [reading, writing] = [runOn(reader), runOn(writer)];
-  function* leased<Result>(
-    lease: Lease,
-    use: 'read' | 'write',
-    steps: () => Steps<Result>,
-  ): Steps<Result> {
-    // The current time, not the caller's: the lease may have expired while the write waited.
-    yield* requireLease(lease, use, clock.now());
-    return yield* steps();
-  }
   return {
     read: (steps) => read(() => reading(steps())),
     snapshot: (steps) => read(() => reading(steps())),
     leased: {
-      read: (lease, steps) => read(() => reading(leased(lease, 'read', steps))),
-      write: (lease, steps) => write(() => writing(leased(lease, 'write', steps))),
+      // The current time, not the caller's: the lease may have expired while the write waited.
+      read: (lease, steps) => read(() => reading(whileOwned('read', lease, clock.now(), steps))),
+      write: (lease, steps) => write(() => writing(whileOwned('write', lease, clock.now(), steps))),
     },
     write: (steps) => write(() => writing(steps())),
     // biome-ignore lint/correctness/useYield: one process asks the database for nothing

@@ -7,9 +7,8 @@ import type { StorageLimits } from '../rules/storage.ts';
 import type { ConnectionOptions } from './postgres/engine/connections.ts';
 import { type ImportProgress, importTables } from './postgres/engine/import.ts';
 import { openExport } from './sqlite/files/export.ts';
-import { UNLIMITED } from './storage-usage.ts';
 
-export interface OpenStoreOptions {
+interface OpenStoreOptions {
   clock: Clock;
   /** True for a server, which creates and migrates the database; false for a command that runs next to a server. */
   serves: boolean;
@@ -28,31 +27,19 @@ export interface OpenStoreOptions {
 /** Opens the store and loads only the driver of its database. @throws SvcError as the opener of that database. */
 export async function openStore(
   database: DatabaseConfig,
-  {
-    clock,
-    serves,
-    onFatal = () => {},
-    onCommit,
-    onPartitions,
-    minFreeBytes = 0,
-    storage = UNLIMITED,
-  }: OpenStoreOptions,
+  options: OpenStoreOptions,
 ): Promise<Store> {
   if (database.kind === 'sqlite') {
     const { openSqliteStore } = await import('./sqlite/open-store.ts');
-    const { path } = database;
     return openSqliteStore({
-      path,
-      clock,
-      exclusive: serves,
-      onFatal,
-      onCommit,
-      minFreeBytes,
-      storage,
+      onFatal: () => {},
+      ...options,
+      ...database,
+      exclusive: options.serves,
     });
   }
   const { openPostgresStore } = await import('./postgres/open-store.ts');
-  return openPostgresStore({ ...database, serves, onFatal, onCommit, onPartitions, storage });
+  return openPostgresStore({ ...options, ...database });
 }
 
 /**

@@ -32,10 +32,10 @@ import {
 } from './engine/connections.ts';
 import { type LogFile, openLogFile, watchDisk } from './engine/disk.ts';
 import { GroupCommit, type GroupCommitOptions } from './engine/group-commit.ts';
-import { type LogPurge, startLogPurge } from './engine/log-purge.ts';
+import { startLogPurge } from './engine/log-purge.ts';
 import { migrate, requireSchema } from './engine/migrate.ts';
 import { RateCounters } from './engine/rate-counters.ts';
-import { type ReadSnapshot, readSnapshot } from './engine/read-snapshot.ts';
+import { readSnapshot } from './engine/read-snapshot.ts';
 import { stepRunner } from './engine/steps.ts';
 import { refuseExported } from './files/export.ts';
 import {
@@ -170,7 +170,25 @@ function buildStore(
   const log = startLogPurge({ writer, group, checkpoints, snapshot, onFatal: fatal });
   // A crash may have happened between the commit of an erasure and its purge.
   if (exclusive) log.purge();
-  const access = shareAccess({ clock, writer, reader, snapshot, group, log, fatal });
+  const access: Access = {
+    clock,
+    writer,
+    reader,
+    write: (work) => group.write(work),
+    purgeLog: log.purge,
+    joinLogPurge: log.join,
+    async read(query) {
+      if (!reader.open) throw storageUnavailable('The database is closed.');
+      try {
+        snapshot.enter();
+        return query();
+      } catch (error) {
+        if (sqliteErrorKind(error) === null) throw error;
+        if (isFatal(error)) fatal(error);
+        throw storageUnavailable('The database cannot be read.', error);
+      }
+    },
+  };
   const counters = new RateCounters(clock);
   if (exclusive) counters.load(reader);
   const triggers = new Triggers();
@@ -223,43 +241,6 @@ function buildStore(
       },
     },
   );
-}
-
-function shareAccess({
-  clock,
-  writer,
-  reader,
-  snapshot,
-  group,
-  log,
-  fatal,
-}: Pick<Access, 'clock' | 'writer' | 'reader'> & {
-  snapshot: ReadSnapshot;
-  group: GroupCommit;
-  log: LogPurge;
-  fatal: (error: Error) => void;
-}): Access {
-  function readNow<T>(query: () => T): T {
-    if (!reader.open) throw storageUnavailable('The database is closed.');
-    try {
-      snapshot.enter();
-      return query();
-    } catch (error) {
-      if (sqliteErrorKind(error) === null) throw error;
-      if (isFatal(error)) fatal(error);
-      throw storageUnavailable('The database cannot be read.', error);
-    }
-  }
-  return {
-    clock,
-    writer,
-    reader,
-    write: (work) => group.write(work),
-    purgeLog: () => log.purge(),
-    joinLogPurge: () => log.join(),
-    readNow,
-    read: async (query) => readNow(query),
-  };
 }
 
 /** Checks that the disk has room: writes 256 KiB, which are free pages of the file afterwards. */

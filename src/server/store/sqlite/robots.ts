@@ -8,7 +8,7 @@ import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
 
 export function robotAuthentication(
-  { reader, readNow }: Access,
+  { reader, read }: Access,
   counters: RateCounters,
 ): Pick<RobotStore, 'authenticateRobot'> {
   const byKey = reader.prepare<
@@ -21,13 +21,14 @@ export function robotAuthentication(
   );
 
   return {
-    async authenticateRobot(keyHash) {
-      const row = readNow(() => byKey.get(keyHash));
-      if (row === undefined) return null;
-      const { id, wallet, suspended_at } = row;
-      const robot = { id, wallet, isSuspended: suspended_at !== null };
-      return { robot, count: counters.count('robot', id) };
-    },
+    authenticateRobot: (keyHash) =>
+      read(() => {
+        const row = byKey.get(keyHash);
+        if (row === undefined) return null;
+        const { id, wallet, suspended_at } = row;
+        const robot = { id, wallet, isSuspended: suspended_at !== null };
+        return { robot, count: counters.count('robot', id) };
+      }),
   };
 }
 

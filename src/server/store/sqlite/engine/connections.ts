@@ -123,14 +123,12 @@ export interface Access {
   clock: Clock;
   /** See `GroupCommit.write`. */
   write<T>(work: () => T): Promise<T>;
-  /** See `LogPurge.purge`. Call it after the commit of an erasure. */
+  /** See `startLogPurge`. Call it after the commit of an erasure. */
   purgeLog(): Promise<void>;
-  /** See `LogPurge.join`. Call it after a repeated erasure that found nothing left to erase. */
+  /** See `startLogPurge`. Call it after a repeated erasure that found nothing left to erase. */
   joinLogPurge(): Promise<void>;
-  /** Runs a query. Rejects with `storage_unavailable` if the database cannot be read. */
+  /** Runs a query; what it does with the result runs before anything else. Rejects with `storage_unavailable` if the database cannot be read. */
   read<T>(query: () => T): Promise<T>;
-  /** As `read`, but synchronous: nothing else runs between the query and the use of its result. */
-  readNow<T>(query: () => T): T;
 }
 
 /** Whether disk or file can no longer be trusted. The process should end. */

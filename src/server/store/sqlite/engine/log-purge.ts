@@ -6,8 +6,6 @@ import { isFatal } from './connections.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 
-export type LogPurge = ReturnType<typeof startLogPurge>;
-
 /** After an attempt, the pause is this many times its duration, so that writes can proceed. */
 const PAUSE_FACTOR = 4;
 const RETRY_MS = 1_000;

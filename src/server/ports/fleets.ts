@@ -19,14 +19,8 @@ export interface FleetRecord {
 export type NewFleet = Omit<FleetRecord, 'sortOrder' | 'updatedAt' | 'robotCount'>;
 
 /** Absent members stay unchanged; `tags` replaces all tags. */
-export interface FleetPatch {
-  name?: string;
-  description?: string | null;
-  location?: string | null;
-  shift?: string | null;
-  tags?: string[];
-  sortOrder?: number;
-}
+export type FleetPatch = Partial<Omit<NewFleet, 'id' | 'wallet' | 'createdAt'>> &
+  Partial<Pick<FleetRecord, 'sortOrder'>>;
 
 /** The last fleet of a page, where the next page continues. */
 export type FleetPlace = Pick<FleetRecord, 'sortOrder' | 'id'>;

@@ -29,22 +29,14 @@ export interface RobotCaller {
   isSuspended: boolean;
 }
 
-export interface NewRobot {
-  id: string;
-  wallet: string;
-  name: string;
-  description: string | null;
+export interface NewRobot
+  extends Pick<RobotRecord, 'id' | 'wallet' | 'name' | 'description' | 'createdAt'> {
   /** SHA-256 of the API key, hex. The key itself is never stored. */
   keyHash: string;
-  createdAt: number;
 }
 
 /** Absent members stay unchanged. */
-export interface RobotPatch {
-  name?: string;
-  description?: string | null;
-  fleetId?: string | null;
-}
+export type RobotPatch = Partial<Pick<RobotRecord, 'name' | 'description' | 'fleetId'>>;
 
 /** Robots. Every method sees a robot only under its own account; for any other wallet it does not exist. */
 export interface RobotStore {

@@ -2,18 +2,10 @@
 import type { Hex } from '../../proof/bytes.ts';
 import type { Finality, Inclusion } from '../../protocol/resources.ts';
 
-export interface NewTask {
-  id: string;
-  robotId: string;
+export interface NewTask
+  extends Omit<TaskRecord, 'wallet' | 'status' | 'creditRefusedAt' | 'completion'> {
   /** SHA-256 of the API key of the call; see `RobotCaller`. */
   keyHash: string;
-  title: string;
-  description: string | null;
-  /** Canonical JSON of an object. */
-  expectedResult: string | null;
-  /** The time stated by the robot, unchanged. */
-  occurredAt: string | null;
-  createdAt: number;
   /** The caller chose the id: repeating it with the same content returns the stored task. */
   idGiven: boolean;
 }
@@ -24,7 +16,9 @@ export interface TaskRecord {
   wallet: string;
   title: string;
   description: string | null;
+  /** Canonical JSON of an object. */
   expectedResult: string | null;
+  /** The time stated by the robot, unchanged. */
   occurredAt: string | null;
   createdAt: number;
   status: 'claimed' | 'verified';
@@ -130,16 +124,6 @@ export interface AnchorProgress
 }
 
 export interface TaskListRecord
-  extends Pick<
-    TaskRecord,
-    | 'id'
-    | 'robotId'
-    | 'title'
-    | 'description'
-    | 'occurredAt'
-    | 'createdAt'
-    | 'status'
-    | 'creditRefusedAt'
-  > {
+  extends Omit<TaskRecord, 'wallet' | 'expectedResult' | 'completion'> {
   progress: AnchorProgress | null;
 }

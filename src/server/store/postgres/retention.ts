@@ -2,21 +2,16 @@
 
 import { SvcError } from '../../../base/svc-error.ts';
 import type { RetentionStore } from '../../ports/retention.ts';
-import type { StepRunner } from '../engine/steps.ts';
+import { NO_ID, type StepRunner } from '../engine/steps.ts';
 import { deleteOldOfNext } from '../retention.ts';
 import { bytesIn, walletOf } from '../storage-usage.ts';
 import type { Queries } from './engine/connections.ts';
 import { dropWeek, type Week, weekOf, weeksOf } from './engine/partitions.ts';
-import { NO_UUID, sql } from './engine/sql.ts';
+import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
 /** Robots checked per step, each with one descent of an index. */
 const ROBOTS_AT_ONCE = 100;
-
-interface Step {
-  before: number;
-  limit: number;
-}
 
 /** The robots after `$1` that have samples of a time range, in order of ids (a loose index scan). */
 const robotsWithin = sql(`WITH RECURSIVE found (robot_id, place) AS (
@@ -44,45 +39,33 @@ const deleteMinutes = sql(`DELETE FROM telemetry_rollups WHERE ctid = ANY (ARRAY
 const saveHorizons = sql(`INSERT INTO telemetry_horizons AS h (robot_id, before)
   SELECT robot_id, $2::bigint FROM unnest($1::uuid[]) AS robot_id
   ON CONFLICT (robot_id) DO UPDATE SET before = excluded.before WHERE h.before < excluded.before`);
+
 /** Drops whole weeks of samples at once, whatever their size, and deletes all other old rows in small steps. */
 export function sampleRetention(
   access: Access,
   runner: StepRunner,
 ): Pick<RetentionStore, 'deleteSamples'> {
   return {
-    deleteSamples: (before, limit, cursor) =>
-      deleteSamples({ access, runner }, { before, limit }, cursor),
+    /** Runs one step. A cursor names the table of a week, or `rows`, and the last robot that is done there. */
+    async deleteSamples(before, limit, cursor) {
+      const [phase, place = NO_ID] = cursor === null ? [] : cursor.split(' ');
+      if (phase === 'rows') return deleteRows(runner, before, limit, place);
+      for (;;) {
+        const [week] = await weeksOf(access);
+        if (week === undefined || week.to > before) {
+          return deleteRows(runner, before, limit, NO_ID);
+        }
+        const from = phase === week.table ? place : NO_ID;
+        const next = await takeFromWeek(access, week, limit, from);
+        if (next !== null) return next;
+        if (!(await dropUnlessInUse(access, week))) return deleteRows(runner, before, limit, NO_ID);
+      }
+    },
   };
 }
 
-interface Databases {
-  access: Access;
-  runner: StepRunner;
-}
-
-/** Runs one step. A cursor names the table of a week, or `rows`, and the last robot that is done there. */
-async function deleteSamples(
-  on: Databases,
-  step: Step,
-  cursor: string | null,
-): Promise<string | null> {
-  const [phase, place = NO_UUID] = cursor === null ? [] : cursor.split(' ');
-  if (phase === 'rows') return deleteRows(on, step, place);
-  const [week] = await weeksOf(on.access);
-  if (week === undefined || week.to > step.before) return deleteRows(on, step, NO_UUID);
-  const next = await takeFromWeek(on.access, week, step, phase === week.table ? place : NO_UUID);
-  if (next !== null) return next;
-  const isDropped = await dropUnlessInUse(on.access, week);
-  return deleteSamples(on, step, isDropped ? null : `rows ${NO_UUID}`);
-}
-
 /** Saves the horizons of the week's robots and deletes the minutes before. Returns `null` after the last robot. */
-async function takeFromWeek(
-  access: Access,
-  week: Week,
-  { limit }: Step,
-  place: string,
-): Promise<string | null> {
+async function takeFromWeek(access: Access, week: Week, limit: number, place: string) {
   const { robots, more } = await access.write(async (tx) => {
     const rows = await tx.rows<{ robot_id: string }>(robotsWithin, [place, week.from, week.to]);
     const ids = rows.map(({ robot_id }) => robot_id);
@@ -108,7 +91,7 @@ async function dropUnlessInUse(access: Access, week: Week): Promise<boolean> {
 
 /** Saves the horizons of all the week's robots and subtracts their usage, also of those whose first sample of the week came later. */
 async function saveAllHorizons(tx: Queries, week: Week): Promise<void> {
-  for (let place: string | undefined = NO_UUID; place !== undefined; ) {
+  for (let place: string | undefined = NO_ID; place !== undefined; ) {
     const rows: { robot_id: string }[] = await tx.rows(robotsWithin, [place, week.from, week.to]);
     const robots = rows.map(({ robot_id }) => robot_id);
     await tx.run(saveHorizons, [robots, week.to]);
@@ -118,11 +101,7 @@ async function saveAllHorizons(tx: Queries, week: Week): Promise<void> {
 }
 
 /** Deletes old samples of the next robot after `place` that has any. Returns the next cursor. */
-async function deleteRows(
-  { runner }: Databases,
-  { before, limit }: Step,
-  place: string,
-): Promise<string | null> {
+async function deleteRows(runner: StepRunner, before: number, limit: number, place: string) {
   // Reads no partition after that of `before`.
   const from = { place, before, upTo: weekOf(before).to };
   const next = await deleteOldOfNext(runner, from, limit);

@@ -14,9 +14,6 @@ export interface Sql {
   readonly patienceMs?: number;
 }
 
-/** Sorts before every id. */
-export const NO_UUID = '00000000-0000-0000-0000-000000000000';
-
 const WRITES = /\b(INSERT INTO|DELETE FROM|(?<!FOR (NO KEY )?)UPDATE)\b/;
 
 /** Defines a statement, named by the hash of its text. Call it once per statement, at module level. */

@@ -2,7 +2,7 @@
 
 import type { AccountStore, Deletion, DeletionStore } from '../ports/account.ts';
 import { recordAudit } from './audit-log.ts';
-import { first, lock, rows, type StepRunner, some } from './engine/steps.ts';
+import { first, firstAs, lock, rows, type StepRunner, some } from './engine/steps.ts';
 import { SUMMARY, SUMMARY_MS, type SummaryRow, toSummary } from './rows/account.ts';
 
 /** So that a commit does not delay others. */
@@ -56,11 +56,8 @@ export function accountStore({ read, write }: StepRunner): Omit<AccountStore, 'l
       return (await read(() => rows<SummaryRow>(accountSql.summaries, ...values))).map(toSummary);
     },
 
-    async summarizeAccount(now, wallet) {
-      const since = now - SUMMARY_MS;
-      const row = await read(() => first<SummaryRow>(accountSql.summary, since, wallet));
-      return row === undefined ? null : toSummary(row);
-    },
+    summarizeAccount: (now, wallet) =>
+      read(() => firstAs(toSummary, accountSql.summary, now - SUMMARY_MS, wallet)),
 
     suspendAccount: (wallet, isSuspended, by, reason) =>
       write(function* () {

@@ -2,15 +2,8 @@
 
 import type { EvidenceStore } from '../ports/evidence.ts';
 import { recordAudit } from './audit-log.ts';
-import { deleteInCommit, first, type StepRunner, selected } from './engine/steps.ts';
-import {
-  type BundleRow,
-  type EvidenceRow,
-  FIND_BUNDLE,
-  FIND_EVIDENCE,
-  toBundle,
-  toEvidence,
-} from './rows/evidence.ts';
+import { deleteInCommit, first, firstAs, type StepRunner, selected } from './engine/steps.ts';
+import { FIND_BUNDLE, FIND_EVIDENCE, toBundle, toEvidence } from './rows/evidence.ts';
 import { viewerValues } from './rows/tasks.ts';
 import { freed, freeing } from './storage-usage.ts';
 
@@ -36,17 +29,11 @@ export const evidenceSql = {
 export function evidenceStore(runner: StepRunner): EvidenceStore {
   const { read, write, purgeLog, joinLogPurge } = runner;
   return {
-    async getEvidence(id, viewer) {
-      const values = [id, ...viewerValues(viewer)];
-      const row = await read(() => first<EvidenceRow>(evidenceSql.evidence, ...values));
-      return row === undefined ? null : toEvidence(row);
-    },
+    getEvidence: (id, viewer) =>
+      read(() => firstAs(toEvidence, evidenceSql.evidence, id, ...viewerValues(viewer))),
 
-    async getBundle(id, viewer) {
-      const values = [id, ...viewerValues(viewer)];
-      const row = await read(() => first<BundleRow>(evidenceSql.bundle, ...values));
-      return row === undefined ? null : toBundle(row);
-    },
+    getBundle: (id, viewer) =>
+      read(() => firstAs(toBundle, evidenceSql.bundle, id, ...viewerValues(viewer))),
 
     async eraseProof(id, wallet, by) {
       const outcome = await write(function* () {

@@ -4,7 +4,16 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FleetRecord, FleetStore } from '../ports/fleets.ts';
 import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../rules/fleets.ts';
 import { recordNamed } from './audit-log.ts';
-import { first, insert, lock, NO_ID, rows, type StepRunner, type Steps } from './engine/steps.ts';
+import {
+  first,
+  firstAs,
+  insert,
+  lock,
+  NO_ID,
+  rows,
+  type StepRunner,
+  type Steps,
+} from './engine/steps.ts';
 
 // An account has few robots, so counting those of a fleet is cheap.
 const COLUMNS = `id, wallet, name, description, location, shift, tags,
@@ -102,9 +111,8 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
 }
 
 /** Finds a fleet by id if it belongs to the account. */
-export function* findFleet(id: string, wallet: string): Steps<FleetRecord | null> {
-  const row = yield* first<FleetRow>(fleetSql.find, id, wallet);
-  return row === undefined ? null : toFleet(row);
+export function findFleet(id: string, wallet: string): Steps<FleetRecord | null> {
+  return firstAs(toFleet, fleetSql.find, id, wallet);
 }
 
 function toFleet(row: FleetRow): FleetRecord {

@@ -5,6 +5,7 @@ import { recordAudit } from './audit-log.ts';
 import {
   among,
   first,
+  firstAs,
   insert,
   lock,
   lockRows,
@@ -83,9 +84,8 @@ export function* openAccount(wallet: string, now: number): Steps<void> {
   yield* lock(wallet);
 }
 
-export function* balanceOf(wallet: string): Steps<Balance | null> {
-  const row = yield* first<BalanceRow>(ledgerSql.balance, wallet);
-  return row === undefined ? null : toBalance(row);
+export function balanceOf(wallet: string): Steps<Balance | null> {
+  return firstAs(toBalance, ledgerSql.balance, wallet);
 }
 
 /**

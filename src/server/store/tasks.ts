@@ -2,14 +2,12 @@
 
 import type { TaskStore } from '../ports/tasks.ts';
 import type { FindTasks } from './anchoring/anchor-changes.ts';
-import { first, NO_ID, rows, type StepRunner, some } from './engine/steps.ts';
+import { firstAs, NO_ID, rows, type StepRunner, some } from './engine/steps.ts';
 import {
   FIND_PUBLIC_ANCHOR,
   FIND_VISIBLE_TASK,
   LIST_COLUMNS,
-  type PublicAnchorRow,
   type TaskListRow,
-  type TaskRow,
   toListedTask,
   toPublicAnchor,
   toTask,
@@ -66,16 +64,11 @@ export function taskOwners({ read }: StepRunner): FindTasks {
 
 export function taskStore({ read }: StepRunner): Omit<TaskStore, 'createTask'> {
   return {
-    async getTask(id, viewer) {
-      const values = [id, ...viewerValues(viewer)];
-      const row = await read(() => first<TaskRow>(taskSql.visible, ...values));
-      return row === undefined ? null : toTask(row);
-    },
+    getTask: (id, viewer) =>
+      read(() => firstAs(toTask, taskSql.visible, id, ...viewerValues(viewer))),
 
-    async findPublicAnchor(proofHash, taskId) {
-      const row = await read(() => first<PublicAnchorRow>(taskSql.publicAnchor, proofHash, taskId));
-      return row === undefined ? null : toPublicAnchor(row);
-    },
+    findPublicAnchor: (proofHash, taskId) =>
+      read(() => firstAs(toPublicAnchor, taskSql.publicAnchor, proofHash, taskId)),
 
     hasAnchorTransaction: (txHash) => read(() => some(taskSql.signed, txHash)),
 

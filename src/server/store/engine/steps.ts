@@ -145,6 +145,16 @@ export function* first<Row extends object>(
   return (yield* rows<Row>(text, ...values))[0];
 }
 
+/** The first row, converted; null if there is none. */
+export function* firstAs<Row extends object, Result>(
+  convert: (row: Row) => Result,
+  text: string,
+  ...values: StepValue[]
+): Steps<Result | null> {
+  const row = yield* first<Row>(text, ...values);
+  return row === undefined ? null : convert(row);
+}
+
 /** Locks rows or a table. SQLite skips it. */
 export function* lockRows(text: string, ...values: StepValue[]): Steps<void> {
   yield { text, values, isLock: true };

@@ -43,7 +43,7 @@ const readSituation = sql(`SELECT r.wallet, a.anchor_quota, a.gas_credit_wei, t.
   LEFT JOIN chain_status s ON true
   WHERE r.id = $1 AND r.key_hash = $2`);
 
-// Writes everything or nothing. Each part is checked again under its lock. Locks account, robot, task, in this order.
+// Stores the proof in the account's next round of the queue, and reserves its credits: everything or nothing. Each part is checked again under its lock. Locks account, robot, task, in this order.
 // The ledger accepts one reservation per task and cycle, so only one of several instances succeeds.
 const queue = sql(`WITH account AS (
     SELECT wallet FROM accounts WHERE wallet = $4 AND anchor_quota >= 1 AND gas_credit_wei >= $5
@@ -103,7 +103,7 @@ async function decide(
   usage: StorageUsage,
   completion: NewCompletion,
 ): Promise<QueueOutcome | null> {
-  const { taskId, robotId, keyHash } = completion;
+  const { taskId, robotId, keyHash, proofHash, claimHash, leaf, now } = completion;
   const found = await access.first<SituationRow>(readSituation, [robotId, keyHash, taskId]);
   if (found === undefined) return { outcome: 'key_revoked' };
   const { status, state } = found;
@@ -115,18 +115,16 @@ async function decide(
   });
   if (lacksCredit(decision) && found.credit_refused_at === null) {
     const { outcome } = decision;
-    await access.write((tx) => runSteps(tx, refuseForCredit(taskId, outcome, completion.now)));
+    await access.write((tx) => runSteps(tx, refuseForCredit(taskId, outcome, now)));
   }
   if (!('task' in decision)) return decision;
   if (decision.outcome !== 'queued') return existingCompletion(access, taskId);
   const key = newProofKey();
   const sealed = sealProof(completion.proof, key);
-  const isQueued = await queueOnce(access, completion, found, {
-    gasWei: decision.gasWei,
-    key,
-    sealed,
-  });
-  if (!isQueued) return null;
+  const reservation = [found.wallet, decision.gasWei, (found.cycle ?? 0) + 1, now];
+  const proof = [key, sealed, proofHash, claimHash, leaf];
+  const queued = await access.run(queue, [robotId, keyHash, taskId, ...reservation, ...proof]);
+  if (queued === 0) return null;
   usage.add(found.wallet, proofBytes(sealed));
   return { outcome: 'queued' };
 }
@@ -137,28 +135,4 @@ async function existingCompletion(access: Access, taskId: string): Promise<Queue
   if (task?.status === 'verified') return { outcome: 'already_completed', task };
   if (task === null || task.completion === null || task.completion.state === 'failed') return null;
   return { outcome: 'completion_in_progress', task };
-}
-
-/** Stores the proof in the account's next round of the queue, and reserves its credits. */
-async function queueOnce(
-  access: Access,
-  { taskId, robotId, keyHash, proofHash, claimHash, leaf, now }: NewCompletion,
-  { wallet, cycle }: SituationRow,
-  { gasWei, key, sealed }: { gasWei: bigint; key: Buffer; sealed: Buffer },
-): Promise<boolean> {
-  const queued = await access.run(queue, [
-    robotId,
-    keyHash,
-    taskId,
-    wallet,
-    gasWei,
-    (cycle ?? 0) + 1,
-    now,
-    key,
-    sealed,
-    proofHash,
-    claimHash,
-    leaf,
-  ]);
-  return queued > 0;
 }

@@ -117,20 +117,11 @@ export function attemptStore({ read, leased }: StepRunner) {
           throw new Error('The mined transaction is not a variant of the attempt');
         }
         // The position first: the schema allows no mined state without one.
-        yield* rows(
-          attemptSql.include,
-          attemptId,
-          now,
-          mined.txHash,
-          Number(mined.blockNumber),
-          mined.blockHash,
-          mined.txIndex,
-          mined.blockTimestamp,
-          String(mined.gasUsed),
-          String(mined.effectiveGasPrice),
-          String(mined.dataFeeWei),
-          String(transactionCost(mined)),
-        );
+        const { txHash, blockHash, txIndex, blockTimestamp } = mined;
+        const place = [txHash, Number(mined.blockNumber), blockHash, txIndex, blockTimestamp];
+        const { gasUsed, effectiveGasPrice, dataFeeWei } = mined;
+        const costs = [gasUsed, effectiveGasPrice, dataFeeWei, transactionCost(mined)].map(String);
+        yield* rows(attemptSql.include, attemptId, now, ...place, ...costs);
         yield* moveAttempts(lease, [attemptId], 'include', now);
       }),
 

@@ -37,21 +37,15 @@ const seeAgain = sql(`UPDATE robots SET last_seen_at = $3
 export function claimStore(access: Access, usage: StorageUsage): Pick<TaskStore, 'createTask'> {
   return {
     async createTask(task) {
-      const claimed = await access.first<{ wallet: string; created: boolean }>(claim, [
-        task.id,
-        task.robotId,
-        task.keyHash,
-        task.title,
-        task.description,
-        task.expectedResult,
-        task.occurredAt,
-        task.createdAt,
-      ]);
+      const documents = [task.title, task.description, task.expectedResult];
+      const key = [task.id, task.robotId, task.keyHash];
+      const values = [...key, ...documents, task.occurredAt, task.createdAt];
+      const claimed = await access.first<{ wallet: string; created: boolean }>(claim, values);
       if (claimed === undefined) return { outcome: 'key_revoked' };
       if (claimed.created) {
-        usage.add(claimed.wallet, rowBytes(task.title, task.description, task.expectedResult));
+        usage.add(claimed.wallet, rowBytes(...documents));
+        return { outcome: 'created', task: claimedTask(task, claimed.wallet) };
       }
-      if (claimed.created) return { outcome: 'created', task: claimedTask(task, claimed.wallet) };
       const stored = await readTask(access, task.id);
       if (stored === null || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };
       // An id made by the server exists only if the connection was lost after the commit of the first try.

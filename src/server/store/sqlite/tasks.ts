@@ -27,30 +27,18 @@ export function claimStore(
     'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
   );
   // Inserts nothing if the key was revoked or the id is taken; only then do further statements find out which.
-  const insert = writer.prepare<
-    [string, string, string | null, string | null, string | null, number, string, string, string],
-    { wallet: string }
-  >(
+  const insert = writer.prepare<[NewTask], { wallet: string }>(
     `INSERT INTO tasks (id, robot_id, wallet, title, description, expected_result, occurred_at,
        created_at)
-     SELECT ?, id, wallet, ?, ?, ?, ?, ? FROM robots
-     WHERE id = ? AND key_hash = ? AND NOT EXISTS (SELECT 1 FROM tombstones WHERE task_id = ?)
+     SELECT :id, id, wallet, :title, :description, :expectedResult, :occurredAt, :createdAt
+     FROM robots WHERE id = :robotId AND key_hash = :keyHash
+       AND NOT EXISTS (SELECT 1 FROM tombstones WHERE task_id = :id)
      ON CONFLICT (id) DO NOTHING RETURNING wallet`,
   );
 
   function create(task: NewTask): Awaited<ReturnType<TaskStore['createTask']>> {
     const { id, robotId, keyHash, createdAt } = task;
-    const inserted = insert.get(
-      id,
-      task.title,
-      task.description,
-      task.expectedResult,
-      task.occurredAt,
-      createdAt,
-      robotId,
-      keyHash,
-      id,
-    );
+    const inserted = insert.get(task);
     if (inserted !== undefined) {
       seen(robotId, createdAt);
       return { outcome: 'created', task: claimedTask(task, inserted.wallet) };

@@ -32,17 +32,17 @@ export function createReadiness(deps: Deps): () => Readiness {
 }
 
 async function readReadiness({ store, chain, network }: Deps): Readiness {
-  const [, status, isLacking, hasRoom, reached] = await Promise.all([
+  const [, status, isLacking, hasRoom, head] = await Promise.all([
     store.probe(),
     store.getChainStatus(),
     lacksPublicRpcUrl({ store, network }),
     store.hasRoom(),
-    within(HEAD_READ_MS, chain.headNumber()),
+    inTime(HEAD_READ_MS, chain.headNumber(), null).catch(() => null),
   ]);
   const degraded = new Set(status?.degraded);
   // The anchorer saves its first status once it knows its chain and holds its lease.
   if (status === null) degraded.add('anchoring_not_started');
-  if (!reached) degraded.add('chain_unreachable');
+  if (head === null) degraded.add('chain_unreachable');
   if (!hasRoom) degraded.add('disk_low');
   if (isLacking) degraded.add('no_public_rpc_url');
   return { status: degraded.size === 0 ? 'ready' : 'degraded', degraded: [...degraded].sort() };
@@ -118,13 +118,4 @@ export function createNetworkLookup(
       rpcUrls: rpcUrl === undefined || rpcUrl === null ? [] : [rpcUrl],
     };
   };
-}
-
-/** Whether the promise resolves in time. */
-function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
-  const answered = promise.then(
-    () => true,
-    () => false,
-  );
-  return inTime(ms, answered, false);
 }

@@ -2,6 +2,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { SiweMessage } from 'siwe';
 import { limits } from '../../protocol/limits.ts';
+import type { Body } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Challenge } from '../ports/sign-in.ts';
 import type { Deps } from './deps.ts';
@@ -16,6 +17,9 @@ const statements = {
 };
 export type Purpose = keyof typeof statements;
 
+type NewChallenge = Pick<Challenge, 'wallet'> &
+  Pick<Body<'createChallenge'>, 'chainId' | 'purpose'> & { now: number };
+
 /**
  * Creates a message for the wallet to sign, valid until it expires. Domain and URI come only from the settings. The
  * second half of the nonce is a MAC of the message with the first half alone: it proves that the service made the
@@ -24,17 +28,7 @@ export type Purpose = keyof typeof statements;
  */
 export async function createChallenge(
   deps: Deps,
-  {
-    wallet,
-    chainId,
-    now,
-    purpose = 'sign_in',
-  }: {
-    wallet: string;
-    now: number;
-    chainId?: number;
-    purpose?: Purpose;
-  },
+  { wallet, now, chainId, purpose = 'sign_in' }: NewChallenge,
 ): Promise<Challenge> {
   const { origin, host } = new URL(deps.settings.baseUrl);
   const expiresAt = now + limits.challengeLifetimeMs;

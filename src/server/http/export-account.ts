@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 import { createClient } from '../../client/client.ts';
 import type { Answer } from '../../protocol/routes.ts';
+import type { Page } from '../ports/json-text.ts';
 
 const lists = {
   fleet: 'listFleets',
@@ -59,10 +60,6 @@ export async function* exportAccount(
 }
 
 type PageQuery = { limit: string; cursor?: string };
-interface Page<Item> {
-  items: Item[];
-  next_cursor: string | null;
-}
 
 async function* readAll<Item>(read: (query: PageQuery) => Promise<{ body: Page<Item> }>) {
   let cursor: string | null = null;

@@ -152,20 +152,10 @@ function toBalance({ wallet, anchor_quota, gas_credit_wei }: BalanceRow): Balanc
   return { wallet, anchorQuota: anchor_quota, gasCreditWei: BigInt(gas_credit_wei) };
 }
 
-function toRow({ wallet, kind, anchors, gasWei, at, ...entry }: LedgerEntry): object {
-  const ofTask = 'taskId' in entry ? entry : { taskId: null, cycle: null };
-  const ofGrant = 'grantId' in entry ? entry : { grantId: null, note: null };
-  return {
-    wallet,
-    kind,
-    anchors,
-    gas_wei: String(gasWei),
-    task_id: ofTask.taskId,
-    cycle: ofTask.cycle,
-    grant_id: ofGrant.grantId,
-    note: ofGrant.note,
-    at,
-  };
+function toRow({ gasWei, taskId, grantId, cycle, note, ...row }: LedgerEntry): object {
+  const ofTask = { task_id: taskId ?? null, cycle: cycle ?? null };
+  const ofGrant = { grant_id: grantId ?? null, note: note ?? null };
+  return { ...row, ...ofTask, ...ofGrant, gas_wei: String(gasWei) };
 }
 
 function sums(entries: readonly LedgerEntry[]): Map<string, BalanceChange> {

@@ -58,11 +58,11 @@ interface Common extends BalanceChange {
   at: number;
 }
 
-export type GrantEntry = Common & { kind: 'grant'; grantId: string; note: string };
+type OfTask = { kind: 'reserve' | 'settle' | 'release'; taskId: string; cycle: number };
+type OfGrant = { kind: 'grant'; grantId: string; note: string };
 
-export type LedgerEntry =
-  | GrantEntry
-  | (Common & { kind: 'reserve' | 'settle' | 'release'; taskId: string; cycle: number });
+export type LedgerEntry = Common &
+  ((OfTask & { grantId?: never; note?: never }) | (OfGrant & { taskId?: never; cycle?: never }));
 
 export interface Reservation {
   wallet: string;
@@ -77,7 +77,7 @@ export interface GrantRow {
   note: string;
 }
 
-export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): GrantEntry {
+export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): LedgerEntry {
   return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now };
 }
 

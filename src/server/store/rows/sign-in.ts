@@ -3,7 +3,7 @@
 import { limits } from '../../../protocol/limits.ts';
 import type { RateCount } from '../../ports/rate-count.ts';
 import type { SessionRecord, SignupGrant } from '../../ports/sign-in.ts';
-import type { GrantEntry } from './account.ts';
+import type { LedgerEntry } from './account.ts';
 
 export type SessionRow = Omit<SessionRecord, 'isSuspended'> & { suspendedAt: number | null };
 
@@ -32,16 +32,9 @@ export function signupEntry(
   wallet: string,
   { anchors, gasWei }: SignupGrant,
   at: number,
-): GrantEntry {
-  return {
-    kind: 'grant',
-    wallet,
-    anchors,
-    gasWei,
-    grantId: `signup:${wallet}`,
-    note: 'signup',
-    at,
-  };
+): LedgerEntry & { kind: 'grant' } {
+  const grantId = `signup:${wallet}`;
+  return { kind: 'grant', wallet, anchors, gasWei, grantId, note: 'signup', at };
 }
 
 /** Calls allowed per window. */

@@ -33,14 +33,7 @@ export interface Queries {
   run(statement: Sql, values?: readonly SqlValue[]): Promise<number>;
 }
 
-export interface Connections {
-  /** Runs `work` on a connection, and discards the connection if it was lost. Rejects with `PostgresError`. */
-  use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** A session outside of the pool, for LISTEN. Throws if the URL names a certificate that does not exist. */
-  listener(): pg.Client;
-  /** Waits for running work, then closes all connections. */
-  close(): Promise<void>;
-}
+export type Connections = ReturnType<typeof openConnections>;
 
 export interface Connection extends Queries {
   /** Runs statements without values in one round trip. `patienceMs` replaces the client's default timeout. */
@@ -64,7 +57,7 @@ class Client extends pg.Client {
   }
 }
 
-export function openConnections(options: ConnectionOptions): Connections {
+export function openConnections(options: ConnectionOptions) {
   const config = {
     connectionString: options.url,
     application_name: 'svc-server',
@@ -114,16 +107,15 @@ export function openConnections(options: ConnectionOptions): Connections {
   }
 
   return {
-    async use(work) {
-      const using = use(work);
+    /** Runs `work` on a connection, and discards the connection if it was lost. Rejects with `PostgresError`. */
+    use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+      const using = use(work).finally(() => underWay.delete(using));
       underWay.add(using);
-      try {
-        return await using;
-      } finally {
-        underWay.delete(using);
-      }
+      return using;
     },
-    listener: () => new Client(config),
+    /** A session outside of the pool, for LISTEN. Throws if the URL names a certificate that does not exist. */
+    listener: (): pg.Client => new Client(config),
+    /** Waits for running work, then closes all connections. */
     async close() {
       // An ended pool would never answer callers that wait for a connection.
       await Promise.allSettled(underWay);

@@ -1,6 +1,7 @@
 // Imports the rows of a SQLite store into an empty PostgreSQL database.
 
 import { SvcError } from '../../../../base/svc-error.ts';
+import type { openExport } from '../../sqlite/files/export.ts';
 import {
   columnsOf,
   type PageSize,
@@ -23,14 +24,7 @@ import { plannedAnew, type SqlValue, sql } from './sql.ts';
 import { accessTo } from './transactions.ts';
 
 /** The store that the rows come from. */
-interface ImportSource {
-  pages(table: TransferTable, most: PageSize): Iterable<TransferRow[]>;
-  /** True if it was marked before: an earlier move to the same target may have succeeded. */
-  readonly wasMarked: boolean;
-  /** Marks the source as moved. Called before the commit. */
-  markExported(): void;
-  takeBackMark(): void;
-}
+type ImportSource = Omit<ReturnType<typeof openExport>, 'close'>;
 
 export interface ImportProgress {
   table: string;

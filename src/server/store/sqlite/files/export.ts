@@ -47,6 +47,7 @@ export function openExport(path: string, target: string) {
     throw error;
   }
   return {
+    /** True if it was marked before: an earlier move to the same target may have succeeded. */
     wasMarked,
     /** All rows of a table in the order of its key, in pages. */
     *pages(table: TransferTable, most: PageSize): Generator<TransferRow[]> {
@@ -69,7 +70,7 @@ export function openExport(path: string, target: string) {
       }
       if (page.length > 0) yield page;
     },
-    /** Durably: from now on only another move to the same target opens the database. */
+    /** Marks the database as moved, durably, before the commit of the target: from now on only another move to the same target opens the database. */
     markExported: () => {
       if (exportedTo(db) !== null) return;
       db.transaction(() => {

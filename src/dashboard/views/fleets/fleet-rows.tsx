@@ -1,6 +1,6 @@
 // The rows of fleets, which are reordered by dragging or by keyboard.
 import { ActionIcon, Button, Text } from '@mantine/core';
-import { type DragEvent, type KeyboardEvent, useState } from 'react';
+import { type KeyboardEvent, useState } from 'react';
 import { Link } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -14,6 +14,11 @@ interface FleetRowsProps {
   onDelete: (fleet: Fleet) => void;
 }
 
+const directions = [
+  { name: 'up', by: -1 },
+  { name: 'down', by: 1 },
+] as const;
+
 /** Fleets in display order. A row is moved by dragging it, or with the arrow keys on its handle. */
 export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProps) {
   const [dragged, setDragged] = useState<string | null>(null);
@@ -21,7 +26,7 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
   const [said, setSaid] = useState('');
   const move = (id: string, to: number) => {
     const fleet = fleets.find((one) => one.id === id);
-    if (fleet === undefined || to < 0 || to >= fleets.length || fleets[to] === fleet) return;
+    if (fleet === undefined || fleets[to] === undefined || fleets[to] === fleet) return;
     const order = fleets.filter((one) => one !== fleet);
     order.splice(to, 0, fleet);
     onReorder(order);
@@ -34,12 +39,6 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
     if (to === undefined) return;
     event.preventDefault();
     move(id, to);
-  };
-  const onDrop = (event: DragEvent, place: number) => {
-    event.preventDefault();
-    if (dragged !== null) move(dragged, place);
-    setDragged(null);
-    setOver(null);
   };
   return (
     <>
@@ -64,7 +63,10 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
               event.preventDefault();
               setOver(fleet.id);
             }}
-            onDrop={(event) => onDrop(event, place)}
+            onDrop={(event) => {
+              event.preventDefault();
+              if (dragged !== null) move(dragged, place);
+            }}
           >
             <button
               type="button"
@@ -75,19 +77,19 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
             >
               <Icon name="grip" />
             </button>
+            {/* For touch, which cannot drag. */}
             <span className="moves">
-              <MoveButton
-                fleet={fleet}
-                to="up"
-                disabled={place === 0}
-                onMove={() => move(fleet.id, place - 1)}
-              />
-              <MoveButton
-                fleet={fleet}
-                to="down"
-                disabled={place === fleets.length - 1}
-                onMove={() => move(fleet.id, place + 1)}
-              />
+              {directions.map(({ name, by }) => (
+                <ActionIcon
+                  key={name}
+                  size="lg"
+                  aria-label={`Move ${fleet.name} ${name}`}
+                  disabled={fleets[place + by] === undefined}
+                  onClick={() => move(fleet.id, place + by)}
+                >
+                  <Icon name={name} />
+                </ActionIcon>
+              ))}
             </span>
             <div className="fleet-text">
               <Text fw={600} component="h2" size="md">
@@ -135,26 +137,5 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
         {said}
       </p>
     </>
-  );
-}
-
-interface MoveButtonProps {
-  fleet: Fleet;
-  to: 'up' | 'down';
-  disabled: boolean;
-  onMove: () => void;
-}
-
-/** For touch, which cannot drag. */
-function MoveButton({ fleet, to, disabled, onMove }: MoveButtonProps) {
-  return (
-    <ActionIcon
-      size="lg"
-      aria-label={`Move ${fleet.name} ${to}`}
-      disabled={disabled}
-      onClick={onMove}
-    >
-      <Icon name={to} />
-    </ActionIcon>
   );
 }

@@ -29,7 +29,16 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
   const tags = tagsIn(tagText);
   const tagError = errorOf(tags);
   const save = async () => {
-    await send(fleet, { name, tags }, { description, location, shift });
+    const texts = Object.entries({ description, location, shift });
+    if (fleet === null) {
+      const given = Object.fromEntries(texts.filter(([, text]) => text !== ''));
+      await ask('POST /api/v1/fleets', { body: { name, tags, ...given } });
+    } else {
+      // An empty text clears the field.
+      const changed = Object.fromEntries(texts.map(([field, text]) => [field, text || null]));
+      const params = { id: fleet.id };
+      await ask('PATCH /api/v1/fleets/:id', { params, body: { name, tags, ...changed } });
+    }
     await queries.invalidateQueries({ queryKey: ['fleets'] });
   };
   return (
@@ -66,23 +75,6 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
       <DescriptionField value={description} onChange={setDescription} />
     </FormDialog>
   );
-}
-
-/** Creates or changes a fleet. An empty text is left out of a new fleet, and clears the field of an old one. */
-function send(
-  fleet: Fleet | null,
-  named: { name: string; tags: string[] },
-  texts: Record<'description' | 'location' | 'shift', string>,
-) {
-  if (fleet === null) {
-    const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
-    return ask('POST /api/v1/fleets', { body: { ...named, ...given } });
-  }
-  const emptied = Object.fromEntries(
-    Object.entries(texts).map(([field, text]) => [field, text || null]),
-  );
-  const params = { id: fleet.id };
-  return ask('PATCH /api/v1/fleets/:id', { params, body: { ...named, ...emptied } });
 }
 
 function tagsIn(text: string): string[] {

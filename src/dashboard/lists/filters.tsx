@@ -1,9 +1,8 @@
 // The filters of the lists of tasks and events, which the address keeps.
-import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'wouter';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
-import { AddressChoice, type Option, optionsOf, useSearchParam } from '../ui/fields.tsx';
+import { Choice, type Option, optionsOf, TextField, useSearchParam } from '../ui/fields.tsx';
 import { fromField, toField } from '../ui/time-zone.ts';
 import './lists.css';
 
@@ -33,9 +32,8 @@ export function useFilters(filters: readonly Filter[]): Record<string, string> {
 export function Filters({ filters }: { filters: readonly Filter[] }) {
   const { data: robots } = useQuery(robotsQuery);
   const { data: fleets } = useQuery(fleetsQuery);
-  const any = (what: string) => ({ value: '', label: `Any ${what}` });
-  const ofRobots = { name: 'robot', label: 'Robot', options: [any('robot'), ...optionsOf(robots)] };
-  const ofFleets = { name: 'fleet', label: 'Fleet', options: [any('fleet'), ...optionsOf(fleets)] };
+  const ofRobots = { name: 'robot', label: 'Robot', options: optionsOf('Any robot', robots) };
+  const ofFleets = { name: 'fleet', label: 'Fleet', options: optionsOf('Any fleet', fleets) };
   return (
     <div className="filters">
       {[...filters, ofRobots, ofFleets].map((filter) => (
@@ -48,32 +46,20 @@ export function Filters({ filters }: { filters: readonly Filter[] }) {
 }
 
 function FilterField({ name, label, options }: Filter) {
-  if (options) {
-    return <AddressChoice name={name} label={label} hasVisibleLabel options={options} />;
-  }
-  return <TextFilter name={name} label={label} />;
-}
-
-function TextFilter({ name, label }: { name: string; label: string }) {
   const [value, setValue] = useSearchParam(name);
-  return (
-    <TextInput
-      label={label}
-      placeholder="Any"
-      value={value}
-      onChange={({ currentTarget }) => setValue(currentTarget.value)}
-    />
-  );
+  const field = { label, value, onChange: setValue };
+  if (options) return <Choice {...field} options={options} />;
+  return <TextField {...field} placeholder="Any" />;
 }
 
 function TimeField({ name, label }: { name: string; label: string }) {
   const [value, setValue] = useSearchParam(name);
   return (
-    <TextInput
+    <TextField
       type="datetime-local"
       label={label}
       value={toField(value)}
-      onChange={({ currentTarget }) => setValue(fromField(currentTarget.value))}
+      onChange={(text) => setValue(fromField(text))}
     />
   );
 }

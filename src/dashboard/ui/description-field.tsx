@@ -1,17 +1,17 @@
 // The field for the description of a robot or a fleet. It has its own file to keep the first load small.
 import { Textarea } from '@mantine/core';
 import type { limits } from '../../protocol/limits.ts';
-import type { TextFieldProps } from './fields.tsx';
+import type { FormFieldProps } from './fields.tsx';
 
 const DESCRIPTION_LENGTH: typeof limits.descriptionLength = 2000;
 
-export function DescriptionField({ value, onChange }: TextFieldProps) {
+export function DescriptionField({ onChange, ...field }: FormFieldProps) {
   return (
     <Textarea
       label="Description"
       rows={3}
       maxLength={DESCRIPTION_LENGTH}
-      value={value}
+      {...field}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
   );

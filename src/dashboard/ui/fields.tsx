@@ -1,5 +1,10 @@
 // Form fields, and choices that are kept in the address.
-import { NativeSelect, TextInput } from '@mantine/core';
+import {
+  NativeSelect,
+  type NativeSelectProps,
+  TextInput,
+  type TextInputProps,
+} from '@mantine/core';
 import { useCallback } from 'react';
 import { useSearchParams } from 'wouter';
 import type { limits } from '../../protocol/limits.ts';
@@ -9,23 +14,18 @@ export interface Option {
   label: string;
 }
 
-interface ChoiceProps {
-  label: string;
-  /** Whether the label is visible; otherwise only screen readers have it. */
-  hasVisibleLabel?: boolean;
+interface ChoiceProps extends Omit<NativeSelectProps, 'data' | 'onChange'> {
   /** The first option is the default. */
   options: readonly Option[];
-  value: string;
   onChange: (value: string) => void;
 }
 
 /** A choice of one option. */
-export function Choice({ label, hasVisibleLabel = false, options, value, onChange }: ChoiceProps) {
+export function Choice({ options, onChange, ...select }: ChoiceProps) {
   return (
     <NativeSelect
-      {...(hasVisibleLabel ? { label } : { 'aria-label': label })}
+      {...select}
       data={[...options]}
-      value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
   );
@@ -48,30 +48,29 @@ export function choices(none: string, labels: Readonly<Record<string, string>>):
   return [{ value: '', label: none }, ...others];
 }
 
-/** Options for named items. */
-export function optionsOf(items: readonly { id: string; name: string }[] | undefined): Option[] {
-  return (items ?? []).map(({ id, name }) => ({ value: id, label: name }));
+/** Options for named items, after the one that is no choice. */
+export function optionsOf(
+  none: string,
+  items: readonly { id: string; name: string }[] = [],
+): Option[] {
+  return [{ value: '', label: none }, ...items.map(({ id, name }) => ({ value: id, label: name }))];
+}
+
+interface TextFieldProps extends Omit<TextInputProps, 'onChange'> {
+  onChange: (value: string) => void;
+}
+
+export function TextField({ onChange, ...input }: TextFieldProps) {
+  return <TextInput {...input} onChange={({ currentTarget }) => onChange(currentTarget.value)} />;
 }
 
 const NAME_LENGTH: typeof limits.nameLength = 80;
 
-export interface TextFieldProps {
-  value: string;
-  onChange: (value: string) => void;
-}
+export type FormFieldProps = Pick<TextFieldProps, 'value' | 'onChange'>;
 
-/** Name of a robot or a fleet. */
-export function NameField({ value, onChange }: TextFieldProps) {
-  return (
-    <TextInput
-      label="Name"
-      required
-      data-autofocus
-      maxLength={NAME_LENGTH}
-      value={value}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-    />
-  );
+/** Name of a robot, a fleet or a token. */
+export function NameField(field: FormFieldProps) {
+  return <TextField label="Name" required data-autofocus maxLength={NAME_LENGTH} {...field} />;
 }
 
 /**

@@ -1,9 +1,10 @@
 // The page for `svc login`: the owner types the code that the terminal shows, and allows the command line.
-import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ask, type Reply, ServiceError } from '../api.ts';
 import { accountQuery } from '../queries.ts';
+import { TextField } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
 import { Problem } from '../ui/states.tsx';
 
@@ -52,10 +53,10 @@ export default function CliLogin() {
         {isEntering && (
           <form onSubmit={enter}>
             <Stack>
-              <TextInput
+              <TextField
                 label="Code that the terminal shows"
                 value={code}
-                onChange={({ currentTarget }) => setCode(currentTarget.value)}
+                onChange={setCode}
                 maxLength={32}
                 autoComplete="off"
                 autoCapitalize="characters"

@@ -27,8 +27,8 @@ export default function Overview() {
       lead={<Freshness query={stats} />}
       actions={
         <Choice
-          label="Robots of"
-          options={[{ value: '', label: 'All robots' }, ...optionsOf(fleets.data)]}
+          aria-label="Robots of"
+          options={optionsOf('All robots', fleets.data)}
           value={fleetId}
           onChange={setFleetId}
         />

@@ -115,7 +115,6 @@ function CreateToken({ onClose }: { onClose: () => void }) {
       <NameField value={name} onChange={setName} />
       <Choice
         label="Scope"
-        hasVisibleLabel
         options={[
           { value: 'read', label: 'read: see everything of the account' },
           { value: 'write', label: 'write: also change robots, fleets and tasks' },
@@ -123,13 +122,7 @@ function CreateToken({ onClose }: { onClose: () => void }) {
         value={scope}
         onChange={(value) => setScope(value === 'write' ? 'write' : 'read')}
       />
-      <Choice
-        label="Lifetime"
-        hasVisibleLabel
-        options={lifetimes}
-        value={days}
-        onChange={setDays}
-      />
+      <Choice label="Lifetime" options={lifetimes} value={days} onChange={setDays} />
     </FormDialog>
   );
 }

@@ -1,11 +1,12 @@
 // The rules of the account's alerts: one of each kind, with its threshold.
-import { Button, Checkbox, Text, TextInput } from '@mantine/core';
+import { Button, Checkbox, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { AlertKind, AlertRule } from '../../../protocol/alerts.ts';
 import { ask } from '../../api.ts';
 import { reading } from '../../queries.ts';
 import { Card } from '../../ui/card.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { Loaded, Problem } from '../../ui/states.tsx';
 import { kinds } from './kinds.ts';
 import './alerts.css';
@@ -75,7 +76,7 @@ function Rule({ kind, rule, onChange }: RuleProps) {
       <form onSubmit={save}>
         <Text>{before}</Text>
         {after !== '' && (
-          <TextInput
+          <TextField
             aria-label={`${title}: ${before} N ${after}`}
             type="number"
             min={1}
@@ -83,7 +84,7 @@ function Rule({ kind, rule, onChange }: RuleProps) {
             size="xs"
             w="5rem"
             value={typed}
-            onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+            onChange={setTyped}
           />
         )}
         <Text>{after}</Text>

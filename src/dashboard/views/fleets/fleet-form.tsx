@@ -1,5 +1,5 @@
 // The form that creates or changes a fleet.
-import { Group, TextInput } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
@@ -7,7 +7,7 @@ import type { limits } from '../../../protocol/limits.ts';
 import { ask } from '../../api.ts';
 import { DescriptionField } from '../../ui/description-field.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { NameField } from '../../ui/fields.tsx';
+import { NameField, TextField } from '../../ui/fields.tsx';
 
 const TEXT_LENGTH: typeof limits.locationLength & typeof limits.shiftLength = 200;
 const TAG_LENGTH: typeof limits.tagLength = 32;
@@ -51,26 +51,26 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
     >
       <NameField value={name} onChange={setName} />
       <Group grow align="flex-start">
-        <TextInput
+        <TextField
           label="Location"
           maxLength={TEXT_LENGTH}
           value={location}
-          onChange={({ currentTarget }) => setLocation(currentTarget.value)}
+          onChange={setLocation}
         />
-        <TextInput
+        <TextField
           label="Shift"
           placeholder="06:00–14:00"
           maxLength={TEXT_LENGTH}
           value={shift}
-          onChange={({ currentTarget }) => setShift(currentTarget.value)}
+          onChange={setShift}
         />
       </Group>
-      <TextInput
+      <TextField
         label="Tags"
         description="Separated by commas"
         value={tagText}
         error={tagError}
-        onChange={({ currentTarget }) => setTagText(currentTarget.value)}
+        onChange={setTagText}
       />
       <DescriptionField value={description} onChange={setDescription} />
     </FormDialog>

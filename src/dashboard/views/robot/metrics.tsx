@@ -2,7 +2,7 @@
 import { Checkbox, Group } from '@mantine/core';
 import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
-import { AddressChoice } from '../../ui/fields.tsx';
+import { AddressChoice, optionsOf } from '../../ui/fields.tsx';
 
 const REMEMBERED = 'svc-metrics';
 
@@ -34,8 +34,8 @@ interface MetricChoiceProps {
 
 /** The metrics with a chart, and the two that are a place. */
 export function MetricChoice({ names, shown, onChange }: MetricChoiceProps) {
-  const named = names.map((name) => ({ value: name, label: name }));
-  const options = [{ value: '', label: 'No path' }, ...named];
+  const named = names.map((name) => ({ id: name, name }));
+  const options = optionsOf('No path', named);
   return (
     <>
       <Checkbox.Group
@@ -51,8 +51,8 @@ export function MetricChoice({ names, shown, onChange }: MetricChoiceProps) {
         </Group>
       </Checkbox.Group>
       <Group gap="md">
-        <AddressChoice name="x" label="Path: x" hasVisibleLabel options={options} />
-        <AddressChoice name="y" label="Path: y" hasVisibleLabel options={options} />
+        <AddressChoice name="x" label="Path: x" options={options} />
+        <AddressChoice name="y" label="Path: y" options={options} />
       </Group>
     </>
   );

@@ -1,7 +1,8 @@
 // Chooses the period of a robot's charts, and saves its samples.
-import { ActionIcon, Button, Group, SegmentedControl, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Group, SegmentedControl } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import { TextField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { fromField, timeZone, toField } from '../../ui/time-zone.ts';
@@ -71,13 +72,13 @@ function Custom({ period, onChoose }: Omit<PeriodBarProps, 'robotId'>) {
   return (
     <form onSubmit={submit} className="period-custom">
       {['From', 'To'].map((label, i) => (
-        <TextInput
+        <TextField
           key={label}
           size="xs"
           type="datetime-local"
           label={timeZone() === 'UTC' ? `${label} (UTC)` : label}
           value={fields[i]}
-          onChange={({ currentTarget }) => setFields(fields.with(i, currentTarget.value))}
+          onChange={(text) => setFields(fields.with(i, text))}
         />
       ))}
       <Button size="xs" variant="filled" type="submit" disabled={!(from < to)}>

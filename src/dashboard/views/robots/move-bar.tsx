@@ -72,12 +72,8 @@ export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
         {robots.length} selected
       </Text>
       <Choice
-        label="Move to"
-        options={[
-          { value: '', label: 'Move to …' },
-          ...optionsOf(fleets),
-          { value: NONE, label: 'No fleet' },
-        ]}
+        aria-label="Move to"
+        options={optionsOf('Move to …', [...fleets, { id: NONE, name: 'No fleet' }])}
         value={target}
         onChange={setTarget}
       />

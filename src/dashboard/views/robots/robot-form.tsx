@@ -53,8 +53,7 @@ export function RobotForm({ robot, fleets, onClose }: RobotFormProps) {
       <DescriptionField value={description} onChange={setDescription} />
       <Choice
         label="Fleet"
-        hasVisibleLabel
-        options={[{ value: '', label: 'No fleet' }, ...optionsOf(fleets)]}
+        options={optionsOf('No fleet', fleets)}
         value={fleetId}
         onChange={setFleetId}
       />

@@ -1,11 +1,11 @@
 // The robot table with search, filters, sorting and selection.
-import { Checkbox, TextInput } from '@mantine/core';
+import { Checkbox } from '@mantine/core';
 import { useDeferredValue, useState } from 'react';
 import { Link } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { RobotBadge, stateOf } from '../../ui/badge.tsx';
-import { AddressChoice, choices, optionsOf, useSearchParam } from '../../ui/fields.tsx';
+import { AddressChoice, optionsOf, TextField, useSearchParam } from '../../ui/fields.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Ago, useTenSeconds } from '../../ui/time.tsx';
 import { VirtualTable } from '../../ui/virtual-table.tsx';
@@ -53,20 +53,20 @@ export function RobotTable({ robots, fleets }: { robots: Robot[]; fleets: Fleet[
   return (
     <>
       <div className="filters">
-        <TextInput
+        <TextField
           aria-label="Search robots"
           placeholder="Search by name or description"
           type="search"
           value={search}
-          onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+          onChange={setSearch}
         />
         <AddressChoice
           name="fleet"
-          label="Fleet"
-          options={[...choices('Any fleet', { none: 'In no fleet' }), ...optionsOf(fleets)]}
+          aria-label="Fleet"
+          options={optionsOf('Any fleet', [{ id: 'none', name: 'In no fleet' }, ...fleets])}
         />
-        <AddressChoice name="state" label="State" options={stateOptions(robots, state, now)} />
-        <AddressChoice name="battery" label="Battery" options={batteries} />
+        <AddressChoice name="state" aria-label="State" options={stateOptions(robots, state, now)} />
+        <AddressChoice name="battery" aria-label="Battery" options={batteries} />
       </div>
       <MoveBar robots={selected} fleets={fleets} onDone={() => setChosen(new Set())} />
       {shown.length === 0 ? (
@@ -141,24 +141,23 @@ export function RobotTable({ robots, fleets }: { robots: Robot[]; fleets: Fleet[
   );
 }
 
-const batteries = [
-  { value: '', label: 'Any battery' },
+const batteries = optionsOf('Any battery', [
   ...Array.from({ length: 10 }, (_, ten) => ({
-    value: String(ten),
-    label: `Battery ${ten * 10}–${ten * 10 + 10} %`,
+    id: String(ten),
+    name: `Battery ${ten * 10}–${ten * 10 + 10} %`,
   })),
-  { value: 'none', label: 'Battery unknown' },
-];
+  { id: 'none', name: 'Battery unknown' },
+]);
 
 /** The states that robots have, and the one that is chosen. */
 function stateOptions(robots: Robot[], chosen: string, now: number) {
   const states = new Set(robots.map((robot) => stateOf(robot, now) ?? 'none'));
   if (chosen !== '') states.add(chosen);
   const named = [...states].sort().map((state) => ({
-    value: state,
-    label: state === 'none' ? 'No state' : state,
+    id: state,
+    name: state === 'none' ? 'No state' : state,
   }));
-  return [{ value: '', label: 'Any state' }, ...named];
+  return optionsOf('Any state', named);
 }
 
 function Seen({ robot: { last_seen_at: at } }: { robot: Robot }) {

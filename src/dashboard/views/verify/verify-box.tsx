@@ -1,8 +1,9 @@
 // Where a reader gives what is to be verified: a text or a file.
-import { Button, Text, TextInput } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { type FormEvent, lazy, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Card } from '../../ui/card.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { Loading } from '../../ui/states.tsx';
 import { FileDrop } from './file-drop.tsx';
 import { type Found, readFile, readText } from './read-subject.ts';
@@ -25,13 +26,13 @@ export function VerifyBox() {
       <div className="grid-wide">
         <Card title="By a hash, an id or an address">
           <form onSubmit={submit} noValidate>
-            <TextInput
+            <TextField
               label="Hash, task id, address or document"
               placeholder="0x…"
               autoComplete="off"
               spellCheck={false}
               value={text}
-              onChange={({ currentTarget }) => setText(currentTarget.value)}
+              onChange={setText}
             />
             <Button type="submit" variant="filled" mt="md">
               Verify

@@ -1,10 +1,11 @@
 // The form that creates or changes a webhook.
-import { Checkbox, TextInput } from '@mantine/core';
+import { Checkbox } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Webhook } from '../../../protocol/webhooks.ts';
 import { ask } from '../../api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 
 /** What a webhook can subscribe to. */
@@ -45,14 +46,14 @@ export function WebhookForm({ webhook, onClose }: WebhookFormProps) {
       onSubmit={save}
       onClose={onClose}
     >
-      <TextInput
+      <TextField
         label="URL"
         description="A public https address that accepts POST"
         type="url"
         required
         data-autofocus
         value={url}
-        onChange={({ currentTarget }) => setUrl(currentTarget.value)}
+        onChange={setUrl}
       />
       <Checkbox.Group label="Messages" value={events} onChange={setEvents}>
         {Object.entries(labels).map(([type, label]) => (

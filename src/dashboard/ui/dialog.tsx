@@ -1,8 +1,9 @@
 // Dialogs: plain, with a form, and for deletions.
-import { Button, Group, Modal, type ModalProps, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Modal, type ModalProps, Stack } from '@mantine/core';
 import { useWindowEvent } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { TextField } from './fields.tsx';
 import { Problem } from './states.tsx';
 
 interface DialogProps {
@@ -51,8 +52,7 @@ export function useWarningOnLeave(isOn: boolean): void {
   useWindowEvent('beforeunload', (event) => isOn && event.preventDefault());
 }
 
-interface FormDialogProps {
-  title: string;
+interface FormDialogProps extends Pick<DialogProps, 'title' | 'children'> {
   /** Label of the submit button. */
   submit: string;
   /** Whether the action cannot be undone. */
@@ -62,7 +62,6 @@ interface FormDialogProps {
   onSubmit: () => Promise<unknown>;
   /** Called when the dialog is canceled or has done its work. */
   onClose: () => void;
-  children: ReactNode;
 }
 
 /** A dialog with a form: submits it, and shows why it failed. It cannot be closed while it waits for the answer. */
@@ -111,44 +110,25 @@ export function FormDialog({
   );
 }
 
-interface ConfirmDeletionProps {
+interface ConfirmDeletionProps extends Omit<FormDialogProps, 'submit'> {
   /** The word to type. */
   word: string;
-  title: string;
   submit?: string;
-  /** The consequences. */
-  children: ReactNode;
-  onDelete: () => Promise<unknown>;
-  onClose: () => void;
 }
 
-/** Deletes only after the person typed `word`. */
-export function ConfirmDeletion({
-  word,
-  title,
-  submit = 'Delete permanently',
-  children,
-  onDelete,
-  onClose,
-}: ConfirmDeletionProps) {
+/** Deletes only after the person typed `word`. The children name the consequences. */
+export function ConfirmDeletion({ word, children, ...dialog }: ConfirmDeletionProps) {
   const [typed, setTyped] = useState('');
   return (
-    <FormDialog
-      title={title}
-      submit={submit}
-      isDangerous
-      canSubmit={typed === word}
-      onSubmit={onDelete}
-      onClose={onClose}
-    >
+    <FormDialog submit="Delete permanently" {...dialog} isDangerous canSubmit={typed === word}>
       {children}
-      <TextInput
+      <TextField
         label={`Type ${word} to confirm`}
         data-autofocus
         autoComplete="off"
         spellCheck={false}
         value={typed}
-        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+        onChange={setTyped}
       />
     </FormDialog>
   );

@@ -71,7 +71,7 @@ function DeleteFleet({ fleet, onClose }: { fleet: Fleet; onClose: () => void }) 
       word={fleet.name}
       title={`Delete ${fleet.name}`}
       onClose={onClose}
-      onDelete={async () => {
+      onSubmit={async () => {
         await ask('DELETE /api/v1/fleets/:id', { params: { id: fleet.id } });
         await queries.invalidateQueries();
       }}

@@ -43,7 +43,7 @@ export function StoredData({ wallet }: { wallet: string }) {
           word={wallet}
           title="Delete account"
           onClose={() => setIsDeleting(false)}
-          onDelete={remove}
+          onSubmit={remove}
         >
           <Text>
             This deletes all robots, tasks, evidence, telemetry and events. Your wallet signs the

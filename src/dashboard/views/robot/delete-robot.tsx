@@ -14,7 +14,7 @@ export function DeleteRobot({ robot, onClose }: { robot: Robot; onClose: () => v
       word={robot.name}
       title={`Delete ${robot.name}`}
       onClose={onClose}
-      onDelete={async () => {
+      onSubmit={async () => {
         await ask('DELETE /api/v1/robots/:id', { params: { id: robot.id } });
         navigate('/robots');
         queries.removeQueries({ queryKey: ['robots', robot.id] });

@@ -107,7 +107,7 @@ function EraseEvidence({ taskId, onClose }: { taskId: string; onClose: () => voi
       title="Erase the evidence"
       submit="Erase permanently"
       onClose={onClose}
-      onDelete={async () => {
+      onSubmit={async () => {
         await ask('DELETE /api/v1/tasks/:id/proof', { params: { id: taskId } });
         await queries.invalidateQueries({ queryKey: ['proof', taskId] });
       }}

@@ -101,7 +101,7 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
         <ConfirmDeletion
           word={host}
           title="Delete webhook"
-          onDelete={async () => {
+          onSubmit={async () => {
             await ask('DELETE /api/v1/webhooks/:id', { params });
             await reread();
           }}

@@ -1,19 +1,32 @@
 // Queries that several views share, and how queries poll and retry.
-import { QueryCache, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query';
+import {
+  MutationCache,
+  QueryCache,
+  QueryClient,
+  type QueryKey,
+  queryOptions,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query';
 import type { Fleet } from '../protocol/fleets.ts';
 import type { Robot } from '../protocol/resources.ts';
 import { ask, type Call, type Input, isSignedOut, type Reply, ServiceError } from './api.ts';
-import { POLL_MS, pollMs } from './stream.ts';
+import { hasOlderPages, POLL_MS, pollMs } from './stream.ts';
 
 export type Account = Reply<'GET /api/v1/me'>;
 
 export function createQueries(): QueryClient {
-  const client = new QueryClient({
-    queryCache: new QueryCache({
-      // Any view may be the first to learn that the session ended.
-      onError: (error) => {
-        if (isSignedOut(error)) client.setQueryData(accountQuery.queryKey, null);
-      },
+  // Any view may be the first to learn that the session ended.
+  const onError = (error: Error) => {
+    if (isSignedOut(error)) client.setQueryData(accountQuery.queryKey, null);
+  };
+  const client: QueryClient = new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({
+      onError,
+      // A change may show anywhere, also one that failed in part. A dialog does not wait for this: it may have shown a key.
+      onSettled: () =>
+        client.invalidateQueries({ predicate: ({ state }) => !hasOlderPages(state.data) }),
     }),
     defaultOptions: {
       queries: {
@@ -24,12 +37,7 @@ export function createQueries(): QueryClient {
         retry: (failures, error) => failures < 1 && isWorthRepeating(error),
         retryDelay: 1_000,
       },
-      mutations: {
-        networkMode: 'always',
-        onError: (error) => {
-          if (isSignedOut(error)) client.setQueryData(accountQuery.queryKey, null);
-        },
-      },
+      mutations: { networkMode: 'always' },
     },
   });
   return client;
@@ -67,6 +75,18 @@ export const accountQuery = queryOptions({
   },
   refetchInterval: (query) => (query.state.data ? 3 * POLL_MS : false),
 });
+
+/** Ends the session, and opens `next` as a new page, which removes the account's data from memory. */
+export function useSignOut(next: string) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => ask('POST /api/auth/logout'),
+    onSuccess() {
+      queries.clear();
+      location.assign(next);
+    },
+  });
+}
 
 export const chainQuery = {
   ...reading(['chain'], 'GET /api/chain'),

@@ -12,11 +12,10 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
-import { ask } from './api.ts';
-import { accountQuery } from './queries.ts';
+import { accountQuery, useSignOut } from './queries.ts';
 import { Icon, type IconName } from './ui/icon.tsx';
 import { Secrets } from './ui/secret-dialog.tsx';
 import { useTimeZone } from './ui/time-zone.ts';
@@ -140,15 +139,7 @@ export function PublicShell({ children }: { children: ReactNode }) {
 /** The wallet that is signed in, and the button to sign out. */
 function AccountBar() {
   const { data: account } = useQuery(accountQuery);
-  const queries = useQueryClient();
-  const signOut = useMutation({
-    mutationFn: () => ask('POST /api/auth/logout'),
-    onSuccess() {
-      queries.clear();
-      // Loading a new page removes the account's data from memory.
-      location.assign('/sign-in');
-    },
-  });
+  const signOut = useSignOut('/sign-in');
   if (!account) return null;
   return (
     <>

@@ -3,7 +3,7 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ask, type Reply, ServiceError } from '../api.ts';
-import { accountQuery } from '../queries.ts';
+import { accountQuery, useSignOut } from '../queries.ts';
 import { TextField } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
 import { Problem } from '../ui/states.tsx';
@@ -27,10 +27,7 @@ export default function CliLogin() {
       }),
     onSuccess: setAsked,
   });
-  const signOut = useMutation({
-    mutationFn: () => ask('POST /api/auth/logout'),
-    onSuccess: () => location.assign('/sign-in?next=/cli-login'),
-  });
+  const signOut = useSignOut('/sign-in?next=/cli-login');
   const enter = (event: FormEvent) => {
     event.preventDefault();
     setAsked(undefined);

@@ -27,8 +27,6 @@ export default function Fleets() {
       await queries.cancelQueries({ queryKey: fleetsQuery.queryKey });
       queries.setQueryData(fleetsQuery.queryKey, order);
     },
-    // The service decides the order, also after it refused this one.
-    onSettled: () => queries.invalidateQueries({ queryKey: fleetsQuery.queryKey }),
   });
   return (
     <Page
@@ -65,16 +63,12 @@ export default function Fleets() {
 }
 
 function DeleteFleet({ fleet, onClose }: { fleet: Fleet; onClose: () => void }) {
-  const queries = useQueryClient();
   return (
     <ConfirmDeletion
       word={fleet.name}
       title={`Delete ${fleet.name}`}
       onClose={onClose}
-      onSubmit={async () => {
-        await ask('DELETE /api/v1/fleets/:id', { params: { id: fleet.id } });
-        await queries.invalidateQueries();
-      }}
+      onSubmit={() => ask('DELETE /api/v1/fleets/:id', { params: { id: fleet.id } })}
     >
       <Text>Its robots become ungrouped. They keep their keys and tasks.</Text>
     </ConfirmDeletion>

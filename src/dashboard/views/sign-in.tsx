@@ -29,11 +29,10 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
       canceling.current = new AbortController();
       return signIn(wallet, setStep, canceling.current.signal);
     },
-    async onSuccess(reply, wallet) {
+    onSuccess(reply, wallet) {
       rememberWallet(wallet);
       // No data of the previous account may be shown to the new one.
       if (reply.wallet !== endedFor) queries.removeQueries({ predicate: isOfAccount });
-      await queries.invalidateQueries({ queryKey: accountQuery.queryKey });
     },
   });
   return (

@@ -1,6 +1,6 @@
 // A table of what can act for the account, each with a button that ends it.
 import { Button } from '@mantine/core';
-import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Problem } from '../../ui/states.tsx';
 import { dateAndTime } from '../../ui/time.tsx';
@@ -19,16 +19,10 @@ interface RevocableTableProps {
   label: string;
   items: Revocable[];
   revoke: (id: string) => Promise<unknown>;
-  /** The query to read again. */
-  queryKey: QueryKey;
 }
 
-export function RevocableTable({ label, items, revoke, queryKey }: RevocableTableProps) {
-  const queries = useQueryClient();
-  const revocation = useMutation({
-    mutationFn: revoke,
-    onSuccess: () => queries.invalidateQueries({ queryKey }),
-  });
+export function RevocableTable({ label, items, revoke }: RevocableTableProps) {
+  const revocation = useMutation({ mutationFn: revoke });
   return (
     <>
       <Problem of={revocation} mb="sm" />

@@ -41,7 +41,6 @@ export function Tokens() {
           ) : (
             <RevocableTable
               label="Tokens"
-              queryKey={['tokens']}
               revoke={(id) => ask('DELETE /api/v1/tokens/:id', { params: { id } })}
               items={items.map(({ id, name, scope, last_used_at, expires_at }) => ({
                 id,
@@ -72,7 +71,6 @@ export function Sessions() {
         {({ items }) => (
           <RevocableTable
             label="Open sessions"
-            queryKey={['sessions']}
             revoke={(id) => ask('DELETE /api/v1/sessions/:id', { params: { id } })}
             items={items.map(({ id, signed_in_with, created_at, expires_at, current }) => ({
               id,
@@ -102,7 +100,6 @@ function CreateToken({ onClose }: { onClose: () => void }) {
     const body = { name, scope, expires_in_days: Number(days) };
     const { token, secret: value } = await ask('POST /api/v1/tokens', { body });
     showSecret(queries, { what: 'token', of: token.name, value });
-    queries.invalidateQueries({ queryKey: ['tokens'] });
   };
   return (
     <FormDialog

@@ -1,6 +1,6 @@
 // What an account stores: exports and deletes it.
 import { Button, Group, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask, downloadExport } from '../../api.ts';
 import { Card } from '../../ui/card.tsx';
@@ -12,6 +12,7 @@ import { useUsedWallet } from '../../wallet/wallets.ts';
 
 export function StoredData({ wallet }: { wallet: string }) {
   const [isDeleting, setIsDeleting] = useState(false);
+  const queries = useQueryClient();
   const used = useUsedWallet();
   const save = useMutation({
     async mutationFn() {
@@ -21,6 +22,7 @@ export function StoredData({ wallet }: { wallet: string }) {
   });
   const remove = async () => {
     await ask('DELETE /api/v1/me', { body: await signAgain(used, wallet, 'delete_account') });
+    queries.clear();
     location.assign('/');
   };
   return (

@@ -11,6 +11,7 @@ export function AlertState({ alert }: { alert: Alert }) {
   const params = { id: alert.id };
   const acknowledge = useMutation({
     mutationFn: () => ask('POST /api/v1/alerts/:id/acknowledge', { params }),
+    // Also a list of which older alerts are shown.
     onSuccess: () => queries.invalidateQueries({ queryKey: ['alerts'] }),
   });
   if (alert.closed_at !== null) return <Badge tone="plain">closed</Badge>;

@@ -1,6 +1,6 @@
 // The rules of the account's alerts: one of each kind, with its threshold.
 import { Button, Checkbox, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { AlertKind, AlertRule } from '../../../protocol/alerts.ts';
 import { ask } from '../../api.ts';
@@ -17,7 +17,6 @@ interface Change {
 }
 
 export function Rules() {
-  const queries = useQueryClient();
   const rules = useQuery(reading(['alert-rules'], 'GET /api/v1/alert-rules'));
   const change = useMutation({
     /** Without a threshold, the rule ends. */
@@ -25,7 +24,6 @@ export function Rules() {
       threshold === null
         ? ask('DELETE /api/v1/alert-rules/:kind', { params: { kind } })
         : ask('POST /api/v1/alert-rules', { body: { kind, threshold } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['alert-rules'] }),
   });
   return (
     <Card title="Rules">

@@ -1,6 +1,5 @@
 // The form that creates or changes a fleet.
 import { Group } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { limits } from '../../../protocol/limits.ts';
@@ -20,7 +19,6 @@ interface FleetFormProps {
 }
 
 export function FleetForm({ fleet, onClose }: FleetFormProps) {
-  const queries = useQueryClient();
   const [name, setName] = useState(fleet?.name ?? '');
   const [description, setDescription] = useState(fleet?.description ?? '');
   const [location, setLocation] = useState(fleet?.location ?? '');
@@ -39,7 +37,6 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
       const params = { id: fleet.id };
       await ask('PATCH /api/v1/fleets/:id', { params, body: { name, tags, ...changed } });
     }
-    await queries.invalidateQueries({ queryKey: ['fleets'] });
   };
   return (
     <FormDialog

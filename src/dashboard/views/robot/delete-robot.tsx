@@ -18,7 +18,6 @@ export function DeleteRobot({ robot, onClose }: { robot: Robot; onClose: () => v
         await ask('DELETE /api/v1/robots/:id', { params: { id: robot.id } });
         navigate('/robots');
         queries.removeQueries({ queryKey: ['robots', robot.id] });
-        await queries.invalidateQueries();
       }}
     >
       <Text>

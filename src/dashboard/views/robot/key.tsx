@@ -13,8 +13,6 @@ export function RotateKey({ robot, onClose }: { robot: Robot; onClose: () => voi
     const params = { id: robot.id };
     const { api_key: value } = await ask('POST /api/v1/robots/:id/rotate-key', { params });
     showSecret(queries, { what: 'key', of: robot.name, value });
-    // The robot may load after its key is shown.
-    queries.invalidateQueries({ queryKey: ['robots'] });
   };
   const hasKey = robot.key_hint !== null;
   return (
@@ -35,16 +33,12 @@ export function RotateKey({ robot, onClose }: { robot: Robot; onClose: () => voi
 
 /** Ends a robot's key, for instance after a leak. The robot's data stays. */
 export function RevokeKey({ robot, onClose }: { robot: Robot; onClose: () => void }) {
-  const queries = useQueryClient();
   return (
     <FormDialog
       title={`Revoke the key of ${robot.name}`}
       submit="Revoke key"
       isDangerous
-      onSubmit={async () => {
-        await ask('DELETE /api/v1/robots/:id/key', { params: { id: robot.id } });
-        await queries.invalidateQueries({ queryKey: ['robots'] });
-      }}
+      onSubmit={() => ask('DELETE /api/v1/robots/:id/key', { params: { id: robot.id } })}
       onClose={onClose}
     >
       <Text size="md">

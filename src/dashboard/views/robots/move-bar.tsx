@@ -1,6 +1,6 @@
 // Moves the selected robots into a fleet, after a preview, and moves them back on request.
 import { Button, Group, Text } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { limits } from '../../../protocol/limits.ts';
@@ -23,24 +23,18 @@ interface MoveBarProps {
 const NONE = 'none';
 
 export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
-  const queries = useQueryClient();
   const [target, setTarget] = useState('');
   const [isPreviewed, setIsPreviewed] = useState(false);
   /** The robots of the last move as they were before it. */
   const [moved, setMoved] = useState<Robot[]>([]);
   const nameOf = (id: string | null) => fleets.find((fleet) => fleet.id === id)?.name ?? 'No fleet';
   const move = async (chosen: Robot[], fleetOf: (robot: Robot) => string | null) => {
-    try {
-      for (const fleet_id of new Set(chosen.map(fleetOf))) {
-        const members = chosen.filter((robot) => fleetOf(robot) === fleet_id);
-        for (let first = 0; first < members.length; first += AT_ONCE) {
-          const robot_ids = members.slice(first, first + AT_ONCE).map(({ id }) => id);
-          await ask('POST /api/v1/robots/bulk', { body: { robot_ids, fleet_id } });
-        }
+    for (const fleet_id of new Set(chosen.map(fleetOf))) {
+      const members = chosen.filter((robot) => fleetOf(robot) === fleet_id);
+      for (let first = 0; first < members.length; first += AT_ONCE) {
+        const robot_ids = members.slice(first, first + AT_ONCE).map(({ id }) => id);
+        await ask('POST /api/v1/robots/bulk', { body: { robot_ids, fleet_id } });
       }
-    } finally {
-      queries.invalidateQueries({ queryKey: ['robots'] });
-      queries.invalidateQueries({ queryKey: ['fleets'] });
     }
   };
   const undo = useMutation({

@@ -33,13 +33,10 @@ export function RobotForm({ robot, fleets, onClose }: RobotFormProps) {
         showSecret(queries, { ...secret, note: `The robot is in no fleet: ${message}` }),
       );
     }
-    // The list may load after the key is shown.
-    queries.invalidateQueries({ queryKey: ['robots'] });
   };
   const change = async (id: string) => {
     const body = { name, description: description || null, fleet_id: fleetId || null };
     await ask('PATCH /api/v1/robots/:id', { params: { id }, body });
-    await queries.invalidateQueries({ queryKey: ['robots'] });
   };
   return (
     <FormDialog

@@ -1,6 +1,6 @@
 // The evidence of a task, and its erasure.
 import { Button, Group, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { hashProof } from '../../../proof/hash.ts';
 import type { Proof } from '../../../proof/index.ts';
@@ -100,17 +100,13 @@ function EvidenceText({ query, hash }: EvidenceTextProps) {
 
 /** Erases evidence. The hash stays, so that a copy of the evidence can still be proven. */
 function EraseEvidence({ taskId, onClose }: { taskId: string; onClose: () => void }) {
-  const queries = useQueryClient();
   return (
     <ConfirmDeletion
       word="erase"
       title="Erase the evidence"
       submit="Erase permanently"
       onClose={onClose}
-      onSubmit={async () => {
-        await ask('DELETE /api/v1/tasks/:id/proof', { params: { id: taskId } });
-        await queries.invalidateQueries({ queryKey: ['proof', taskId] });
-      }}
+      onSubmit={() => ask('DELETE /api/v1/tasks/:id/proof', { params: { id: taskId } })}
     >
       <Text>
         The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy of

@@ -27,10 +27,10 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const params = { id };
   const host = URL.canParse(url) ? new URL(url).host : url;
-  const reread = () => queries.invalidateQueries({ queryKey: ['webhooks'] });
   const act = useMutation({
     mutationFn: (run: () => Promise<unknown>) => run(),
-    onSettled: reread,
+    // Also the messages of which older ones are shown.
+    onSettled: () => queries.invalidateQueries({ queryKey: ['webhooks', id] }),
   });
   const close = () => setDialog(null);
   const button = (label: string, onClick: () => void) => (
@@ -101,10 +101,7 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
         <ConfirmDeletion
           word={host}
           title="Delete webhook"
-          onSubmit={async () => {
-            await ask('DELETE /api/v1/webhooks/:id', { params });
-            await reread();
-          }}
+          onSubmit={() => ask('DELETE /api/v1/webhooks/:id', { params })}
           onClose={close}
         >
           <Text>Messages that wait are not sent any more.</Text>

@@ -36,7 +36,6 @@ export function WebhookForm({ webhook, onClose }: WebhookFormProps) {
     } else {
       await ask('PATCH /api/v1/webhooks/:id', { params: { id: webhook.id }, body });
     }
-    queries.invalidateQueries({ queryKey: ['webhooks'] });
   };
   return (
     <FormDialog

@@ -1,25 +1,20 @@
 // The table of ops events, for one robot or all.
-import { useQuery } from '@tanstack/react-query';
-import { Link } from 'wouter';
 import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
 import { ask } from '../api.ts';
-import { robotsQuery } from '../queries.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { FirstCall } from '../ui/first-call.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago, duration } from '../ui/time.tsx';
 import { Json } from '../ui/values.tsx';
 import { PagedList } from './paged-list.tsx';
+import { useRobotLinks } from './robot-links.tsx';
 
 const tones: Record<Severity, Tone> = { info: 'plain', warn: 'warn', error: 'bad' };
 
 /** Ops events, newest first, with the robot's name unless the list is of one robot. `filter` is part of the query. */
 export function EventList({ filter }: { filter: Record<string, string> }) {
-  const { data: robots } = useQuery(robotsQuery);
-  const names = new Map(robots?.map(({ id, name }) => [id, name]));
-  const robotOf = ({ robot_id: id }: OpsEvent) => (
-    <Link href={`/robots/${id}`}>{names.get(id) ?? 'robot'}</Link>
-  );
+  const linkTo = useRobotLinks();
+  const robotOf = (event: OpsEvent) => linkTo(event.robot_id);
   const withRobot = filter.robot_id === undefined;
   return (
     <PagedList

@@ -1,18 +1,16 @@
 // The table of tasks, for one robot or all.
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { ask } from '../api.ts';
-import { robotsQuery } from '../queries.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
 import { FirstCall } from '../ui/first-call.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
 import { PagedList } from './paged-list.tsx';
+import { useRobotLinks } from './robot-links.tsx';
 
 /** Tasks, newest first, with the robot's name unless the list is of one robot. `filter` is part of the query. */
 export function TaskList({ filter }: { filter: Record<string, string> }) {
-  const { data: robots } = useQuery(robotsQuery);
-  const names = new Map(robots?.map(({ id, name }) => [id, name]));
+  const linkTo = useRobotLinks();
   const withRobot = filter.robot_id === undefined;
   return (
     <PagedList
@@ -33,7 +31,7 @@ export function TaskList({ filter }: { filter: Record<string, string> }) {
             <>
               <Link href={`/tasks/${task.id}`}>{task.title}</Link>
               <div className="narrow-only">
-                {withRobot && `${names.get(task.robot_id) ?? 'robot'} · `}
+                {withRobot && <>{linkTo(task.robot_id)} · </>}
                 <Ago at={task.created_at} />
               </div>
             </>
@@ -44,13 +42,7 @@ export function TaskList({ filter }: { filter: Record<string, string> }) {
           width: '7.5rem',
           cell: (task) => <AnchorBadge anchor={task.anchor} refusedAt={task.credit_refused_at} />,
         },
-        withRobot && {
-          title: 'Robot',
-          isWide: true,
-          cell: ({ robot_id: id }) => (
-            <Link href={`/robots/${id}`}>{names.get(id) ?? 'robot'}</Link>
-          ),
-        },
+        withRobot && { title: 'Robot', isWide: true, cell: (task) => linkTo(task.robot_id) },
         {
           title: 'Claimed',
           isWide: true,

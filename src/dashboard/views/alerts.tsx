@@ -1,10 +1,8 @@
 // Alerts: open ones, rules, and those of the last year.
-import { useQuery } from '@tanstack/react-query';
-import { Link } from 'wouter';
 import type { Alert } from '../../protocol/alerts.ts';
 import { ask } from '../api.ts';
 import { PagedList } from '../lists/paged-list.tsx';
-import { robotsQuery } from '../queries.ts';
+import { useRobotLinks } from '../lists/robot-links.tsx';
 import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
@@ -14,8 +12,7 @@ import { kinds } from './alerts/kinds.ts';
 import { Rules } from './alerts/rules.tsx';
 
 export default function Alerts() {
-  const { data: robots } = useQuery(robotsQuery);
-  const names = new Map(robots?.map(({ id, name }) => [id, name]));
+  const linkTo = useRobotLinks();
   const list = (what: string, query: { open?: 'true' }, none: string) => (
     <PagedList
       what={what}
@@ -28,13 +25,7 @@ export default function Alerts() {
           cell: (alert) => (
             <>
               {kinds[alert.kind].title}
-              {alert.robot_id && (
-                <div>
-                  <Link href={`/robots/${alert.robot_id}`}>
-                    {names.get(alert.robot_id) ?? 'robot'}
-                  </Link>
-                </div>
-              )}
+              {alert.robot_id && <div>{linkTo(alert.robot_id)}</div>}
               <div className="narrow-only">
                 <Opened {...alert} />
               </div>
@@ -47,11 +38,7 @@ export default function Alerts() {
           width: '8rem',
           cell: (alert) => <Opened {...alert} />,
         },
-        {
-          title: 'State',
-          width: '8.5rem',
-          cell: (alert) => <AlertState alert={alert} />,
-        },
+        { title: 'State', width: '8.5rem', cell: (alert) => <AlertState alert={alert} /> },
       ]}
     />
   );

@@ -1,9 +1,10 @@
 // A task: claim, evidence, anchor and receipt.
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from 'wouter';
+import { useParams } from 'wouter';
 import type { TaskDetail } from '../../protocol/resources.ts';
-import { robotsQuery, taskQuery } from '../queries.ts';
+import { useRobotLinks } from '../lists/robot-links.tsx';
+import { taskQuery } from '../queries.ts';
 import { pollMs } from '../stream.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
 import { Card, Fact, HexFact } from '../ui/card.tsx';
@@ -22,7 +23,7 @@ const parent = { href: '/tasks', label: 'Tasks' };
 
 export default function Task() {
   const { id = '' } = useParams();
-  const robots = useQuery(robotsQuery);
+  const linkTo = useRobotLinks();
   const query = useQuery({
     ...taskQuery(id),
     refetchInterval: ({ state }) =>
@@ -38,7 +39,6 @@ export default function Task() {
     );
   }
   const { task, anchor, verification } = query.data;
-  const robot = robots.data?.find((one) => one.id === task.robot_id);
   return (
     <Page
       title={task.title}
@@ -46,8 +46,8 @@ export default function Task() {
       badge={<AnchorBadge anchor={anchor} refusedAt={task.credit_refused_at} />}
       lead={
         <>
-          <Link href={`/robots/${task.robot_id}`}>{robot?.name ?? 'robot'}</Link> · claimed{' '}
-          <Ago at={task.created_at} /> · <Freshness query={query} />
+          {linkTo(task.robot_id)} · claimed <Ago at={task.created_at} /> ·{' '}
+          <Freshness query={query} />
         </>
       }
     >

@@ -35,61 +35,29 @@ export interface RpcRefusal {
   readonly reason: string;
 }
 
-export type RefusalMeaning =
-  | 'already_known'
-  | 'nonce_used'
-  | 'underfunded'
-  | 'underpriced'
-  | 'not_accepted'
-  | 'reverted'
-  | 'gas_limit'
-  | 'provider_error';
-
 /**
  * The only table of refusal texts. The first matching row decides, so errors of the provider come before errors of the
  * node. The texts and their sources: test/chain/errors.test.ts.
  */
-const refusals: readonly { readonly meaning: RefusalMeaning; readonly words: RegExp }[] = [
-  {
-    meaning: 'provider_error',
-    words:
-      /rate.?limit|request rate|too many (requests|rpc calls)|request (count|limit)|(?<!account |gas )limit exceeded|quota|capacity|compute units|payment required|timed? ?out|deadline exceeded|unavailable|header not found|missing trie node|overloaded|\bbackends?\b|try again later|syncing|initial sync/i,
-  },
-  {
-    meaning: 'already_known',
-    words:
-      /already ?known|\bknown transaction\b(?! type)|already ?imported|existing tx with same hash|already exists in cache/i,
-  },
-  {
-    meaning: 'nonce_used',
-    words:
-      /(?<!authority )nonce (is )?too low|old ?nonce|nonce below current|invalid nonce; got .* expected|already finalized|pool\(stale\)/i,
-  },
-  {
-    meaning: 'underfunded',
-    words:
-      /(insufficient|not enough) ?funds|insufficient balance|insufficient MaxFee|upfront cost exceeds|exceeds account balance|cause overdraft|gas required exceeds allowance \(0\)/i,
-  },
-  {
-    meaning: 'underpriced',
-    words:
-      /underpriced|fee ?too ?low|insufficient gas price|gas ?price .*too low|gas ?price (is )?(too low|less than)|less than (the )?block base fee|lower than the (block )?base fee|below (the )?(current base fee|configured minimum|minimum required)|max fee per gas less|replacement ?not ?allowed|could not replace existing|same nonce in the (queue|tx pool)/i,
-  },
-  {
-    meaning: 'not_accepted',
-    words:
-      /nonce too high|nonce ?gap|gapped.nonce|nonce too far|too distant from|lower nonce exists|pool (is )?full|queue full|pool limit|account limit exceeded|too many transactions in the queue|spammer|(chain ?id|signer)|invalid sender|exceeds the configured cap|fee cap exceeded|already reserved|in-flight transaction limit|future transaction tries to replace|not authorized/i,
-  },
-  {
-    meaning: 'reverted',
-    words: /revert|vm execution error|invalid opcode|invalid jump|stack (under|over)flow/i,
-  },
-  {
-    meaning: 'gas_limit',
-    words:
-      /exceeds (the )?(max )?(block|transaction) gas limit|gas limit (reached|too high|is greater)|gas required exceeds|intrinsic gas too (low|high)|intrinsic ?gas exceeds|\bIntrinsicGas\b|out of gas|gas ?limit ?exceeded|exceeds.*gas limit|beyond limit|gas ?uint(64)? ?overflow|floor data gas/i,
-  },
-];
+const refusals = {
+  provider_error:
+    /rate.?limit|request rate|too many (requests|rpc calls)|request (count|limit)|(?<!account |gas )limit exceeded|quota|capacity|compute units|payment required|timed? ?out|deadline exceeded|unavailable|header not found|missing trie node|overloaded|\bbackends?\b|try again later|syncing|initial sync/i,
+  already_known:
+    /already ?known|\bknown transaction\b(?! type)|already ?imported|existing tx with same hash|already exists in cache/i,
+  nonce_used:
+    /(?<!authority )nonce (is )?too low|old ?nonce|nonce below current|invalid nonce; got .* expected|already finalized|pool\(stale\)/i,
+  underfunded:
+    /(insufficient|not enough) ?funds|insufficient balance|insufficient MaxFee|upfront cost exceeds|exceeds account balance|cause overdraft|gas required exceeds allowance \(0\)/i,
+  underpriced:
+    /underpriced|fee ?too ?low|insufficient gas price|gas ?price .*too low|gas ?price (is )?(too low|less than)|less than (the )?block base fee|lower than the (block )?base fee|below (the )?(current base fee|configured minimum|minimum required)|max fee per gas less|replacement ?not ?allowed|could not replace existing|same nonce in the (queue|tx pool)/i,
+  not_accepted:
+    /nonce too high|nonce ?gap|gapped.nonce|nonce too far|too distant from|lower nonce exists|pool (is )?full|queue full|pool limit|account limit exceeded|too many transactions in the queue|spammer|(chain ?id|signer)|invalid sender|exceeds the configured cap|fee cap exceeded|already reserved|in-flight transaction limit|future transaction tries to replace|not authorized/i,
+  reverted: /revert|vm execution error|invalid opcode|invalid jump|stack (under|over)flow/i,
+  gas_limit:
+    /exceeds (the )?(max )?(block|transaction) gas limit|gas limit (reached|too high|is greater)|gas required exceeds|intrinsic gas too (low|high)|intrinsic ?gas exceeds|\bIntrinsicGas\b|out of gas|gas ?limit ?exceeded|exceeds.*gas limit|beyond limit|gas ?uint(64)? ?overflow|floor data gas/i,
+} satisfies Record<string, RegExp>;
+
+export type RefusalMeaning = keyof typeof refusals;
 
 /** JSON-RPC and EIP-1474 codes that indicate a problem of the provider, if the text says nothing. */
 const providerCodes: ReadonlySet<number> = new Set([
@@ -101,8 +69,9 @@ const rateLimitWords =
 
 /** The meaning of a refusal; null if the text is unknown: then conclude nothing from it. */
 export function meaningOf(refusal: RpcRefusal): RefusalMeaning | null {
-  const row = refusals.find(({ words }) => words.test(refusal.reason));
-  if (row !== undefined) return row.meaning;
+  for (const [meaning, words] of Object.entries(refusals)) {
+    if (words.test(refusal.reason)) return meaning as RefusalMeaning;
+  }
   return providerCodes.has(refusal.rpcCode) ? 'provider_error' : null;
 }
 

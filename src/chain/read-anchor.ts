@@ -15,13 +15,17 @@ import { type Finality, type FinalityRule, finalityRule, headCalls, headsOf } fr
 import type { Still } from './provider-pool.ts';
 import { agreedByQuorum, type Block, depthOf, readBlock } from './read-block.ts';
 import { type Ask, type RpcAnswer, resultOf } from './rpc.ts';
+import { lesser } from './sender-state.ts';
 
-export interface AnchorReading {
-  facts: ChainFacts;
+interface Depth {
   /** Counting the block itself; null unless the transaction is in the canonical chain. */
-  confirmations: bigint | null;
+  readonly confirmations: bigint | null;
   /** Null as above. */
-  finality: Finality | null;
+  readonly finality: Finality | null;
+}
+
+export interface AnchorReading extends Depth {
+  readonly facts: ChainFacts;
 }
 
 /** Where a document states that a transaction is. */
@@ -115,7 +119,8 @@ export function readingByQuorum(
     },
     still,
   );
-  return agreed?.reduce(lower);
+  if (agreed?.[0] === undefined) return undefined;
+  return { facts: agreed[0].facts, ...lowestDepth(agreed) };
 }
 
 /**
@@ -172,14 +177,14 @@ function blockFacts(
 }
 
 /** The lowest first; null: not in the canonical chain. */
-export const finalities: readonly (Finality | null)[] = [null, 'included', 'safe', 'finalized'];
+const finalities: readonly (Finality | null)[] = [null, 'included', 'safe', 'finalized'];
 
-function lower(a: AnchorReading, b: AnchorReading): AnchorReading {
-  const isLower = (b.confirmations ?? 0n) < (a.confirmations ?? 0n);
+/** The lowest confirmations and the lowest finality of several readings. */
+export function lowestDepth(readings: readonly Depth[]): Depth {
+  const counts = readings.map(({ confirmations }) => confirmations ?? 0n);
+  const ranks = readings.map(({ finality }) => finalities.indexOf(finality));
   return {
-    facts: a.facts,
-    confirmations: isLower ? b.confirmations : a.confirmations,
-    finality:
-      finalities.indexOf(b.finality) < finalities.indexOf(a.finality) ? b.finality : a.finality,
+    confirmations: counts.reduce(lesser) || null,
+    finality: finalities[Math.min(...ranks)] ?? null,
   };
 }

@@ -7,11 +7,10 @@ import type { Bundle } from '../proof/bundle.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { auditChainProof, signerOf } from '../proof/chain-proof.ts';
 import { ProviderError } from './errors.ts';
-import type { Finality } from './finality.ts';
 import {
   type AnchorReading,
-  finalities,
   listsTransaction,
+  lowestDepth,
   prunedError,
   readAnchor,
   readBlockAt,
@@ -79,8 +78,7 @@ export async function verifyAnchor(
   const [first, ...others] = nodes;
   if (first === undefined) throw new RangeError('No RPC URL is configured.');
   return {
-    confirmations: lowest(nodes.map((node) => node.confirmations)),
-    finality: lowestFinality(nodes.map((node) => node.finality)),
+    ...lowestDepth(nodes),
     sender: others.every(({ sender }) => sender === first.sender) ? first.sender : null,
     checks: [
       ...first.checks.map((_, i) => combined(nodes, i)),
@@ -219,16 +217,6 @@ function agreement(first: Witness, others: readonly Witness[]): AnchorCheck {
         ? `All ${others.length + 1} RPC URLs say the same`
         : `Not the same as ${first.label} says: ${differing.join('; ')}`,
   };
-}
-
-function lowest(counts: readonly (bigint | null)[]): bigint | null {
-  const known = counts.filter((count) => count !== null);
-  if (known.length < counts.length) return null;
-  return known.toSorted((a, b) => (a < b ? -1 : 1))[0] ?? null;
-}
-
-function lowestFinality(all: readonly (Finality | null)[]): Finality | null {
-  return finalities[Math.min(...all.map((finality) => finalities.indexOf(finality)))] ?? null;
 }
 
 function labelOf(url: string, i: number): string {

@@ -1,9 +1,9 @@
 // Decodes the transaction that used a nonce.
-import { keccak256, recoverTransactionAddress, serializeTransaction } from 'viem';
-import type { Hex } from '../proof/bytes.ts';
+import { keccak256, recoverTransactionAddress } from 'viem';
+import { bytesToHex, type Hex } from '../proof/bytes.ts';
+import { encodeTransaction } from './block-encoding.ts';
 import {
   type BlockHeader,
-  dataOf,
   hashOf,
   numberOf,
   objectOf,
@@ -67,30 +67,16 @@ async function signedBytes(
   txHash: Hex,
   sender: string,
 ): Promise<SignedBytes | null> {
-  if (Array.isArray(fields.accessList) && fields.accessList.length > 0) return null;
-  const maxFeePerGas = quantityOf(fields.maxFeePerGas);
-  const maxPriorityFeePerGas = quantityOf(fields.maxPriorityFeePerGas);
-  const rawTx = serializeTransaction(
-    {
-      type: 'eip1559',
-      chainId: numberOf(fields.chainId),
-      nonce: numberOf(fields.nonce),
-      gas: quantityOf(fields.gas),
-      maxFeePerGas,
-      maxPriorityFeePerGas,
-      to: dataOf(fields.to),
-      value: quantityOf(fields.value),
-      data: dataOf(fields.input),
-    },
-    { r: wordOf(fields.r), s: wordOf(fields.s), yParity: numberOf(fields.yParity ?? fields.v) },
-  );
+  // An anchor has no access list.
+  const encoded = encodeTransaction({ ...fields, accessList: [] });
+  const rawTx = bytesToHex(encoded) as `0x02${string}`; // The caller has checked the type.
   if (keccak256(rawTx) !== txHash) return null;
   const signer = await recoverTransactionAddress({ serializedTransaction: rawTx });
-  return signer.toLowerCase() === sender
-    ? { txHash, rawTx, maxFeePerGas, maxPriorityFeePerGas }
-    : null;
-}
-
-function wordOf(value: unknown): Hex {
-  return `0x${quantityOf(value).toString(16).padStart(64, '0')}`;
+  if (signer.toLowerCase() !== sender) return null;
+  return {
+    txHash,
+    rawTx,
+    maxFeePerGas: quantityOf(fields.maxFeePerGas),
+    maxPriorityFeePerGas: quantityOf(fields.maxPriorityFeePerGas),
+  };
 }

@@ -41,15 +41,8 @@ export interface Search {
 }
 
 /** Place and cost of a mined variant. Times in milliseconds since the epoch, amounts in wei. */
-export interface MinedTransaction {
-  readonly txHash: Hex;
-  readonly blockNumber: bigint;
-  readonly blockHash: Hex;
-  readonly txIndex: number;
+export interface MinedTransaction extends Omit<TransactionReceipt, 'status'> {
   readonly blockTimestamp: number;
-  readonly gasUsed: bigint;
-  readonly effectiveGasPrice: bigint;
-  readonly dataFeeWei: bigint;
 }
 
 export type MinedAnchor =

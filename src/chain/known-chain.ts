@@ -1,4 +1,5 @@
 // Names, explorers and currencies of known chains.
+import type { ChainDetails } from '../protocol/resources.ts';
 
 interface KnownChain {
   readonly chainId: number;
@@ -7,11 +8,7 @@ interface KnownChain {
   /** No trailing slash; null if there is no explorer. */
   readonly explorerUrl: string | null;
   readonly publicRpcUrl: string | null;
-  readonly nativeCurrency: {
-    readonly name: string;
-    readonly symbol: string;
-    readonly decimals: number;
-  };
+  readonly nativeCurrency: ChainDetails['params']['nativeCurrency'];
 }
 
 /** The chain of `svc-server dev`. Returned without loading viem's list, which takes half a second. */

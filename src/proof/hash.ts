@@ -3,6 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, type Hex } from './bytes.ts';
 import { canonicalPieces } from './canonical-json.ts';
 import type { JsonObject, Proof } from './json-value.ts';
+import { runSteps } from './run-steps.ts';
 import { encodeUtf8 } from './utf8.ts';
 
 /** The members of a task that the anchor commits to in addition to the proof. Absent members count as null. */
@@ -21,7 +22,7 @@ export interface ClaimContent {
  * @throws TypeError if `proof` contains anything but JSON values (see `canonicalJson`).
  */
 export function hashProof(proof: Proof, onHashed?: (characters: number) => void): Hex {
-  return finish(hashInPieces(proof), onHashed);
+  return runSteps(hashInPieces(proof), onHashed);
 }
 
 /**
@@ -31,7 +32,7 @@ export function hashProof(proof: Proof, onHashed?: (characters: number) => void)
  * @throws TypeError if `expected_result` contains anything but JSON values.
  */
 export function hashClaim(claim: ClaimContent): Hex {
-  return finish(hashClaimInPieces(claim));
+  return runSteps(hashClaimInPieces(claim));
 }
 
 /** As `hashClaim`, in steps. */
@@ -60,12 +61,4 @@ function* hashInPieces(value: unknown): Generator<number, Hex> {
     yield hashed;
   }
   return bytesToHex(hash.digest());
-}
-
-function finish(hashing: Generator<number, Hex>, onHashed?: (characters: number) => void): Hex {
-  for (;;) {
-    const { done, value } = hashing.next();
-    if (done) return value;
-    onHashed?.(value);
-  }
 }

@@ -1,6 +1,7 @@
 // Parses strict JSON: no duplicate names, no rounded integers, bounded depth.
 import { becomesAnotherInteger } from './integer-literal.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
+import { runSteps } from './run-steps.ts';
 import { placeIn, pointerStep, StrictJsonError } from './strict-json-error.ts';
 
 /** Maximum nesting of a proof: 128 nested arrays pass, 129 do not. */
@@ -45,12 +46,7 @@ export function mostValuesIn(canonicalBytes: number): number {
  * @throws StrictJsonError
  */
 export function parseStrictJson(text: string, options: ParseOptions = {}): JsonValue {
-  const reading = readStrictJson(text, options);
-  for (;;) {
-    const { done, value } = reading.next();
-    if (done) return value;
-    options.onRead?.(value);
-  }
+  return runSteps(readStrictJson(text, options), options.onRead);
 }
 
 /** As `parseStrictJson`, in steps. Yields the number of characters read so far. */

@@ -1,6 +1,7 @@
 // The Merkle tree of a batch, and inclusion paths in it.
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, type Hex, hexToBytes } from './bytes.ts';
+import { runSteps } from './run-steps.ts';
 
 /** Leaf counts are 4 bytes on the chain. */
 export const MAX_LEAF_COUNT = 0xffff_ffff;
@@ -37,11 +38,7 @@ export interface Inclusion extends InclusionPath {
  * @throws RangeError without leaves. TypeError if a leaf is not 32 bytes of hex.
  */
 export function merkleTree(leaves: readonly string[]): MerkleTree {
-  const growing = growMerkleTree(leaves);
-  for (;;) {
-    const { done, value } = growing.next();
-    if (done) return value;
-  }
+  return runSteps(growMerkleTree(leaves));
 }
 
 /** As `merkleTree`, in steps: yields at each node. */

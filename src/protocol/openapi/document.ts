@@ -5,7 +5,7 @@ import type { Route } from '../route.ts';
 import { routes } from '../routes.ts';
 import { exampleOf } from './example.ts';
 import { type Names, namedSchemas, plain, withRefs } from './references.ts';
-import { type Content, headers, type ResponseObject, responsesOf } from './responses.ts';
+import { headers, responsesOf } from './responses.ts';
 
 export type OpenApiDocument = ReturnType<typeof documentOf>;
 
@@ -15,26 +15,6 @@ interface Api {
   title: string;
   description: string;
   token?: string;
-}
-
-export interface Operation {
-  operationId: string;
-  tags: string[];
-  summary: string;
-  description: string;
-  security: Record<string, never[]>[];
-  parameters?: Parameter[];
-  requestBody?: { required: true; content: Content };
-  responses: Record<string, ResponseObject>;
-}
-
-interface Parameter {
-  name: string;
-  in: 'path' | 'query';
-  required: boolean;
-  description?: string;
-  schema: unknown;
-  example: unknown;
 }
 
 const publicApi: Api = {
@@ -68,7 +48,7 @@ export function openApiDocument(version: string): OpenApiDocument {
 
 function documentOf({ routes, title, description, token }: Api, version: string) {
   const named = namedSchemas();
-  const paths: Record<string, Record<string, Operation>> = {};
+  const paths: Record<string, Record<string, ReturnType<typeof operationOf>>> = {};
   const tags = new Set<string>();
   for (const [name, route] of Object.entries(routes)) {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
@@ -107,7 +87,7 @@ function documentOf({ routes, title, description, token }: Api, version: string)
   };
 }
 
-function operationOf(name: string, route: Route, named: Names): Operation {
+function operationOf(name: string, route: Route, named: Names) {
   const parameters = parametersOf(route, named);
   return {
     operationId: name,
@@ -137,7 +117,7 @@ function operationOf(name: string, route: Route, named: Names): Operation {
   };
 }
 
-function parametersOf(route: Route, named: Names): Parameter[] {
+function parametersOf(route: Route, named: Names) {
   return (['path', 'query'] as const).flatMap((place) => {
     const schema = plain((place === 'path' ? route.params : route.query) ?? { properties: {} });
     return Object.entries(schema.properties ?? {}).map(([name, member]) => ({

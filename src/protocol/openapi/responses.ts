@@ -5,47 +5,26 @@ import { errorsOf } from './errors-of.ts';
 import { exampleOf } from './example.ts';
 import { type Names, plain, withRefs } from './references.ts';
 
-export interface ResponseObject {
-  description: string;
-  headers: Record<string, unknown>;
-  content: Content;
-}
-
-type MediaType = 'application/json' | NonNullable<Route['stream']>;
-
-export type Content = Partial<Record<MediaType, ContentOfType>>;
-
-interface ContentOfType {
-  schema: unknown;
-  example?: unknown;
-  examples?: Record<string, { summary: string; value: unknown }>;
-}
-
 /** Every response of the route by status; errors with the same status share one. */
-export function responsesOf(route: Route, named: Names): Record<string, ResponseObject> {
-  const good = Object.entries(route.responses).map(([status, schema]): [string, ResponseObject] => [
-    status,
-    {
+export function responsesOf(route: Route, named: Names) {
+  const good = Object.entries(route.responses).map(([status, schema]) => {
+    const content = { schema: withRefs(plain(schema), named), example: exampleOf(plain(schema)) };
+    const response = {
       description: status === '202' ? errors.anchor_unconfirmed.summary : 'Success',
       headers: headersOf([]),
-      content: {
-        [route.stream ?? 'application/json']: {
-          schema: withRefs(plain(schema), named),
-          example: exampleOf(plain(schema)),
-        },
-      },
-    },
-  ]);
+      content: { [route.stream ?? 'application/json']: content },
+    };
+    return [status, response] as const;
+  });
   const codes = errorsOf(route);
-  const statuses = [...new Set(codes.map((code) => errors[code].status))];
-  const bad = statuses.map((status): [string, ResponseObject] => [
-    String(status),
-    errorResponse(codes.filter((code) => errors[code].status === status)),
-  ]);
-  return Object.fromEntries([...good, ...bad].sort(([a], [b]) => Number(a) - Number(b)));
+  const bad = [...new Set(codes.map((code) => errors[code].status))].map((status) => {
+    const ofStatus = codes.filter((code) => errors[code].status === status);
+    return [status, errorResponse(ofStatus)] as const;
+  });
+  return { ...Object.fromEntries(good), ...Object.fromEntries(bad) };
 }
 
-function errorResponse(codes: ErrorCode[]): ResponseObject {
+function errorResponse(codes: ErrorCode[]) {
   return {
     description: codes.map((code) => `\`${code}\`: ${errors[code].summary}`).join('; '),
     headers: headersOf(codes),

@@ -73,6 +73,7 @@ export const accountRead = { ...uncounted, method: 'GET', access: 'session' } as
 export const accountReadById = { ...accountRead, ...byId } as const;
 export const accountChange = {
   ...smallBody,
+  method: 'POST',
   access: 'session',
   limit: 'account',
   errors: [],

@@ -30,7 +30,6 @@ export const accountRoutes = {
   },
   exportAccount: {
     ...signedAgain,
-    method: 'POST',
     path: '/api/v1/me/export',
     summary:
       'Export everything that the account stores. The wallet signs a challenge with the purpose export_account',

@@ -14,7 +14,6 @@ export const alertRoutes = {
   },
   saveAlertRule: {
     ...accountChange,
-    method: 'POST',
     path: '/api/v1/alert-rules',
     summary: 'Create an alert rule, or change the threshold of the existing rule of the same kind',
     description:
@@ -45,7 +44,6 @@ export const alertRoutes = {
   },
   acknowledgeAlert: {
     ...accountChangeById,
-    method: 'POST',
     path: '/api/v1/alerts/:id/acknowledge',
     summary: 'Acknowledge an alert',
     responses: { 200: Closed({ alert: Alert }) },

@@ -35,7 +35,6 @@ export const cliSignInRoutes = {
   },
   decideCliSignIn: {
     ...accountChange,
-    method: 'POST',
     path: '/api/auth/cli/authorize',
     summary:
       'Show, allow or refuse a command-line sign-in, identified by the user code that svc login shows',

@@ -18,7 +18,6 @@ const OneFleet = Closed({ fleet: Fleet });
 export const fleetRoutes = {
   createFleet: {
     ...accountChange,
-    method: 'POST',
     path: '/api/v1/fleets',
     summary: 'Create a fleet, last in the display order',
     body: Closed({
@@ -76,7 +75,6 @@ export const fleetRoutes = {
   },
   reorderFleets: {
     ...accountChange,
-    method: 'POST',
     path: '/api/v1/fleets/reorder',
     summary:
       'Reorder fleets. The listed fleets come first, in this order. The other fleets follow in their present order',

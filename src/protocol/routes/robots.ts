@@ -19,7 +19,6 @@ const RobotWithKey = Closed({ robot: Robot, api_key: ApiKey });
 export const robotRoutes = {
   createRobot: {
     ...accountChange,
-    method: 'POST',
     path: '/api/v1/robots',
     summary: 'Register a robot; only this response contains its API key',
     body: Closed({
@@ -79,7 +78,6 @@ export const robotRoutes = {
   },
   assignRobots: {
     ...accountChange,
-    method: 'POST',
     path: '/api/v1/robots/bulk',
     summary:
       'Move robots into a fleet, or out of their fleets with null. If one robot cannot be moved, no robot is moved',
@@ -94,7 +92,6 @@ export const robotRoutes = {
   },
   rotateKey: {
     ...accountChangeById,
-    method: 'POST',
     path: '/api/v1/robots/:id/rotate-key',
     summary:
       'Rotate the API key of a robot; only this response contains the new key, and the old one stops working immediately',

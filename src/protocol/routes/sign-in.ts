@@ -12,10 +12,9 @@ export const Signature = Type.String({
 
 export const signInRoutes = {
   createChallenge: {
-    method: 'POST',
+    ...publicChange,
     path: '/api/auth/challenge',
     summary: 'Request the message that a wallet signs to sign in',
-    access: 'public',
     limit: 'challenge',
     body: Closed({
       address: Address,
@@ -24,11 +23,9 @@ export const signInRoutes = {
         OneOf(['sign_in', 'export_account', 'delete_account'], 'default: sign_in'),
       ),
     }),
-    maxBody: limits.smallBodyBytes,
     fieldErrors: { address: 'invalid_address', chainId: 'invalid_chain_id' },
     lateValidation: true,
     responses: { 200: Closed({ message: Type.String() }) },
-    errors: [],
   },
   verifySignature: {
     ...publicChange,

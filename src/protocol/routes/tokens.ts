@@ -10,7 +10,6 @@ import { AccountToken, TokenScope, TokenSecret } from '../tokens.ts';
 export const tokenRoutes = {
   createToken: {
     ...accountChange,
-    method: 'POST',
     path: '/api/v1/tokens',
     summary: 'Create an account token for scripts; only this response contains its secret',
     description: `The session must have been opened with a wallet signature. An account has at most ${limits.tokensPerAccount} tokens. Expired ones do not count.`,

@@ -27,7 +27,6 @@ const types = Object.entries(webhookEvents).map(
 export const webhookRoutes = {
   createWebhook: {
     ...accountChange,
-    method: 'POST',
     path: '/api/v1/webhooks',
     summary: 'Create a webhook; only this response contains its secret',
     description: `The service signs messages as Standard Webhooks define it. An account has at most ${limits.webhooksPerAccount} webhooks. An account to which the operator granted no credits in the last 90 days has at most ${limits.webhooksWithoutGrant}, with ${limits.webhookAttemptsPerHourWithoutGrant} attempts per hour.\n\n| type | sent when | data |\n|---|---|---|\n${types.join('\n')}`,
@@ -60,7 +59,6 @@ export const webhookRoutes = {
   },
   rotateWebhookSecret: {
     ...accountChangeById,
-    method: 'POST',
     path: '/api/v1/webhooks/:id/rotate-secret',
     summary:
       'Replace the secret; for 24 hours, messages have signatures of the old and the new secret',
@@ -75,7 +73,6 @@ export const webhookRoutes = {
   },
   testWebhook: {
     ...accountChangeById,
-    method: 'POST',
     path: '/api/v1/webhooks/:id/test',
     summary: 'Send a test message to an enabled webhook',
     responses: { 200: Closed({ delivery: WebhookDelivery }) },
@@ -90,7 +87,6 @@ export const webhookRoutes = {
   },
   replayWebhookDelivery: {
     ...accountChangeById,
-    method: 'POST',
     path: '/api/v1/webhook-deliveries/:id/replay',
     summary: 'Send a message again, with the same webhook-id, if its webhook is enabled',
     responses: { 200: Closed({ replayed: Type.Literal(true) }) },

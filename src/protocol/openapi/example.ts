@@ -11,12 +11,9 @@ export interface Schema {
   properties?: Record<string, Schema>;
   patternProperties?: Record<string, Schema>;
   required?: string[];
-  additionalProperties?: boolean;
   minimum?: number;
-  minLength?: number;
   maxLength?: number;
   pattern?: string;
-  format?: string;
   description?: string;
 }
 

@@ -5,7 +5,6 @@ import type { Database } from 'better-sqlite3';
 import { sqliteErrorKind } from '../../base/sqlite-errors.ts';
 import type { AgentClock } from '../clock.ts';
 import { openDatabase } from './database.ts';
-import { EventTable } from './events.ts';
 import { Budget, DiskReserve } from './limits.ts';
 import { DamagedRecord } from './records.ts';
 import {
@@ -18,28 +17,13 @@ import {
   removeDamaged,
   resumeRecovery,
 } from './recover.ts';
-import { SampleTable } from './samples.ts';
-import { Totals } from './schema.ts';
-import { Settled } from './settled.ts';
-import { AgentState } from './state.ts';
-import { TaskTable } from './tasks.ts';
+import { type Tables, tablesOf } from './tables.ts';
 
 export interface SpoolFileOptions {
   maxBytes: number;
   clock: AgentClock;
   /** Called after a damaged file was set aside. */
   onDamage?: (damage: { file: string; records: number }) => void;
-}
-
-export interface Tables {
-  readonly db: Database;
-  readonly budget: Budget;
-  readonly tasks: TaskTable;
-  readonly samples: SampleTable;
-  readonly events: EventTable;
-  readonly settled: Settled;
-  readonly state: AgentState;
-  readonly totals: Totals;
 }
 
 /**
@@ -131,16 +115,7 @@ export class SpoolFile {
 
   #prepare(path: string): Tables {
     const db = this.#withReserve(() => openDatabase(path));
-    return {
-      db,
-      budget: new Budget(db, this.#options.maxBytes, () => this.#damaged?.bytes ?? 0),
-      tasks: new TaskTable(db),
-      samples: new SampleTable(db),
-      events: new EventTable(db),
-      settled: new Settled(db),
-      state: new AgentState(db),
-      totals: new Totals(db),
-    };
+    return tablesOf(db, new Budget(db, this.#options.maxBytes, () => this.#damaged?.bytes ?? 0));
   }
 
   #openRecovered(): Tables {

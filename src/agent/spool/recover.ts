@@ -11,16 +11,13 @@ import {
   statSync,
 } from 'node:fs';
 import path from 'node:path';
-import type { Database } from 'better-sqlite3';
 import { syncFolderOf } from '../../base/durable-folder.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';
 import type { Instant } from '../clock.ts';
 import { PAGE_BYTES } from './database.ts';
-import type { EventTable } from './events.ts';
 import { checksumOf, type RecordKind, type SpoolRecord } from './records.ts';
-import type { SampleTable } from './samples.ts';
 import { type PageAt, rowsOf, type Value } from './sqlite-pages.ts';
-import type { TaskTable } from './tasks.ts';
+import type { Tables } from './tables.ts';
 
 /**
  * Path for the new spool. The damaged file stays in place until the new one is complete, so a crash restarts
@@ -83,16 +80,8 @@ export function removeDamaged({ parts }: DamagedFile): void {
 const RECORDS_PER_COMMIT = 500;
 const BYTES_PER_COMMIT = 256 * 1024;
 
-/** Tables of the new file. */
-interface RecordTables {
-  readonly db: Database;
-  readonly tasks: TaskTable;
-  readonly samples: SampleTable;
-  readonly events: EventTable;
-}
-
-/** Inserts the records in several commits and returns their number. */
-export function insertAll(fresh: RecordTables, records: Iterator<SpoolRecord>): number {
+/** Inserts the records into a new file in several commits, and returns their number. */
+export function insertAll(fresh: Tables, records: Iterator<SpoolRecord>): number {
   let count = 0;
   for (let more = true; more; ) {
     fresh.db.transaction(() => {
@@ -110,7 +99,7 @@ export function insertAll(fresh: RecordTables, records: Iterator<SpoolRecord>): 
   return count;
 }
 
-function insert({ tasks, samples, events }: RecordTables, record: SpoolRecord): void {
+function insert({ tasks, samples, events }: Tables, record: SpoolRecord): void {
   switch (record.kind) {
     case 'claim':
       if (isBefore(record, tasks.claim(record.id))) break;

@@ -10,11 +10,12 @@ import type { Task } from '../../protocol/resources.ts';
 import type { AgentClock } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import { lockSpool, unusable } from './database.ts';
-import { SpoolFile, type SpoolFileOptions, type Tables } from './file.ts';
+import { SpoolFile, type SpoolFileOptions } from './file.ts';
 import type { SpoolRecord, StoredRecord } from './records.ts';
 import type { DamagedFile } from './recover.ts';
 import type { Batch } from './samples.ts';
 import type { Receipt, Refusal, RefusedRecord, Settlement } from './settled.ts';
+import type { Tables } from './tables.ts';
 import type { Claim, Completion } from './tasks.ts';
 import { GroupWriter } from './writes.ts';
 

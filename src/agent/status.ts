@@ -56,12 +56,12 @@ export function readStatus(spool: Spool, uploader: Uploader, bytesWritten: numbe
 function readQueues(spool: Spool) {
   return spool.read(({ totals, tasks, samples, events }) => {
     const oldest = tasks.oldestMs();
-    const { sample, event } = spool.uncommitted;
+    const { uncommitted } = spool;
     return {
       claims: queueOf(totals.of('queued_claims'), oldest.claim),
       completions: queueOf(totals.of('completions'), oldest.completion),
-      samples: queueOf(totals.of('samples'), samples.oldestMs(), sample),
-      events: queueOf(totals.of('events'), events.oldestMs(), event),
+      samples: queueOf(totals.of('samples'), samples.oldestMs(), uncommitted.samples),
+      events: queueOf(totals.of('events'), events.oldestMs(), uncommitted.events),
     };
   });
 }

@@ -47,7 +47,7 @@ export class Spool {
   readonly #clock: AgentClock;
   readonly #lock: { release(): void };
   readonly #groups: GroupWriter;
-  readonly #uncommitted = { sample: 0, event: 0 };
+  readonly #uncommitted = { samples: 0, events: 0 };
   /** By id of a task whose completion left the spool. */
   readonly #settled = new Triggers();
   #onChange: () => void = () => {};
@@ -103,12 +103,12 @@ export class Spool {
 
   /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now */
   recordSamples(records: readonly SpoolRecord[]): void {
-    this.#insertSoon('sample', records, ({ samples }, record) => samples.insert(record));
+    this.#insertSoon('samples', records);
   }
 
   /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now */
   createEvent(record: SpoolRecord): void {
-    this.#insertSoon('event', [record], ({ events }) => events.insert(record));
+    this.#insertSoon('events', [record]);
   }
 
   findClaim(id: string): Claim | null {
@@ -301,7 +301,7 @@ export class Spool {
   }
 
   /** Samples and events that are accepted and not committed yet. */
-  get uncommitted(): Readonly<Record<'sample' | 'event', number>> {
+  get uncommitted(): Readonly<Record<'samples' | 'events', number>> {
     return this.#uncommitted;
   }
 
@@ -310,11 +310,7 @@ export class Spool {
     this.#settled.wake(taskId);
   }
 
-  #insertSoon(
-    kind: 'sample' | 'event',
-    records: readonly SpoolRecord[],
-    insert: (tables: RecordTables, record: SpoolRecord) => void,
-  ): void {
+  #insertSoon(table: 'samples' | 'events', records: readonly SpoolRecord[]): void {
     if (this.failure !== null) throw writeError(this.failure);
     const bytes = records.reduce((sum, { body }) => sum + body.length, 0);
     const cost = bytes + records.length * 100;
@@ -322,11 +318,11 @@ export class Spool {
     if (!this.#file.reserve.hold() && !fits()) throw diskFull();
     const work = () => {
       this.#makeRoom(cost);
-      for (const record of records) insert(this.#file.tables, record);
+      for (const record of records) this.#file.tables[table].insert(record);
     };
-    this.#uncommitted[kind] += records.length;
+    this.#uncommitted[table] += records.length;
     void this.#groups.writeSoon(work, bytes).then(() => {
-      this.#uncommitted[kind] -= records.length;
+      this.#uncommitted[table] -= records.length;
       this.#onChange();
     });
   }

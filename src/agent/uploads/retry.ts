@@ -1,4 +1,5 @@
 // What a failed call means, and when its record may be tried again.
+import type { BackoffRange } from '../../base/backoff.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { errors, isErrorCode } from '../../protocol/errors.ts';
 
@@ -66,16 +67,11 @@ export function callError(error: unknown, timeout?: AbortSignal): SvcError {
   throw error;
 }
 
-export interface RetryRange {
-  readonly firstMs: number;
-  readonly maxMs: number;
-}
-
 /**
  * A random part of a wait that doubles with each failure in a row, counted from 1, up to `maxMs`. Always
  * random, so that robots that lost the network together do not return together.
  */
-export function retryMs(failures: number, range: RetryRange, random = Math.random): number {
+export function retryMs(failures: number, range: BackoffRange, random = Math.random): number {
   return random() * Math.min(range.firstMs * 2 ** (failures - 1), range.maxMs);
 }
 
@@ -84,7 +80,7 @@ export class Retries {
   readonly #entries = new Map<string, { failures: number; at: number }>();
 
   /** `retryAfterMs`: lower bound that the service asked for. */
-  failed(name: string, range: RetryRange, retryAfterMs = 0): void {
+  failed(name: string, range: BackoffRange, retryAfterMs = 0): void {
     const failures = (this.#entries.get(name)?.failures ?? 0) + 1;
     const at = performance.now() + Math.max(retryAfterMs, retryMs(failures, range));
     this.#entries.set(name, { failures, at });

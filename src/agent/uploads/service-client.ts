@@ -1,5 +1,6 @@
 // Calls the service as the robot: key, identity, rate, and pauses after failures.
 import { Agent, fetch as undiciFetch } from 'undici';
+import type { BackoffRange } from '../../base/backoff.ts';
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { type CallName, type Client, createClient } from '../../client/client.ts';
@@ -12,7 +13,6 @@ import {
   callError,
   isLost,
   Retries,
-  type RetryRange,
   retryAfterMs,
   type UploaderPauses,
   verdictOf,
@@ -101,7 +101,7 @@ export class ServiceClient {
   }
 
   /** Range of pauses after this error. */
-  retryRange(error: SvcError): RetryRange {
+  retryRange(error: SvcError): BackoffRange {
     return isLost(error) ? this.pauses.lost : this.pauses.usual;
   }
 

@@ -5,15 +5,10 @@ import type { ChainProof } from '../proof/chain-proof.ts';
 import { broadcast } from './broadcast.ts';
 import { type BlockPlace, readChainProof } from './chain-proof.ts';
 import { addressOf, dataOf, quantityOf } from './decode.ts';
-import { type BroadcastOutcome, ProviderError } from './errors.ts';
-import { type FinalityRule, finalityRule, type Heads } from './finality.ts';
-import { type Found, findMined, minedByQuorum, type Search } from './find-mined.ts';
-import {
-  findNonceUse,
-  type NonceFinding,
-  type NonceSearch,
-  nonceUseByQuorum,
-} from './find-nonce-use.ts';
+import { ProviderError } from './errors.ts';
+import { type FinalityRule, finalityRule } from './finality.ts';
+import { findMined, minedByQuorum, type Search } from './find-mined.ts';
+import { findNonceUse, type NonceSearch, nonceUseByQuorum } from './find-nonce-use.ts';
 import {
   type Identity,
   identityByQuorum,
@@ -21,28 +16,18 @@ import {
   identityOf,
   isSameChain,
 } from './identity.ts';
-import {
-  type InclusionReading,
-  type InclusionSubject,
-  inclusionByQuorum,
-  readInclusion,
-} from './inclusion.ts';
-import type { Provider, ProviderStatus } from './provider.ts';
+import { type InclusionSubject, inclusionByQuorum, readInclusion } from './inclusion.ts';
+import type { Provider } from './provider.ts';
 import {
   openProviderPool,
   type ProviderPool,
   type ProviderPoolOptions,
   type Question,
 } from './provider-pool.ts';
-import { type AnchorReading, readAnchor, readingByQuorum } from './read-anchor.ts';
-import { type Block, blockByQuorum, freshHeads, readBlock, readHeads } from './read-block.ts';
+import { readAnchor, readingByQuorum } from './read-anchor.ts';
+import { blockByQuorum, freshHeads, readBlock, readHeads } from './read-block.ts';
 import { type Ask, resultOf } from './rpc.ts';
-import {
-  type SenderState,
-  type SenderStateSubject,
-  senderState,
-  senderStateByQuorum,
-} from './sender-state.ts';
+import { type SenderStateSubject, senderState, senderStateByQuorum } from './sender-state.ts';
 import {
   type ContractClaim,
   isContractSignature,
@@ -50,63 +35,14 @@ import {
   startRecovery,
 } from './signatures.ts';
 
+/** A chain that was opened by its URLs. */
+export type OpenChain = ReturnType<typeof openChain>;
+
 /** The chain operations of the anchorer. They reject with ProviderError when no provider gives a usable answer. */
-export interface AnchorChain {
-  /**
-   * Identifies the chain behind the URLs. With `expected`, resolves with it as soon as any URL serves that chain.
-   * Rejects with SvcError `chain_mismatch` if none does, or, without `expected`, if the URLs do not agree.
-   */
-  identity(signal?: AbortSignal, expected?: Identity | null): Promise<Identity>;
-  senderState(subject: SenderStateSubject, signal?: AbortSignal): Promise<SenderState>;
-  /**
-   * Never rejects, and takes at most 2.5 seconds. Unless the outcome is `refused`, the transaction may have been sent.
-   */
-  broadcast(rawTx: Hex, signal?: AbortSignal): Promise<BroadcastOutcome>;
-  findMined(search: Search, signal?: AbortSignal): Promise<Found>;
-  readInclusion(subject: InclusionSubject, signal?: AbortSignal): Promise<InclusionReading>;
-  /** Finds the transaction that used a nonce. It counts only if every configured URL shows it. */
-  findNonceUse(search: NonceSearch, signal?: AbortSignal): Promise<NonceFinding>;
-  /**
-   * Builds the chain proof of a transaction from its block. The URLs are asked in turn until one gives the proof: the
-   * hash of the block decides, not who answers. Null if all answer and none gives it.
-   */
-  chainProof(place: BlockPlace, signal?: AbortSignal): Promise<ChainProof | null>;
-  /** The health of each URL, in the order of the configuration. Makes no request. */
-  providers(): ProviderStatus[];
-}
+export type AnchorChain = OpenChain['anchoring'];
 
 /** The chain reads of the use cases. They reject with `chain_unavailable` when the chain cannot be read. */
-export interface Chain {
-  /**
-   * The EIP-55 form of an address; null if the text is not an address. Digits in one case carry no checksum; in mixed
-   * case it must be right.
-   */
-  checksumAddress(text: string): string | null;
-  /** The wallet that made a 65-byte personal_sign signature with low s, recovered locally; null if it is not one. */
-  recoverWallet(message: string, signature: Hex): Promise<string | null>;
-  /**
-   * Checks an ERC-1271 or ERC-6492 signature. Calls the contract only if it has code or the signature has the 6492
-   * suffix.
-   */
-  isContractSignature(wallet: string, message: string, signature: Hex): Promise<boolean>;
-  /** ERC-20 balance in the token's smallest unit. */
-  tokenBalance(token: string, wallet: string): Promise<bigint>;
-  /** What the chain knows of a transaction, from a read that starts after the call. */
-  readAnchor(txHash: Hex): Promise<AnchorReading>;
-  /** The block at a number of the canonical chain, from a read that starts after the call; null if there is none. */
-  readBlock(number: bigint): Promise<Block | null>;
-  /** The newest block, and the newest ones that are safe and finalized, from a read that starts after the call. */
-  readHeads(): Promise<Heads>;
-  /** Number of the newest block. */
-  headNumber(): Promise<bigint>;
-}
-
-/** A chain that was opened by its URLs. */
-export interface OpenChain extends Chain {
-  readonly anchoring: AnchorChain;
-  /** Aborts requests in progress and closes every socket. */
-  close(): Promise<void>;
-}
+export type Chain = Omit<OpenChain, 'anchoring' | 'close'>;
 
 export interface ChainOptions extends ProviderPoolOptions {
   /** One or more JSON-RPC endpoints of the same chain, http or https. Never shown in an error. */
@@ -121,44 +57,56 @@ const erc20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
  * Opens the chain behind the RPC URLs; connects on the first call. With several URLs, two must agree on everything that
  * a receipt, a verification or a contract wallet's signature depends on. A single URL is trusted.
  */
-export function openChain(options: ChainOptions): OpenChain {
+export function openChain(options: ChainOptions) {
   const pool = openProviderPool(options);
   const finality = finalityRule(options.finalityDepth ?? null);
   const recovery = startRecovery();
   return {
     checksumAddress,
     recoverWallet: recovery.recoverWallet,
-    isContractSignature: async (wallet, message, signature) => {
-      const claim = { wallet, message, signature };
+    /**
+     * Checks an ERC-1271 or ERC-6492 signature. Calls the contract only if it has code or the signature has the 6492
+     * suffix.
+     */
+    async isContractSignature(wallet: string, message: string, signature: Hex): Promise<boolean> {
       if (!mayBeContractSignature(signature)) return false;
-      return checkContractSignature(pool, claim);
+      return checkContractSignature(pool, { wallet, message, signature });
     },
-    tokenBalance: (token, wallet) =>
+    /** ERC-20 balance in the token's smallest unit. */
+    tokenBalance: (token: string, wallet: string) =>
       pool.first(({ reading }) => tokenBalance(reading, token, wallet)),
-    readAnchor: (txHash) =>
+    /** What the chain knows of a transaction, from a read that starts after the call. */
+    readAnchor: (txHash: Hex) =>
       pool.pollReading({
         ask: ({ verifying }) => readAnchor(verifying, txHash, { finality }),
         decide: (readings, still) => readingByQuorum(readings, { ...still, quorum: pool.quorum }),
       }),
-    readBlock: (number) =>
+    /** The block at a number of the canonical chain, from a read that starts after the call; null if there is none. */
+    readBlock: (number: bigint) =>
       pool.pollReading({
         ask: ({ verifying }) => readBlock(verifying, number),
         decide: (blocks, still) => blockByQuorum(blocks, { ...still, quorum: pool.quorum }),
       }),
+    /** The newest block, and the newest ones that are safe and finalized, from a read that starts after the call. */
     readHeads: () =>
       pool.pollReading({
         ask: ({ verifying }) => readHeads(verifying, finality),
         decide: (heads, { open }) => freshHeads(heads, { quorum: pool.quorum, open }),
       }),
+    /** Number of the newest block. */
     headNumber: () => pool.first(({ reading }) => headNumber(reading)),
     anchoring: anchorChain(pool, finality),
+    /** Aborts requests in progress and closes every socket. */
     async close() {
       await Promise.all([pool.close(), recovery.close()]);
     },
   };
 }
 
-/** See `Chain.checksumAddress`. */
+/**
+ * The EIP-55 form of an address; null if the text is not an address. Digits in one case carry no checksum; in mixed case
+ * it must be right.
+ */
 export function checksumAddress(text: string): string | null {
   const digits = text.slice(2);
   const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
@@ -171,7 +119,7 @@ export function etherText(wei: bigint): string {
   return `${formatEther(wei)} ETH, ${formatGwei(wei)} gwei`;
 }
 
-function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {
+function anchorChain(pool: ProviderPool, finality: FinalityRule) {
   const { quorum, providers } = pool;
   const configured = providers.length;
   /** Polls about a chain that must match; a provider of another chain is set aside. */
@@ -187,7 +135,11 @@ function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {
     });
   };
   return {
-    identity(signal, expected = null) {
+    /**
+     * Identifies the chain behind the URLs. With `expected`, resolves with it as soon as any URL serves that chain.
+     * Rejects with SvcError `chain_mismatch` if none does, or, without `expected`, if the URLs do not agree.
+     */
+    identity(signal?: AbortSignal, expected: Identity | null = null) {
       pool.expected ??= expected;
       return pool.poll({
         ask: async ({ anchoring, health }) => {
@@ -199,14 +151,15 @@ function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {
           identityByQuorum(named, { expected, quorum, configured, open }),
       });
     },
-    senderState: (subject, signal) =>
+    senderState: (subject: SenderStateSubject, signal?: AbortSignal) =>
       about(subject.identity, {
         ask: ({ anchoring }) => senderState(anchoring, subject, signal),
         decide: (reads, { open, isLate }) =>
           open === 0 || isLate ? senderStateByQuorum(reads) : undefined,
       }),
-    broadcast: (rawTx, signal) => broadcast(pool, rawTx, signal),
-    findMined(search, signal) {
+    /** Never rejects, and takes at most 2.5 seconds. Unless the outcome is `refused`, the transaction may have been sent. */
+    broadcast: (rawTx: Hex, signal?: AbortSignal) => broadcast(pool, rawTx, signal),
+    findMined(search: Search, signal?: AbortSignal) {
       const { anchors, askAll = false } = search;
       return about(search.identity, {
         ask: ({ anchoring }) => findMined(anchoring, search, signal),
@@ -214,18 +167,24 @@ function anchorChain(pool: ProviderPool, finality: FinalityRule): AnchorChain {
           minedByQuorum(anchors, voices, { ...still, quorum, configured, askAll }),
       });
     },
-    readInclusion: (subject, signal) =>
+    readInclusion: (subject: InclusionSubject, signal?: AbortSignal) =>
       about(subject.identity, {
         ask: ({ anchoring }) => readInclusion(anchoring, subject, finality, signal),
         decide: (voices, { open }) => inclusionByQuorum(subject.places, voices, { quorum, open }),
       }),
-    findNonceUse: (search, signal) =>
+    /** Finds the transaction that used a nonce. It counts only if every configured URL shows it. */
+    findNonceUse: (search: NonceSearch, signal?: AbortSignal) =>
       about(search.identity, {
         ask: ({ anchoring }) => findNonceUse(anchoring, search, finality, signal),
         decide: (readings, { open }) =>
           open > 0 ? undefined : nonceUseByQuorum(readings, configured),
       }),
-    chainProof: (place, signal) => chainProof(providers, place, signal),
+    /**
+     * Builds the chain proof of a transaction from its block. The URLs are asked in turn until one gives the proof: the
+     * hash of the block decides, not who answers. Null if all answer and none gives it.
+     */
+    chainProof: (place: BlockPlace, signal?: AbortSignal) => chainProof(providers, place, signal),
+    /** The health of each URL, in the order of the configuration. Makes no request. */
     providers: () => providers.map((provider) => provider.status()),
   };
 }

@@ -18,19 +18,9 @@ interface UnsignedAnchor {
   readonly maxPriorityFeePerGas: bigint;
 }
 
-export interface AnchorKey {
-  /** EIP-55 checksummed. */
-  readonly address: string;
-  /** Signs a text (EIP-191, personal_sign). */
-  signText(text: string): Promise<Hex>;
-  /** Signs an EIP-1559 transaction. The hash is computed here, before any node has seen it. */
-  signTransaction(anchor: UnsignedAnchor): Promise<{ rawTx: Hex; txHash: Hex }>;
-  /** Signs the same transaction with another gas limit and other fees, in wei per gas. */
-  signReplacement(
-    rawTx: Hex,
-    terms: Pick<UnsignedAnchor, 'gas' | 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
-  ): Promise<{ rawTx: Hex; txHash: Hex }>;
-}
+export type AnchorKey = ReturnType<typeof anchorKeyOf>;
+
+type Terms = Pick<UnsignedAnchor, 'gas' | 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
 
 /** The gas limit of a signed transaction. */
 export function gasLimitOf(rawTx: Hex): bigint {
@@ -105,9 +95,9 @@ export async function readPrivateKey(
   );
 }
 
-function anchorKeyOf(privateKey: Hex): AnchorKey {
+function anchorKeyOf(privateKey: Hex) {
   const account = privateKeyToAccount(privateKey);
-  const sign = async ({ payload, ...anchor }: UnsignedAnchor) => {
+  const signTransaction = async ({ payload, ...anchor }: UnsignedAnchor) => {
     const rawTx: Data = await account.signTransaction({
       ...anchor,
       type: 'eip1559',
@@ -118,10 +108,15 @@ function anchorKeyOf(privateKey: Hex): AnchorKey {
     return { rawTx, txHash: keccak256(rawTx) };
   };
   return {
+    /** EIP-55 checksummed. */
     address: account.address,
-    signText: (text) => account.signMessage({ message: text }),
-    signTransaction: sign,
-    signReplacement: (rawTx, terms) => sign({ ...signedAnchor(rawTx), ...terms }),
+    /** Signs a text (EIP-191, personal_sign). */
+    signText: (text: string) => account.signMessage({ message: text }),
+    /** Signs an EIP-1559 transaction. The hash is computed here, before any node has seen it. */
+    signTransaction,
+    /** Signs the same transaction with another gas limit and other fees, in wei per gas. */
+    signReplacement: (rawTx: Hex, terms: Terms) =>
+      signTransaction({ ...signedAnchor(rawTx), ...terms }),
   };
 }
 

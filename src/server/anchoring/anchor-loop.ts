@@ -16,9 +16,15 @@ import { Broadcasts, broadcastDueAt } from './broadcast.ts';
 import { type AnchoringContext, type Degradation, type Hold, RETRY } from './context.ts';
 import { bump, bumpDueAt, runBumpClock } from './fee-bump.ts';
 import { FinalityWatch } from './finality.ts';
-import { follow, isFollowed } from './inclusion.ts';
+import { follow } from './inclusion.ts';
 import { isLeaseLost } from './lease.ts';
-import { type BumpClock, type LiveAttempts, recoverAttempts, unmined } from './open-attempts.ts';
+import {
+  type BumpClock,
+  isInBlock,
+  type LiveAttempts,
+  recoverAttempts,
+  unmined,
+} from './open-attempts.ts';
 import { Refusals } from './preflight.ts';
 import { Settlements } from './settlement.ts';
 import { decide, submit } from './sign.ts';
@@ -242,7 +248,8 @@ function nextDueAt(loop: AnchorLoop, live: LiveAttempts): number {
   if (!finality.isBusy) due.push(finality.dueAt);
   // Broadcasts in progress wake the loop when they end.
   if (!broadcasts.isBusy) due.push(...unmined(live).map((one) => broadcastDueAt(context, one)));
-  due.push(...live.attempts.filter(isFollowed).map(({ lookAt }) => Math.max(pollAt, lookAt)));
+  const followed = live.attempts.filter((one) => !isInBlock(one));
+  due.push(...followed.map(({ lookAt }) => Math.max(pollAt, lookAt)));
   const { batchUntil } = loop;
   const isBatching = batchUntil !== null && batchUntil > performance.now();
   // The holder of the queue lock wakes this loop when it leaves.

@@ -1,6 +1,6 @@
 // Raises the fee of a transaction that is stuck, under the same nonce.
 import { gasLimitOf } from '../../chain/anchor-key.ts';
-import type { SenderState } from '../../chain/sender-state.ts';
+import { lesser, type SenderState } from '../../chain/sender-state.ts';
 import type { Variant } from '../ports/anchoring.ts';
 import { gasLimit, maxFeePerGas } from '../rules/credits.ts';
 import { bytesOf } from './batch.ts';
@@ -99,10 +99,10 @@ export function raisedFees(
   { cap, isUnderpriced }: { cap: bigint; isUnderpriced: boolean },
 ): Fees | null {
   if (eighthMore(before.maxFeePerGas) > cap) return null;
-  const raise = isUnderpriced ? twice : eighthMore;
-  const fee = least(cap, most(raise(before.maxFeePerGas), maxFeePerGas(market)));
+  const raise = isUnderpriced ? (fee: bigint) => 2n * fee : eighthMore;
+  const fee = lesser(cap, most(raise(before.maxFeePerGas), maxFeePerGas(market)));
   const tip = most(raise(before.maxPriorityFeePerGas), market.maxPriorityFeePerGas);
-  return { maxFeePerGas: fee, maxPriorityFeePerGas: least(fee, tip) };
+  return { maxFeePerGas: fee, maxPriorityFeePerGas: lesser(fee, tip) };
 }
 
 /** The gas limit of a replacement: never below the previous one, and more where a fork raised the price of an anchor. */
@@ -182,14 +182,6 @@ function eighthMore(fee: bigint): bigint {
   return (9n * fee + 7n) / 8n;
 }
 
-function twice(fee: bigint): bigint {
-  return 2n * fee;
-}
-
 function most(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
-}
-
-function least(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }

@@ -26,7 +26,8 @@ export class FinalityWatch extends Background {
   readonly #included: IncludedWatch;
   readonly #replacedNonces: ReplacedNonceWatch;
   #found: Verdicts | null = null;
-  #dueAt = 0;
+  /** When the next check is due (`performance.now()`). */
+  dueAt = 0;
   #left = Number.POSITIVE_INFINITY;
   #isFailing = false;
 
@@ -35,11 +36,6 @@ export class FinalityWatch extends Background {
     this.#context = context;
     this.#included = createIncludedWatch(context);
     this.#replacedNonces = createReplacedNonceWatch(context);
-  }
-
-  /** When the next check is due (`performance.now()`). */
-  get dueAt(): number {
-    return this.#dueAt;
   }
 
   /** Whether the last check left nothing that is not final. */
@@ -54,8 +50,8 @@ export class FinalityWatch extends Background {
 
   /** Starts a check if one is due, without waiting for it: anchoring continues meanwhile. */
   begin(live: LiveAttempts, pauseMs: number): void {
-    if (this.isBusy || this.hasFound || performance.now() < this.#dueAt) return;
-    this.#dueAt = performance.now() + pauseMs;
+    if (this.isBusy || this.hasFound || performance.now() < this.dueAt) return;
+    this.dueAt = performance.now() + pauseMs;
     this.run(this.#look(live));
   }
 
@@ -76,7 +72,7 @@ export class FinalityWatch extends Background {
       const { lost, adoptable } = await this.#replacedNonces.look(live);
       this.#left = count + live.attempts.length;
       this.#found = { changes, lost, adoptable };
-      if (isMoreDue) this.#dueAt = 0;
+      if (isMoreDue) this.dueAt = 0;
       this.#isFailing = false;
     } catch (error) {
       if (signal.aborted) return;

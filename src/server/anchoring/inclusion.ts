@@ -6,11 +6,6 @@ import type { AnchoringContext } from './context.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
 import { resendAfterReorg } from './resend.ts';
 
-/** Whether receipts of the attempt are still looked up. */
-export function isFollowed(attempt: LiveAttempt): boolean {
-  return !isInBlock(attempt);
-}
-
 /**
  * Step 5: looks up the receipts of everything sent, and records inclusions that are deep enough, to be settled next.
  * Returns the head at which the receipts were read; null if there was nothing to look up.
@@ -18,7 +13,7 @@ export function isFollowed(attempt: LiveAttempt): boolean {
 export async function follow(context: AnchoringContext, live: LiveAttempts) {
   const { chain, identity, lease, options, signal } = context;
   const now = performance.now();
-  const followed = live.attempts.filter((one) => isFollowed(one) && now >= one.lookAt);
+  const followed = live.attempts.filter((one) => !isInBlock(one) && now >= one.lookAt);
   if (followed.length === 0) return null;
   const { headNumber, mined } = await chain.findMined(
     {

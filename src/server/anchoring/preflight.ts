@@ -3,7 +3,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
 import type { RefusalMeaning } from '../../chain/errors.ts';
-import type { SenderState } from '../../chain/sender-state.ts';
+import { lesser, type SenderState } from '../../chain/sender-state.ts';
 import type { ChainIdentity } from '../ports/anchoring.ts';
 import { gasLimit, maxFeePerGas } from '../rules/credits.ts';
 import { dearestSingle } from './batch.ts';
@@ -52,8 +52,7 @@ export function preflight(senderState: SenderState, terms: PreflightTerms): Deci
   if (baseFeePerGas + maxPriorityFeePerGas > terms.maxFeePerGas) {
     return { decision: 'wait', reason: 'fee_cap' };
   }
-  let fee = maxFeePerGas(senderState);
-  if (fee > terms.maxFeePerGas) fee = terms.maxFeePerGas;
+  const fee = lesser(maxFeePerGas(senderState), terms.maxFeePerGas);
   const gas = gasLimit(senderState.gas, terms);
   if (gas < senderState.gas.gas) return { decision: 'wait', reason: 'gas_cap' };
   if (gas * (fee + terms.feesInFlight) + senderState.dataFeeWei > senderState.balance) {

@@ -1,25 +1,21 @@
 // The lock on the queue, so that no two account loops of this process sign the same proofs.
 
 export class QueueLock {
-  #isTaken = false;
+  isTaken = false;
   #waiting: (() => void)[] = [];
-
-  get isTaken(): boolean {
-    return this.#isTaken;
-  }
 
   /** Takes the lock, or returns false if it is taken; `wake` is then called once it is free. */
   enter(wake: () => void): boolean {
-    if (this.#isTaken) {
+    if (this.isTaken) {
       if (!this.#waiting.includes(wake)) this.#waiting.push(wake);
       return false;
     }
-    this.#isTaken = true;
+    this.isTaken = true;
     return true;
   }
 
   leave(): void {
-    this.#isTaken = false;
+    this.isTaken = false;
     for (const wake of this.#waiting.splice(0)) wake();
   }
 }

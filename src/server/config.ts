@@ -22,6 +22,7 @@ export function readConfig(
     errorsOf: (given) => [...(needed.chain ? missingOf(given) : []), ...crossErrors(given)],
   });
   const origin = values.SVC_BASE_URL ?? `http://${hostInUrl(values.SVC_HOST)}:${values.SVC_PORT}`;
+  const spend = values.SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR;
   return Object.freeze({
     values,
     /** Exact origin without a trailing slash. With port 0, main.ts replaces it with the actual one. */
@@ -43,6 +44,31 @@ export function readConfig(
       values.SVC_OPERATOR_LISTEN && values.SVC_OPERATOR_TOKEN_FILE
         ? { address: values.SVC_OPERATOR_LISTEN, tokenFile: values.SVC_OPERATOR_TOKEN_FILE }
         : null,
+    anchoring: {
+      /** Blocks, counting the including one, before an inclusion is recorded. */
+      confirmations: values.SVC_ANCHOR_CONFIRMATIONS,
+      /** Maximum number of leaves in one transaction. */
+      batchMax: values.SVC_ANCHOR_BATCH_MAX,
+      /** Minimum batching window while a transaction is pending, in milliseconds. */
+      lingerMs: values.SVC_ANCHOR_LINGER_MS,
+      /** Maximum number of transactions that are sent and not mined. */
+      maxInFlight: values.SVC_ANCHOR_MAX_IN_FLIGHT,
+      /**
+       * After this many milliseconds without inclusion, the lowest nonce is replaced at higher fees and the others are
+       * sent again.
+       */
+      bumpAfterMs: values.SVC_ANCHOR_BUMP_AFTER_MS,
+      /** Highest fee per gas that may be signed, in wei. */
+      maxFeePerGas: BigInt(values.SVC_ANCHOR_MAX_FEE_GWEI) * 1_000_000_000n,
+      /** Highest tip per gas that is offered at first, in wei. A replacement may raise it. */
+      maxPriorityFeePerGas: BigInt(values.SVC_ANCHOR_MAX_TIP_GWEI) * 1_000_000_000n,
+      /** Highest gas limit of a transaction. */
+      maxGas: BigInt(values.SVC_ANCHOR_MAX_GAS),
+      /** Highest cost of all anchors signed in an hour, in wei; null for no cap. */
+      maxSpendWeiPerHour: spend === undefined ? null : BigInt(spend),
+      /** Whether chain proofs of final anchors are built. */
+      chainProofs: values.SVC_CHAIN_PROOFS,
+    },
     signup: {
       mode: values.SVC_SIGNUP,
       anchors: values.SVC_SIGNUP_ANCHORS,

@@ -55,7 +55,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     token: await readOperatorToken(config.operator.tokenFile),
   };
   const webhooks = await webhookSettings(config);
-  const metrics = createMetrics(clock, anchoringLimits(config).maxSpendWeiPerHour);
+  const metrics = createMetrics(clock, config.anchoring.maxSpendWeiPerHour);
   const chain = openChain({
     urls: config.rpcUrls,
     finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH,
@@ -134,7 +134,12 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     keys,
     clock,
     logger,
-    options: { ...anchoringLimits(config), ...deps.anchoring },
+    options: {
+      ...config.anchoring,
+      leaseTtlMs: LEASE_TTL_MS,
+      pauses: PAUSES,
+      ...deps.anchoring,
+    },
     origin: settings.baseUrl,
     ...(deps.onAnchorStep === undefined ? {} : { onStep: deps.onAnchorStep }),
   });
@@ -220,24 +225,6 @@ async function webhookSettings({ values, webhookNetworks }: ServerConfig) {
   const file = values.SVC_WEBHOOK_KEY_FILE;
   if (file === undefined) return null;
   return { key: await loadWebhookKey(file), mayConnect: connectionRule(webhookNetworks) };
-}
-
-function anchoringLimits({ values }: ServerConfig): AnchoringLimits {
-  const spend = values.SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR;
-  return {
-    confirmations: values.SVC_ANCHOR_CONFIRMATIONS,
-    batchMax: values.SVC_ANCHOR_BATCH_MAX,
-    lingerMs: values.SVC_ANCHOR_LINGER_MS,
-    maxInFlight: values.SVC_ANCHOR_MAX_IN_FLIGHT,
-    bumpAfterMs: values.SVC_ANCHOR_BUMP_AFTER_MS,
-    maxFeePerGas: BigInt(values.SVC_ANCHOR_MAX_FEE_GWEI) * 1_000_000_000n,
-    maxPriorityFeePerGas: BigInt(values.SVC_ANCHOR_MAX_TIP_GWEI) * 1_000_000_000n,
-    maxGas: BigInt(values.SVC_ANCHOR_MAX_GAS),
-    maxSpendWeiPerHour: spend === undefined ? null : BigInt(spend),
-    chainProofs: values.SVC_CHAIN_PROOFS,
-    leaseTtlMs: LEASE_TTL_MS,
-    pauses: PAUSES,
-  };
 }
 
 /** Refuses the key of a retired account: verification fails for its anchors after the last block. */

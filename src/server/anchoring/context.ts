@@ -6,6 +6,7 @@ import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
 import { lesser, type SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
+import type { ServerConfig } from '../config.ts';
 import type { AnchorStore, ChainIdentity, Lease } from '../ports/anchoring.ts';
 import type { AnchoringAccountStore } from '../ports/anchoring-accounts.ts';
 import type { ChainProofStore } from '../ports/chain-proofs.ts';
@@ -38,33 +39,10 @@ export const PAUSES = {
 
 export type AnchoringPauses = Readonly<typeof PAUSES>;
 
-export interface AnchoringLimits {
-  /** Blocks, counting the including one, before an inclusion is recorded. */
-  readonly confirmations: number;
-  /** Maximum number of leaves in one transaction. */
-  readonly batchMax: number;
-  /** Minimum batching window while a transaction is pending, in milliseconds. */
-  readonly lingerMs: number;
-  /** Maximum number of transactions that are sent and not mined. */
-  readonly maxInFlight: number;
-  /**
-   * After this many milliseconds without inclusion, the lowest nonce is replaced at higher fees and the others are sent
-   * again.
-   */
-  readonly bumpAfterMs: number;
-  readonly leaseTtlMs: number;
-  /** Highest fee per gas that may be signed, in wei. */
-  readonly maxFeePerGas: bigint;
-  /** Highest tip per gas that is offered at first, in wei. A replacement may raise it. */
-  readonly maxPriorityFeePerGas: bigint;
-  /** Highest gas limit of a transaction. */
-  readonly maxGas: bigint;
-  /** Highest cost of all anchors signed in an hour, in wei; null for no cap. */
-  readonly maxSpendWeiPerHour: bigint | null;
-  /** Whether chain proofs of final anchors are built. */
-  readonly chainProofs: boolean;
-  readonly pauses: AnchoringPauses;
-}
+/** The configuration of anchoring, and what only tests change. */
+export type AnchoringLimits = Readonly<
+  ServerConfig['anchoring'] & { leaseTtlMs: number; pauses: AnchoringPauses }
+>;
 
 /**
  * The boundaries between durable steps, in the order in which an anchor passes them. A crash at any of them must be

@@ -10,12 +10,12 @@ import { wireError } from '../ports/errors.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import type { ChangeStore } from '../ports/stream.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
-import { type Deps, found } from './deps.ts';
+import { type Deps, deleted, found } from './deps.ts';
 import { pageById } from './paging.ts';
 
 /** Throws `not_found`. */
 export async function deleteRule({ store }: Deps, { wallet, by }: AccountCaller, kind: AlertKind) {
-  if (await store.deleteAlertRule(wallet, kind, by)) return;
+  if (await store.deleteAlertRule(wallet, kind, by)) return deleted;
   throw wireError('not_found', 'This account has no alert rule of this kind.');
 }
 
@@ -31,7 +31,7 @@ export function listAlerts({ store }: Deps, wallet: string, query: Query<'listAl
 export async function acknowledgeAlert({ store, clock }: Deps, wallet: string, id: string) {
   const alert = found('alert', await store.acknowledgeAlert(id, wallet, clock.now()));
   store.changed(wallet, { alert: id });
-  return viewAlert(alert);
+  return { alert: viewAlert(alert) };
 }
 
 function viewAlert({ opened_at, acknowledged_at, closed_at, ...alert }: AlertRecord): Alert {

@@ -74,6 +74,10 @@ export function strangersQueue(
   });
 }
 
+/** The answer to a deletion. */
+export const deleted = { deleted: true } as const;
+export type Deleted = typeof deleted;
+
 /** The record, if the account has it. Throws `not_found`. */
 export function found<Found>(what: Parameters<typeof noSuch>[0], record: Found | null): Found {
   if (record === null) throw noSuch(what);

@@ -5,7 +5,7 @@ import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import type { CompletionRecord, TaskRecord, Viewer } from '../ports/tasks.ts';
-import type { Deps } from './deps.ts';
+import { type Deps, deleted } from './deps.ts';
 import { claimOf, taskNotFound } from './tasks.ts';
 
 /** The evidence as submitted. Throws `not_found` if there is none or it was erased. */
@@ -33,6 +33,7 @@ export async function eraseProof({ store }: Deps, id: string, { wallet, by }: Ac
   if (outcome === 'not_found') throw taskNotFound();
   if (outcome === 'nothing_stored') throw nothingHandedIn();
   store.changed(wallet, { task: id });
+  return deleted;
 }
 
 /**

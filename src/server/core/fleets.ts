@@ -10,7 +10,7 @@ import type { FleetPlace, FleetRecord } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, found, noSuch, recording, storing } from './deps.ts';
+import { type Deleted, type Deps, deleted, found, noSuch, recording, storing } from './deps.ts';
 import { pageOf } from './paging.ts';
 
 /**
@@ -57,8 +57,8 @@ export function listFleets(
 }
 
 /** Throws `not_found`, also for a fleet of another account. */
-export async function getFleet({ store }: Deps, wallet: string, id: string): Promise<Fleet> {
-  return viewFleet(found('fleet', await store.getFleet(id, wallet)));
+export async function getFleet({ store }: Deps, wallet: string, id: string) {
+  return { fleet: viewFleet(found('fleet', await store.getFleet(id, wallet))) };
 }
 
 /** Throws `not_found`. */
@@ -67,13 +67,13 @@ export async function patchFleet(
   { wallet, by }: AccountCaller,
   id: string,
   { sort_order: sortOrder, ...texts }: Body<'patchFleet'>,
-): Promise<Fleet> {
+): Promise<{ fleet: Fleet }> {
   const patch = { ...texts, ...(sortOrder !== undefined && { sortOrder }) };
   const fleet = await recording(deps, wallet, () =>
     deps.store.patchFleet(id, wallet, patch, deps.clock.now(), by),
   );
   deps.store.changed(wallet, null);
-  return viewFleet(found('fleet', fleet));
+  return { fleet: viewFleet(found('fleet', fleet)) };
 }
 
 /** Deletes the fleet; its robots are in no fleet afterwards. Throws `not_found`. */
@@ -81,9 +81,10 @@ export async function deleteFleet(
   { store, clock }: Deps,
   { wallet, by }: AccountCaller,
   id: string,
-): Promise<void> {
+): Promise<Deleted> {
   if (!(await store.deleteFleet(id, wallet, clock.now(), by))) throw noSuch('fleet');
   store.changed(wallet, null);
+  return deleted;
 }
 
 /**
@@ -93,10 +94,10 @@ export async function reorderFleets(
   { store, clock }: Deps,
   wallet: string,
   order: readonly string[],
-): Promise<Fleet[]> {
+): Promise<{ fleets: Fleet[] }> {
   const fleets = found('fleet', await store.reorderFleets(wallet, order, clock.now()));
   store.changed(wallet, null);
-  return fleets.map(viewFleet);
+  return { fleets: fleets.map(viewFleet) };
 }
 
 function cursorOf({ sortOrder, id }: FleetPlace): string {

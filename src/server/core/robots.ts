@@ -9,7 +9,7 @@ import { wireError } from '../ports/errors.ts';
 import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, found, noSuch, recording, storing } from './deps.ts';
+import { type Deleted, type Deps, deleted, found, noSuch, recording, storing } from './deps.ts';
 import { pageById } from './paging.ts';
 import { hashToken } from './sessions.ts';
 import { keyRevoked } from './tasks.ts';
@@ -56,8 +56,12 @@ export function listRobots({ store }: Deps, wallet: string, query: Query<'listRo
 }
 
 /** Throws `not_found`, also for a robot of another account. */
-export async function getRobot({ store }: Deps, wallet: string, id: string): Promise<Robot> {
-  return viewRobot(found('robot', await store.getRobot(id, wallet)));
+export async function getRobot(
+  { store }: Deps,
+  wallet: string,
+  id: string,
+): Promise<{ robot: Robot }> {
+  return { robot: viewRobot(found('robot', await store.getRobot(id, wallet))) };
 }
 
 /** The calling robot. Throws `invalid_api_key` if it was deleted in the meantime. */
@@ -73,14 +77,14 @@ export async function patchRobot(
   { wallet, by }: AccountCaller,
   id: string,
   { fleet_id: fleetId, ...texts }: Body<'patchRobot'>,
-): Promise<Robot> {
+): Promise<{ robot: Robot }> {
   const patch = { ...texts, ...(fleetId !== undefined && { fleetId }) };
   const result = await recording(deps, wallet, () =>
     deps.store.patchRobot(id, wallet, patch, deps.clock.now(), by),
   );
   if (result.outcome !== 'patched') throw noSuch(ofOutcome[result.outcome]);
   deps.store.changed(wallet, { robot: id });
-  return viewRobot(result.robot);
+  return { robot: viewRobot(result.robot) };
 }
 
 /** Moves all of the robots or none. Throws `not_found` if the account does not have one of them or the fleet. */
@@ -111,7 +115,7 @@ export async function rotateKey(deps: Deps, { wallet, by }: AccountCaller, id: s
 export async function deleteKey({ store, clock }: Deps, { wallet, by }: AccountCaller, id: string) {
   const robot = await store.replaceKey(id, wallet, null, clock.now(), by);
   store.changed(wallet, { robot: id });
-  return viewRobot(found('robot', robot));
+  return { robot: viewRobot(found('robot', robot)) };
 }
 
 /** Deletes the robot and its tasks; see `RobotStore.deleteRobot`. Throws `not_found`. */
@@ -119,10 +123,11 @@ export async function deleteRobot(
   { store, clock }: Deps,
   { wallet, by }: AccountCaller,
   id: string,
-): Promise<void> {
+): Promise<Deleted> {
   if (!(await store.deleteRobot(id, wallet, clock.now(), by))) throw noSuch('robot');
   // Its tasks and events are gone too.
   store.changed(wallet, null);
+  return deleted;
 }
 
 /** Authenticates a robot by its API key and the hash of it, and counts the call. Throws `invalid_api_key`. */

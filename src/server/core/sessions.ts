@@ -9,7 +9,7 @@ import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller, SessionRecord } from '../ports/sign-in.ts';
-import { type Deps, noSuch } from './deps.ts';
+import { type Deleted, type Deps, deleted, noSuch } from './deps.ts';
 import { pageById } from './paging.ts';
 
 type Session = Answer<'listSessions'>['body']['items'][number];
@@ -118,8 +118,8 @@ export async function endSession(
   { wallet, by }: AccountCaller,
   id: string,
   kind: 'session' | 'token',
-): Promise<void> {
-  if (await store.endSession(wallet, id, by, kind === 'token')) return;
+): Promise<Deleted> {
+  if (await store.endSession(wallet, id, by, kind === 'token')) return deleted;
   throw noSuch(kind);
 }
 

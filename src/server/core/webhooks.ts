@@ -17,7 +17,7 @@ import type {
   WebhookRecord,
 } from '../ports/webhooks.ts';
 import { refusalOfUrl } from '../rules/webhooks.ts';
-import type { Deps } from './deps.ts';
+import { type Deps, deleted } from './deps.ts';
 import { pageById } from './paging.ts';
 import { open, seal } from './seal.ts';
 
@@ -64,12 +64,10 @@ export async function patchWebhook(
   caller: AccountCaller,
   id: string,
   { events, ...change }: Body<'patchWebhook'>,
-): Promise<Webhook> {
+): Promise<{ webhook: Webhook }> {
   requireKey(deps, change.url);
-  return changed(deps, caller, id, {
-    ...change,
-    ...(events && { events: JSON.stringify(events) }),
-  });
+  const texts = events && { events: JSON.stringify(events) };
+  return { webhook: await changed(deps, caller, id, { ...change, ...texts }) };
 }
 
 /** Replaces the secret. Throws `not_found` and `webhooks_off`. */
@@ -83,6 +81,7 @@ export async function rotateSecret(deps: Deps, caller: AccountCaller, id: string
 /** Throws `not_found`. */
 export async function deleteWebhook({ store }: Deps, { wallet, by }: AccountCaller, id: string) {
   if (!(await store.deleteWebhook(id, { ...by, wallet }))) throw webhookNotFound();
+  return deleted;
 }
 
 /** Queues a test message. Throws `not_found` and `webhooks_off`. */
@@ -90,7 +89,7 @@ export async function testWebhook(deps: Deps, wallet: string, id: string) {
   requireKey(deps);
   const delivery = await deps.store.testWebhook(id, wallet, deps.clock.now());
   if (delivery === null) throw webhookNotFound();
-  return viewDelivery(delivery);
+  return { delivery: viewDelivery(delivery) };
 }
 
 /** One page of the webhook's messages, newest first. Throws `not_found`. */

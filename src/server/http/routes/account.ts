@@ -75,16 +75,13 @@ export function accountHandlers(deps: Deps) {
       redeemCliCode(deps, body.device_code, actorOf(deps, request)),
     listSessions: ({ caller, query }) => listSessions(deps, caller, query),
     async revokeSession({ caller, params, reply }) {
-      await endSession(deps, caller, params.id, 'session');
+      const ended = await endSession(deps, caller, params.id, 'session');
       if (params.id === caller.id) cookies.clearSession(reply);
-      return { deleted: true };
+      return ended;
     },
     createToken: ({ caller, body }) => createToken(deps, caller, body),
     listTokens: ({ caller, query }) => listTokens(deps, caller.wallet, query),
-    async revokeToken({ caller, params }) {
-      await endSession(deps, caller, params.id, 'token');
-      return { deleted: true };
-    },
+    revokeToken: ({ caller, params }) => endSession(deps, caller, params.id, 'token'),
     listAuditLog: ({ caller, query }) => listAuditLog(deps, caller.wallet, query),
     getAccount: ({ caller }) => readAccount(deps, readGate, caller.wallet),
     async exportAccount(call) {

@@ -18,18 +18,9 @@ export function fleetHandlers(deps: Deps) {
       return { fleet };
     },
     listFleets: ({ caller, query }) => listFleets(deps, caller.wallet, query),
-    getFleet: async ({ caller, params }) => ({
-      fleet: await getFleet(deps, caller.wallet, params.id),
-    }),
-    patchFleet: async ({ caller, params, body }) => ({
-      fleet: await patchFleet(deps, caller, params.id, body),
-    }),
-    async deleteFleet({ caller, params }) {
-      await deleteFleet(deps, caller, params.id);
-      return { deleted: true };
-    },
-    reorderFleets: async ({ caller, body }) => ({
-      fleets: await reorderFleets(deps, caller.wallet, body.order),
-    }),
+    getFleet: ({ caller, params }) => getFleet(deps, caller.wallet, params.id),
+    patchFleet: ({ caller, params, body }) => patchFleet(deps, caller, params.id, body),
+    deleteFleet: ({ caller, params }) => deleteFleet(deps, caller, params.id),
+    reorderFleets: ({ caller, body }) => reorderFleets(deps, caller.wallet, body.order),
   } satisfies Partial<Handlers>;
 }

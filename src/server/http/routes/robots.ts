@@ -23,19 +23,12 @@ export function robotHandlers(deps: Deps, longReads: LongReads) {
     },
     listRobots: ({ caller: { wallet }, query }) =>
       longReads(wallet, () => listRobots(deps, wallet, query)),
-    getRobot: async ({ caller, params }) => ({
-      robot: await getRobot(deps, caller.wallet, params.id),
-    }),
+    getRobot: ({ caller, params }) => getRobot(deps, caller.wallet, params.id),
     getOwnRobot: ({ caller }) => getOwnRobot(deps, caller),
-    patchRobot: async ({ caller, params, body }) => ({
-      robot: await patchRobot(deps, caller, params.id, body),
-    }),
+    patchRobot: ({ caller, params, body }) => patchRobot(deps, caller, params.id, body),
     assignRobots: ({ caller, body }) => assignRobots(deps, caller, body),
     rotateKey: ({ caller, params }) => rotateKey(deps, caller, params.id),
-    deleteKey: async ({ caller, params }) => ({ robot: await deleteKey(deps, caller, params.id) }),
-    async deleteRobot({ caller, params }) {
-      await deleteRobot(deps, caller, params.id);
-      return { deleted: true };
-    },
+    deleteKey: ({ caller, params }) => deleteKey(deps, caller, params.id),
+    deleteRobot: ({ caller, params }) => deleteRobot(deps, caller, params.id),
   } satisfies Partial<Handlers>;
 }

@@ -65,10 +65,7 @@ export function taskHandlers(deps: Deps, longReads: LongReads) {
       );
     },
     getProof: ({ caller, params }) => readProof(deps, params.id, caller),
-    async eraseProof({ caller, params }) {
-      await eraseProof(deps, params.id, caller);
-      return { deleted: true };
-    },
+    eraseProof: ({ caller, params }) => eraseProof(deps, params.id, caller),
     getBundle: ({ caller, params, query }) => readBundle(deps, params.id, caller, query.format),
   } satisfies Partial<Handlers>;
 }

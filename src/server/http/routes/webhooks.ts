@@ -17,17 +17,10 @@ export function webhookHandlers(deps: Deps) {
   return {
     createWebhook: ({ caller, body }) => createWebhook(deps, caller, body),
     listWebhooks: ({ caller, query }) => listWebhooks(deps, caller.wallet, query),
-    patchWebhook: async ({ caller, params, body }) => ({
-      webhook: await patchWebhook(deps, caller, params.id, body),
-    }),
+    patchWebhook: ({ caller, params, body }) => patchWebhook(deps, caller, params.id, body),
     rotateWebhookSecret: ({ caller, params }) => rotateSecret(deps, caller, params.id),
-    async deleteWebhook({ caller, params }) {
-      await deleteWebhook(deps, caller, params.id);
-      return { deleted: true };
-    },
-    testWebhook: async ({ caller, params }) => ({
-      delivery: await testWebhook(deps, caller.wallet, params.id),
-    }),
+    deleteWebhook: ({ caller, params }) => deleteWebhook(deps, caller, params.id),
+    testWebhook: ({ caller, params }) => testWebhook(deps, caller.wallet, params.id),
     listWebhookDeliveries: ({ caller, params, query }) =>
       listDeliveries(deps, caller.wallet, params.id, query),
     async replayWebhookDelivery({ caller, params }) {
@@ -43,13 +36,8 @@ export function webhookHandlers(deps: Deps) {
       );
       return { rule: body };
     },
-    async deleteAlertRule({ caller, params }) {
-      await deleteRule(deps, caller, params.kind);
-      return { deleted: true };
-    },
+    deleteAlertRule: ({ caller, params }) => deleteRule(deps, caller, params.kind),
     listAlerts: ({ caller, query }) => listAlerts(deps, caller.wallet, query),
-    acknowledgeAlert: async ({ caller, params }) => ({
-      alert: await acknowledgeAlert(deps, caller.wallet, params.id),
-    }),
+    acknowledgeAlert: ({ caller, params }) => acknowledgeAlert(deps, caller.wallet, params.id),
   } satisfies Partial<Handlers>;
 }

@@ -50,7 +50,7 @@ function pagesBy(...wanted: Wanted[]) {
   };
 }
 
-const pages = {
+export const eventPages = {
   all: pagesBy(),
   type: pagesBy('event_type'),
   severity: pagesBy('severity'),
@@ -58,13 +58,6 @@ const pages = {
 };
 
 export const eventSql = {
-  ...Object.fromEntries(
-    Object.entries(pages).flatMap(([name, { ofAccount, heads, ofRobot }]) => [
-      [`${name}OfAccount`, ofAccount],
-      [`${name}Heads`, heads],
-      [`${name}OfRobot`, ofRobot],
-    ]),
-  ),
   lockRobot: 'SELECT wallet, fleet_id FROM robots WHERE id = $1 AND key_hash = $2 FOR UPDATE',
   find: `SELECT ${COLUMNS} FROM events WHERE robot_id = $1 AND id = $2`,
   insert: `INSERT INTO events (robot_id, id, event_type, severity, message, payload, occurred_at,
@@ -86,7 +79,7 @@ export function eventStore(runner: StepRunner, usage: StorageUsage): EventStore 
 
     listEvents: ({ wallet, robotId, ...filter }, { limit, before }) =>
       read(function* () {
-        const queries = pages[kindOf(filter)];
+        const queries = eventPages[kindOf(filter)];
         const { ofAccount, ofRobot } = queries;
         const wanted = [filter.eventType, filter.severity].filter((value) => value !== null);
         const below = before ?? Number.MAX_SAFE_INTEGER;
@@ -158,7 +151,7 @@ function isSameEvent(stored: EventRecord, event: NewEvent): boolean {
 function kindOf({
   severity,
   eventType,
-}: Pick<EventFilter, 'severity' | 'eventType'>): keyof typeof pages {
+}: Pick<EventFilter, 'severity' | 'eventType'>): keyof typeof eventPages {
   if (eventType === null) return severity === null ? 'all' : 'severity';
   return severity === null ? 'type' : 'both';
 }

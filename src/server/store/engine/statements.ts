@@ -11,7 +11,7 @@ import { leaseSql } from '../anchoring/leases.ts';
 import { settlementSql } from '../anchoring/settlement.ts';
 import { waitSql } from '../anchoring/waits.ts';
 import { auditSql } from '../audit-log.ts';
-import { eventSql } from '../events.ts';
+import { eventPages, eventSql } from '../events.ts';
 import { evidenceSql } from '../evidence.ts';
 import { fleetSql } from '../fleets.ts';
 import { ledgerSql } from '../ledger.ts';
@@ -35,6 +35,7 @@ const nouns = [
   auditSql,
   chainProofSql,
   chainStatusSql,
+  ...Object.values(eventPages),
   eventSql,
   evidenceSql,
   fleetSql,

@@ -45,7 +45,7 @@ export const retentionSql = {
   forget: 'DELETE FROM robot_traces WHERE robot_id = $1',
   rollups: someOf('telemetry_rollups', 'robot_id, resolution, at'),
   names: someOf('telemetry_names', 'robot_id, day'),
-  horizons: 'DELETE FROM telemetry_horizons WHERE robot_id = $1 RETURNING robot_id',
+  horizons: someOf('telemetry_horizons', 'robot_id'),
   events: `DELETE FROM events WHERE seq ${selected(`SELECT seq FROM events
     WHERE robot_id = $1 LIMIT $2`)} RETURNING ${freed.events}`,
 } as const;
@@ -87,8 +87,7 @@ export function retentionStore(runner: StepRunner) {
 function deletionsOfRobot(runner: StepRunner): Deletion[] {
   const { rollups, names, horizons, events } = retentionSql;
   const counted = (text: string): Deletion =>
-    function* (robotId, most) {
-      const values = text === horizons ? [robotId] : [robotId, most];
+    function* (...values) {
       return (yield* rows(text, ...values)).length;
     };
   return [

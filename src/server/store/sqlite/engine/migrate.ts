@@ -29,9 +29,7 @@ const DEVELOPMENT_IDS: readonly unknown[] = [0x52545041, 0x52535643, 0x52535644]
  *   development version did, `database_foreign` when another program did.
  */
 export function migrate({ db, migrations, now }: MigrateOptions): void {
-  const from = schemaVersion(db);
-  requireOwn(db, from);
-  if (from > migrations.length) throw schemaTooNew(from, migrations.length);
+  const from = knownVersion(db, migrations);
   if (from === migrations.length) return;
   if (from > 0 && now !== null) snapshot(db, `${db.name}.schema-${from}.${now}`);
   for (const [index, migration] of migrations.entries()) {
@@ -50,9 +48,7 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
  * @throws SvcError `schema_too_old`, `schema_too_new` or `database_foreign`.
  */
 export function requireSchema(db: Database.Database, migrations: readonly Migration[]): void {
-  const version = schemaVersion(db);
-  requireOwn(db, version);
-  if (version > migrations.length) throw schemaTooNew(version, migrations.length);
+  const version = knownVersion(db, migrations);
   if (version < migrations.length) throw schemaTooOld(version, migrations.length);
 }
 
@@ -62,14 +58,15 @@ export function requireSchema(db: Database.Database, migrations: readonly Migrat
  * @throws SvcError `schema_too_new`, `schema_too_old` when a development version wrote it, or `database_foreign`.
  */
 export function requireOwnSchema(db: Database.Database, migrations: readonly Migration[]): void {
-  const version = schemaVersion(db);
-  requireOwn(db, version);
-  if (version === 0) throw foreign();
-  if (version > migrations.length) throw schemaTooNew(version, migrations.length);
+  if (knownVersion(db, migrations) === 0) throw foreign();
 }
 
-function schemaVersion(db: Database.Database): number {
-  return Number(db.pragma('user_version', { simple: true }));
+/** The version of the schema. Throws unless this version of the service knows it. */
+function knownVersion(db: Database.Database, migrations: readonly Migration[]): number {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  requireOwn(db, version);
+  if (version > migrations.length) throw schemaTooNew(version, migrations.length);
+  return version;
 }
 
 function requireOwn(db: Database.Database, version: number): void {

@@ -1,5 +1,6 @@
 // Checks the invariants of a database.
 
+import type { CheckStore } from '../../ports/operations.ts';
 import { chainProofsLead } from './chain-proofs.ts';
 import { payloadsRebuild, proofsMatchTheirHash } from './evidence.ts';
 import {
@@ -13,10 +14,7 @@ import { type Invariant, type Snapshot, selecting } from './snapshot.ts';
 import { statements } from './statements.ts';
 import { rollupsFollowSamples } from './telemetry.ts';
 
-export interface Finding {
-  invariant: string;
-  violations: string[];
-}
+export type Finding = Awaited<ReturnType<CheckStore['checkInvariants']>>[number];
 
 /** What differs between the stores. */
 export interface StoreTerms {

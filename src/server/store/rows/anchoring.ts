@@ -4,23 +4,25 @@ import { runYielding } from '../../../base/cooperative-yield.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { growMerkleTree } from '../../../proof/tree.ts';
-import type { ChainIdentity, FeeQuote, MinedAttempt, Variant } from '../../ports/anchoring.ts';
+import type {
+  ChainIdentity,
+  FeeQuote,
+  IncludedAttempt,
+  MinedAttempt,
+  Variant,
+} from '../../ports/anchoring.ts';
 import type { Backlog } from '../../ports/operations.ts';
 
 export const OPEN_ATTEMPT_COLUMNS = `id, nonce, state, payload,
   unsettled_leaves AS "unsettledLeaves", mined_tx_hash AS "minedTxHash", created_at AS "createdAt"`;
 
-export interface IncludedRow {
-  id: string;
-  txHash: Hex;
+export interface IncludedRow extends Omit<IncludedAttempt, 'blockNumber' | 'isSafe'> {
   blockNumber: number;
-  blockHash: Hex;
   isSafe: boolean | 0 | 1;
 }
 
-export interface MinedRow extends IncludedRow {
+export interface MinedRow extends IncludedRow, Pick<MinedAttempt, 'rawTx'> {
   isFinal: boolean | 0 | 1;
-  rawTx: Hex;
 }
 
 /** The columns of an `IncludedRow`, from the attempt `a`. */

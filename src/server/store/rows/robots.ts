@@ -2,11 +2,6 @@
 
 import type { SampleRecord } from '../../ports/telemetry.ts';
 
-export interface Newest<Value> {
-  value: Value;
-  at: number;
-}
-
 /**
  * The newest non-null reading. Times in the future count as `now`: a robot whose clock was ahead must not hide the
  * readings it sends after its clock was corrected.
@@ -15,8 +10,8 @@ export function newest<Value>(
   samples: readonly SampleRecord[],
   now: number,
   reading: (sample: SampleRecord) => Value | null,
-): Newest<Value> | null {
-  let found: Newest<Value> | null = null;
+) {
+  let found: { value: Value; at: number } | null = null;
   for (const sample of samples) {
     const value = reading(sample);
     const at = Math.min(sample.recordedAt, now);

@@ -33,11 +33,7 @@ type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
 const REFUSED_COUNTED = 1000;
 
 /** The account of a wallet: balance, usage and limits, with the anchors it can afford at the newest fee quote. */
-export async function readAccount(
-  { store, settings }: Deps,
-  readGate: GateReader,
-  wallet: string,
-): Promise<Account> {
+export async function readAccount({ store, settings }: Deps, readGate: GateReader, wallet: string) {
   const [holds, balance, status, used, refused] = await Promise.all([
     readGate(wallet),
     store.getBalance(wallet),
@@ -58,7 +54,7 @@ export async function readAccount(
       robots: { used: used.robots, max: limits.robotsPerAccount },
       fleets: { used: used.fleets, max: limits.fleetsPerAccount },
     },
-  };
+  } satisfies Account;
 }
 
 /** One page of the account's ledger, newest first. Throws `invalid_request` for a cursor of another list. */
@@ -78,10 +74,7 @@ export async function listLedger({ store }: Deps, wallet: string, query: Query<'
 }
 
 /** Without a fee quote, only the quota limits the affordable anchors. */
-function viewCredits(
-  { anchorQuota, gasCreditWei }: Balance,
-  reservedWei: bigint | null,
-): Omit<Account['credits'], 'refused' | 'credit_url'> {
+function viewCredits({ anchorQuota, gasCreditWei }: Balance, reservedWei: bigint | null) {
   const affordable =
     reservedWei === null ? null : affordableAnchors(anchorQuota, gasCreditWei, reservedWei);
   return {
@@ -89,7 +82,7 @@ function viewCredits(
     gas_credit_wei: gasCreditWei.toString(),
     anchors_affordable: affordable,
     low: (affordable ?? anchorQuota) < limits.lowAnchors,
-  };
+  } satisfies Partial<Account['credits']>;
 }
 
 function viewEntry(entry: LedgerRecord): LedgerEntry {

@@ -9,11 +9,7 @@ import { type Deps, deleted } from './deps.ts';
 import { claimOf, taskNotFound } from './tasks.ts';
 
 /** The evidence as submitted. Throws `not_found` if there is none or it was erased. */
-export async function readProof(
-  { store }: Deps,
-  id: string,
-  viewer: Viewer,
-): Promise<Answer<'getProof'>['body']> {
+export async function readProof({ store }: Deps, id: string, viewer: Viewer) {
   const found = await store.getEvidence(id, viewer);
   if (found === null) throw taskNotFound();
   const { proofHash } = completionOf(found.task);
@@ -24,7 +20,8 @@ export async function readProof(
       { details: { proof_hash: proofHash } },
     );
   }
-  return { proof: parseProof(found.proof), proof_hash: proofHash };
+  const proof = parseProof(found.proof);
+  return { proof, proof_hash: proofHash } satisfies Answer<'getProof'>['body'];
 }
 
 /** Erases the evidence of one of the account's tasks; hash, anchor and receipt stay. Idempotent. Throws `not_found`. */

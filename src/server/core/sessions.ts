@@ -197,11 +197,7 @@ export async function decideCliSignIn(
  * Opens a session for the CLI, once the code was allowed. Throws `authorization_pending`, `invalid_code` and
  * `account_suspended`.
  */
-export async function redeemCliCode(
-  { store, clock }: Deps,
-  deviceCode: string,
-  by: Actor,
-): Promise<Answer<'redeemCliCode'>['body']> {
+export async function redeemCliCode({ store, clock }: Deps, deviceCode: string, by: Actor) {
   const now = clock.now();
   const { token, session } = newSession(now);
   const deviceHash = hashToken(deviceCode);
@@ -213,7 +209,9 @@ export async function redeemCliCode(
   if (found === 'unknown') {
     throw wireError('invalid_code', 'The code is unknown, used, refused or expired.');
   }
-  return { token, wallet: found.wallet, expires_at: formatTimestamp(session.expiresAt) };
+  const { wallet } = found;
+  const expires_at = formatTimestamp(session.expiresAt);
+  return { token, wallet, expires_at } satisfies Answer<'redeemCliCode'>['body'];
 }
 
 /** A session that is not stored yet, and its token. */

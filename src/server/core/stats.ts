@@ -2,24 +2,18 @@
 import { limits } from '../../protocol/limits.ts';
 import type { Stats } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import type { StatsRecord } from '../ports/telemetry.ts';
+import { type StatsRecord, stepMs } from '../ports/telemetry.ts';
 import { type Deps, noSuch } from './deps.ts';
 
-const HOUR_MS = 60 * 60_000;
-const DAY_MS = 24 * HOUR_MS;
 const HOURS = 24;
 const DAYS = 30;
 const BATTERY_BUCKETS = 10;
 
 /** Statistics of the account or of one fleet. Throws `not_found`, also for a fleet of another account. */
-export async function getStats(
-  { store, clock }: Deps,
-  wallet: string,
-  fleetId: string | null,
-): Promise<Stats> {
+export async function getStats({ store, clock }: Deps, wallet: string, fleetId: string | null) {
   const now = clock.now();
-  const hours = lastIntervals(now, HOUR_MS, HOURS);
-  const days = lastIntervals(now, DAY_MS, DAYS);
+  const hours = lastIntervals(now, stepMs.hour, HOURS);
+  const days = lastIntervals(now, stepMs.day, DAYS);
   const found = await store.readStats(
     { wallet, fleetId },
     { hoursFrom: hours[0] ?? now, daysFrom: days[0] ?? now },
@@ -44,13 +38,13 @@ export async function getStats(
       at: formatTimestamp(at),
       samples: countsOfHour.get(at)?.samples ?? 0,
     })),
-  };
+  } satisfies Stats;
 }
 
 /** Start times of the last intervals, including the current one, oldest first. */
-function lastIntervals(now: number, stepMs: number, count: number): number[] {
-  const running = Math.floor(now / stepMs) * stepMs;
-  return Array.from({ length: count }, (_, i) => running - (count - 1 - i) * stepMs);
+function lastIntervals(now: number, ms: number, count: number): number[] {
+  const running = Math.floor(now / ms) * ms;
+  return Array.from({ length: count }, (_, i) => running - (count - 1 - i) * ms);
 }
 
 function viewRobots(robots: StatsRecord['robots'], now: number): Stats['robots'] {

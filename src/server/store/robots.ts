@@ -1,8 +1,7 @@
 // Stores robots: creation, keys and fleet membership.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Actor } from '../ports/audit-log.ts';
-import type { RobotPatch, RobotRecord, RobotStore } from '../ports/robots.ts';
+import type { RobotRecord, RobotStore } from '../ports/robots.ts';
 import { hasRoomForRobot } from '../rules/fleets.ts';
 import { recordAudit, recordNamed } from './audit-log.ts';
 import {
@@ -59,7 +58,22 @@ export function robotStore({ read, write }: StepRunner): Changes {
     listRobots: (wallet, limit, after) =>
       read(() => rows<RobotRecord>(robotSql.page, wallet, after ?? NO_ID, limit)),
 
-    patchRobot: (id, wallet, patch, now, by) => write(() => patchRobot(id, wallet, patch, now, by)),
+    patchRobot: (id, wallet, patch, now, by) =>
+      write(function* () {
+        yield* lock(wallet);
+        const before = yield* find(id, wallet);
+        if (before === null) return { outcome: 'robot_not_found' };
+        if (!(yield* hasFleet(patch.fleetId ?? null, wallet)))
+          return { outcome: 'fleet_not_found' };
+        const { name, description, fleetId } = { ...before, ...patch };
+        const values = [name, description, fleetId, now];
+        const robot = yield* first<RobotRecord>(robotSql.update, id, ...values);
+        if (robot === undefined) return { outcome: 'robot_not_found' };
+        if (!isDeepStrictEqual({ ...robot, updatedAt: before.updatedAt }, before)) {
+          yield* recordNamed('robot_changed', robot, by);
+        }
+        return { outcome: 'patched', robot };
+      }),
 
     assignRobots: (wallet, ids, fleetId, now, by) =>
       write(function* () {
@@ -95,27 +109,6 @@ export function robotStore({ read, write }: StepRunner): Changes {
         return robot;
       }),
   };
-}
-
-function* patchRobot(
-  id: string,
-  wallet: string,
-  patch: RobotPatch,
-  now: number,
-  by: Actor | undefined,
-): Steps<Awaited<ReturnType<RobotStore['patchRobot']>>> {
-  yield* lock(wallet);
-  const before = yield* find(id, wallet);
-  if (before === null) return { outcome: 'robot_not_found' };
-  if (!(yield* hasFleet(patch.fleetId ?? null, wallet))) return { outcome: 'fleet_not_found' };
-  const { name, description, fleetId } = { ...before, ...patch };
-  const values = [name, description, fleetId, now];
-  const robot = yield* first<RobotRecord>(robotSql.update, id, ...values);
-  if (robot === undefined) return { outcome: 'robot_not_found' };
-  if (!isDeepStrictEqual({ ...robot, updatedAt: before.updatedAt }, before)) {
-    yield* recordNamed('robot_changed', robot, by);
-  }
-  return { outcome: 'patched', robot };
 }
 
 /** Finds a robot by id if it belongs to the account. */

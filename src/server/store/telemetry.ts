@@ -1,8 +1,5 @@
-// Lists telemetry samples and roll-ups.
-
-import type { Resolution } from '../../protocol/telemetry.ts';
-import type { Rollup, SampleRecord, TelemetryStore, TimeRange } from '../ports/telemetry.ts';
-import { NO_ID, page, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
+import type { SampleRecord, TelemetryStore } from '../ports/telemetry.ts';
+import { NO_ID, page, rows, type StepRunner, some } from './engine/steps.ts';
 import { Aggregate, noNames, type StoredNames, summaryOf } from './rows/aggregate.ts';
 import { addEncoded } from './rows/aggregate-bytes.ts';
 import { beginOf } from './rows/roll-ups.ts';
@@ -30,32 +27,24 @@ export function telemetryReads({ read }: StepRunner) {
         return yield* page<SampleRecord>(telemetrySql.samples, ...values);
       }),
 
-    listRollups: ({ wallet, robotId }, ...query) =>
+    listRollups: ({ wallet, robotId }, resolution, { from, to }, limit) =>
       read(function* () {
         if (!(yield* some(taskSql.ownRobot, robotId, wallet))) return null;
-        return yield* listRollups(robotId, ...query);
+        type Row = { at: number; samples: number; summary: Buffer };
+        const found = yield* rows<Row>(telemetrySql.rollups, robotId, resolution, from, to, limit);
+        // Read the names after the roll-ups: names are only added, so all numbers of the roll-ups are known.
+        type Names = { day: number; names: string };
+        const days = [found[0], found.at(-1)].map((row) => beginOf('day', row?.at ?? from));
+        const names = yield* rows<Names>(telemetrySql.names, robotId, ...days);
+        const namesOf = new Map<number, StoredNames>(
+          names.map(({ day, names }) => [day, JSON.parse(names)]),
+        );
+        const aggregate = new Aggregate();
+        return found.map(({ at, samples, summary }) => {
+          aggregate.clear();
+          addEncoded(aggregate, samples, summary);
+          return { at, summary: summaryOf(aggregate, namesOf.get(beginOf('day', at)) ?? noNames) };
+        });
       }),
   } satisfies Partial<TelemetryStore>;
-}
-
-/** Reads up to `limit` roll-ups of a range, oldest first. */
-function* listRollups(
-  robotId: string,
-  resolution: Resolution,
-  { from, to }: TimeRange,
-  limit: number,
-): Steps<Rollup[]> {
-  type Row = { at: number; samples: number; summary: Buffer };
-  const found = yield* rows<Row>(telemetrySql.rollups, robotId, resolution, from, to, limit);
-  // Read the names after the roll-ups: names are only added, so all numbers of the roll-ups are known.
-  type Names = { day: number; names: string };
-  const days = [beginOf('day', found[0]?.at ?? from), beginOf('day', found.at(-1)?.at ?? from)];
-  const names = yield* rows<Names>(telemetrySql.names, robotId, ...days);
-  const namesOf = new Map(names.map(({ day, names }) => [day, JSON.parse(names) as StoredNames]));
-  const aggregate = new Aggregate();
-  return found.map(({ at, samples, summary }) => {
-    aggregate.clear();
-    addEncoded(aggregate, samples, summary);
-    return { at, summary: summaryOf(aggregate, namesOf.get(beginOf('day', at)) ?? noNames) };
-  });
 }

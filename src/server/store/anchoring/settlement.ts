@@ -30,7 +30,7 @@ export const settlementSql = {
   unsettled: `SELECT leaf_index, task_id, EXISTS (SELECT 1 FROM ledger
         WHERE ledger.task_id = leaves.task_id AND kind = 'settle') AS charged
     FROM leaves WHERE attempt_id = $1 AND settled_at IS NULL ORDER BY leaf_index LIMIT $2`,
-  lockTasks: `SELECT t.id FROM tasks t JOIN completions c ON c.task_id = t.id
+  lockTasks: `SELECT c.task_id FROM tasks t JOIN completions c ON c.task_id = t.id
     WHERE t.id ${among('uuid', 1)} ORDER BY t.id FOR NO KEY UPDATE`,
   // Locked in order of robots, because the trigger on tasks would lock them in the order of its rows.
   lockCounts: `SELECT robot_id FROM task_counts
@@ -57,8 +57,6 @@ export const settlementSql = {
   requeue: `UPDATE completions
     SET state = ${requeue.to}, generation = generation + 1, updated_at = $2
     WHERE task_id ${among('uuid', 1)} AND state IN ${requeue.from} RETURNING task_id`,
-  waiting: `SELECT c.task_id FROM tasks t JOIN completions c ON c.task_id = t.id
-    WHERE t.id ${among('uuid', 1)} ORDER BY t.id FOR NO KEY UPDATE`,
   charged: `SELECT task_id FROM ledger WHERE task_id ${among('uuid', 1)} AND kind = 'settle'`,
   lockRefused: `SELECT task_id FROM completions WHERE task_id ${among('uuid', 1)}
     ORDER BY task_id FOR NO KEY UPDATE`,
@@ -181,7 +179,7 @@ function* verify(
 /** Queues the completions of tasks that still exist, in their next generation. Returns the tasks that do not. */
 function* queueAgain(taskIds: readonly string[], now: number): Steps<string[]> {
   const given = JSON.stringify(taskIds);
-  const waiting = yield* rows<TaskRow>(settlementSql.waiting, given);
+  const waiting = yield* rows<TaskRow>(settlementSql.lockTasks, given);
   const queued = yield* rows(settlementSql.requeue, given, now);
   if (queued.length !== waiting.length) throw unexpectedState();
   const existing = new Set(waiting.map(({ task_id }) => task_id));

@@ -77,11 +77,9 @@ export interface OpenAttempt {
 }
 
 /** An attempt in a block that is not final yet. */
-export interface IncludedAttempt {
+export interface IncludedAttempt
+  extends Pick<MinedVariant, 'txHash' | 'blockNumber' | 'blockHash'> {
   id: string;
-  txHash: Hex;
-  blockNumber: bigint;
-  blockHash: Hex;
   isSafe: boolean;
 }
 

@@ -2,20 +2,18 @@
 import type { BackoffRange } from '../../base/backoff.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { ChainProof } from '../../proof/chain-proof.ts';
+import type { MinedVariant } from './anchoring.ts';
 
 /** A final anchor without a chain proof, and where it was mined. */
-export interface UnprovenAnchor {
+export interface UnprovenAnchor
+  extends Pick<MinedVariant, 'txHash' | 'blockNumber' | 'blockHash' | 'txIndex'> {
   attemptId: string;
   chainId: number;
   /** Checksummed. */
   sender: string;
   /** Calldata. */
   payload: Hex;
-  txHash: Hex;
   rawTx: Hex;
-  blockNumber: bigint;
-  blockHash: Hex;
-  txIndex: number;
   /** How often it was taken, with this time. */
   tries: number;
 }

@@ -12,12 +12,9 @@ export interface Challenge {
   expiresAt: number;
 }
 
-export interface NewSession {
-  id: string;
+export interface NewSession extends Pick<SessionRecord, 'id' | 'createdAt' | 'expiresAt'> {
   /** SHA-256 of the session token, hex. The token itself is never stored. */
   tokenHash: string;
-  createdAt: number;
-  expiresAt: number;
 }
 
 export interface SignIn {

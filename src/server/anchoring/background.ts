@@ -1,12 +1,15 @@
 // Work beside the anchor loop: one run at a time.
+import type { AnchoringContext } from './context.ts';
 
 export class Background {
+  protected readonly context: AnchoringContext;
   #underWay: Promise<void> | null = null;
   #failure: { error: unknown } | null = null;
   readonly #wake: () => void;
 
   /** `wake` is called at the end of each run. */
-  constructor(wake: () => void) {
+  constructor(context: AnchoringContext, wake: () => void) {
+    this.context = context;
     this.#wake = wake;
   }
 

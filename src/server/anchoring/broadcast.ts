@@ -11,13 +11,6 @@ import { type LiveAttempt, type LiveAttempts, newestVariant, unmined } from './o
  * Step 4. Runs concurrently with the other stages: a node that is slow to accept transactions must not delay receipts.
  */
 export class Broadcasts extends Background {
-  readonly #context: AnchoringContext;
-
-  constructor(context: AnchoringContext, wake: () => void) {
-    super(wake);
-    this.#context = context;
-  }
-
   /** Whether any attempt is due and none is in progress. */
   isDue(live: LiveAttempts): boolean {
     return !this.isBusy && this.#due(live).length > 0;
@@ -29,12 +22,12 @@ export class Broadcasts extends Background {
    */
   begin(live: LiveAttempts): void {
     this.throwFailure();
-    if (this.isDue(live)) this.run(broadcastAll(this.#context, this.#due(live), live.balance));
+    if (this.isDue(live)) this.run(broadcastAll(this.context, this.#due(live), live.balance));
   }
 
   #due(live: LiveAttempts): LiveAttempt[] {
     const now = performance.now();
-    return unmined(live).filter((attempt) => now >= broadcastDueAt(this.#context, attempt));
+    return unmined(live).filter((attempt) => now >= broadcastDueAt(this.context, attempt));
   }
 }
 

@@ -6,23 +6,19 @@ import type { AnchoringContext } from './context.ts';
 import { createIncludedWatch, type IncludedWatch } from './inclusion.ts';
 import { isInBlock, type LiveAttempts, refreshAttempts } from './open-attempts.ts';
 import {
-  type Adoptable,
   adopt,
   createReplacedNonceWatch,
+  type ReplacedNonces,
   type ReplacedNonceWatch,
 } from './replaced-nonce.ts';
 
 /** Results of one check of the chain; none of them is recorded yet. */
-interface Verdicts {
+interface Verdicts extends ReplacedNonces {
   readonly changes: InclusionChanges;
-  /** Ids of attempts that can never be mined. */
-  readonly lost: readonly string[];
-  readonly adoptable: readonly Adoptable[];
 }
 
 /** Step 7: follows included attempts until they are final, and replaced nonces until their replacement is final. */
 export class FinalityWatch extends Background {
-  readonly #context: AnchoringContext;
   readonly #included: IncludedWatch;
   readonly #replacedNonces: ReplacedNonceWatch;
   #found: Verdicts | null = null;
@@ -32,8 +28,7 @@ export class FinalityWatch extends Background {
   #isFailing = false;
 
   constructor(context: AnchoringContext, wake: () => void) {
-    super(wake);
-    this.#context = context;
+    super(context, wake);
     this.#included = createIncludedWatch(context);
     this.#replacedNonces = createReplacedNonceWatch(context);
   }
@@ -62,11 +57,11 @@ export class FinalityWatch extends Background {
     this.throwFailure();
     const verdicts = this.#found;
     this.#found = null;
-    return verdicts !== null && (await recordVerdicts(this.#context, live, verdicts));
+    return verdicts !== null && (await recordVerdicts(this.context, live, verdicts));
   }
 
   async #look(live: LiveAttempts): Promise<void> {
-    const { signal, logger } = this.#context;
+    const { signal, logger } = this.context;
     try {
       const { changes, count, isMoreDue } = await this.#included.look(live);
       const { lost, adoptable } = await this.#replacedNonces.look(live);

@@ -10,14 +10,14 @@ import type { LiveAttempt, LiveAttempts } from './open-attempts.ts';
 /** Maximum number of nonces looked up per check; the others follow in later checks. */
 const LOOKED_UP = 4;
 
-interface ReplacedNonces {
+export interface ReplacedNonces {
   /** Ids of attempts that can never be mined. */
   readonly lost: readonly string[];
   /** Mined transactions of an attempt that this database does not know. */
   readonly adoptable: readonly Adoptable[];
 }
 
-export interface Adoptable {
+interface Adoptable {
   readonly attemptId: string;
   readonly variant: Variant;
 }

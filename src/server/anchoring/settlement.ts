@@ -1,6 +1,5 @@
 // Settles the leaves of mined attempts: charge, receipt, `verified`.
 import { Background } from './background.ts';
-import type { AnchoringContext } from './context.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
 
 /** Number of leaves settled per commit, so that none blocks other writers for long. */
@@ -10,13 +9,7 @@ const SETTLED_PER_COMMIT = 64;
  * Step 6. Runs concurrently with the other stages, so that queued proofs need not wait while a large batch is settled.
  */
 export class Settlements extends Background {
-  readonly #context: AnchoringContext;
   #isPaused = false;
-
-  constructor(context: AnchoringContext, wake: () => void) {
-    super(wake);
-    this.#context = context;
-  }
 
   /**
    * Starts settling whatever is due, without waiting for it. Drops attempts that are settled. Throws the error that
@@ -37,7 +30,7 @@ export class Settlements extends Background {
   }
 
   async #settleAll(live: LiveAttempts): Promise<void> {
-    const { store, lease, clock, signal, onStep } = this.#context;
+    const { store, lease, clock, signal, onStep } = this.context;
     for (;;) {
       // Looked up each time, so that attempts found in a block meanwhile are included.
       const attempt = live.attempts.find(isUnsettled);

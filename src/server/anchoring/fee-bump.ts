@@ -6,7 +6,6 @@ import { gasLimit, maxFeePerGas } from '../rules/credits.ts';
 import { bytesOf } from './batch.ts';
 import { type AnchoringContext, readSenderState } from './context.ts';
 import {
-  type BumpClock,
   type LiveAttempt,
   type LiveAttempts,
   newestVariant,
@@ -79,7 +78,11 @@ export async function bump(context: AnchoringContext, live: LiveAttempts): Promi
   if (lowest.refusal === 'gas_limit' && gas === gasLimitOf(newestVariant(lowest).rawTx)) return;
   const fees = feesFor(context, live, { lowest, gas }, senderState);
   if (typeof fees === 'string') {
-    park(context, clock, lowest, fees);
+    if (clock.parked !== fees) {
+      const stuck = { attempt: lowest.id, nonce: lowest.nonce, reason: fees };
+      context.logger.warn(stuck, 'transaction stuck; cannot replace it now');
+    }
+    clock.parked = fees;
     return;
   }
   await replace(context, lowest, { ...fees, gas });
@@ -133,18 +136,6 @@ function feesFor(
     return sum + gasLimitOf(rawTx) * maxFeePerGas;
   }, senderState.dataFeeWei);
   return cost > senderState.balance ? 'underfunded' : fees;
-}
-
-function park(
-  { logger }: AnchoringContext,
-  clock: BumpClock,
-  { id, nonce }: LiveAttempt,
-  reason: Parking,
-): void {
-  if (clock.parked !== reason) {
-    logger.warn({ attempt: id, nonce, reason }, 'transaction stuck; cannot replace it now');
-  }
-  clock.parked = reason;
 }
 
 /** Signs and stores a replacement. It is durable before any node sees it. */

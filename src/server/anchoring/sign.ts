@@ -40,7 +40,11 @@ export async function submit(
   if (decision.decision === 'wait') return { outcome: 'held', reason: decision.reason };
   if (decision.decision === 'refuse') {
     if (decision.meaning !== confirmed) return { outcome: 'held', reason: 'gas_refused' };
-    await refuse(context, queued, decision.reason);
+    const { store, lease, clock, logger } = context;
+    const taskIds = queued.map(({ taskId }) => taskId);
+    const { reason } = decision;
+    logger.error({ proofs: taskIds.length, reason }, 'chain refused anchor; released proofs');
+    await store.refuseQueuedProofs(lease, taskIds, reason, clock.now());
     return { outcome: 'refused' };
   }
   return commit(context, live, batch, { ...decision, dataFeeWei: senderState.dataFeeWei });
@@ -93,16 +97,6 @@ export async function decide(context: AnchoringContext, live: LiveAttempts, payl
 
 function feesInFlight(live: LiveAttempts): bigint {
   return unmined(live).reduce((sum, attempt) => sum + newestVariant(attempt).maxFeePerGas, 0n);
-}
-
-async function refuse(
-  { store, lease, clock, logger }: AnchoringContext,
-  queued: readonly QueuedProof[],
-  reason: string,
-): Promise<void> {
-  const taskIds = queued.map(({ taskId }) => taskId);
-  logger.error({ proofs: taskIds.length, reason }, 'chain refused anchor; released proofs');
-  await store.refuseQueuedProofs(lease, taskIds, reason, clock.now());
 }
 
 async function sign(

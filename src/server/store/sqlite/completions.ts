@@ -7,9 +7,11 @@ import { decideCompletion } from '../../rules/completions.ts';
 import { lacksCredit } from '../../rules/credits.ts';
 import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
-import type { StepRunner } from '../engine/steps.ts';
+import { chainStatusSql } from '../anchoring/chain-status.ts';
+import { firstAs, type StepRunner, some } from '../engine/steps.ts';
+import { eventSql } from '../events.ts';
 import { balanceOf, newestSeq, postEntries } from '../ledger.ts';
-import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
+import { toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { QUEUE_TOPIC } from '../tasks.ts';
@@ -31,14 +33,6 @@ export function completionStore(
 ): Pick<CompletionStore, 'queueCompletion'> {
   const { writer, write } = access;
   const readTask = taskReader(writer);
-  const quote = writer.prepare<[], QuoteRow>(`SELECT ${QUOTE_COLUMNS} FROM chain_status`);
-  const readQuote = () => {
-    const row = quote.get();
-    return row === undefined ? null : toQuote(row);
-  };
-  const liveRobot = writer.prepare<[string, string]>(
-    'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
-  );
   const seen = lastSeen(writer);
   const run = runOn(writer);
   const queue = queueInto(writer);
@@ -48,10 +42,10 @@ export function completionStore(
     const found = readTask(taskId);
     const record = found?.robotId === robotId ? found : null;
     const decision = decideCompletion({
-      hasKey: liveRobot.get(robotId, keyHash) !== undefined,
+      hasKey: run(some(eventSql.lockRobot, robotId, keyHash)),
       task: record && { status: record.status, state: record.completion?.state ?? null, record },
       balance: record && run(balanceOf(record.wallet)),
-      quote: readQuote(),
+      quote: run(firstAs(toQuote, chainStatusSql.status)),
     });
     if (lacksCredit(decision)) run(refuseForCredit(taskId, decision.outcome, now));
     if (!('task' in decision)) return decision;

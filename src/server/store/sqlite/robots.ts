@@ -3,9 +3,12 @@
 import type { Database } from 'better-sqlite3';
 import type { RobotStore } from '../../ports/robots.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
+import { rows } from '../engine/steps.ts';
+import { eventSql } from '../events.ts';
 import { newest } from '../rows/robots.ts';
 import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
+import { runOn } from './engine/steps.ts';
 
 export function robotAuthentication(
   { reader, read }: Access,
@@ -54,12 +57,7 @@ export function showNewest(
 }
 
 /** Updates the robot's last-seen time. The time never goes back. */
-export function lastSeen(writer: Database): (robotId: string, now: number) => void {
-  const update = writer.prepare<[number, string, number]>(
-    `UPDATE robots SET last_seen_at = ?
-     WHERE id = ? AND (last_seen_at IS NULL OR last_seen_at < ?)`,
-  );
-  return (robotId, now) => {
-    update.run(now, robotId, now);
-  };
+export function lastSeen(writer: Database) {
+  const run = runOn(writer);
+  return (robotId: string, now: number) => run(rows(eventSql.seen, robotId, now));
 }

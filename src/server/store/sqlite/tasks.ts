@@ -3,9 +3,12 @@
 import type { Database } from 'better-sqlite3';
 import type { NewTask, TaskRecord, TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
+import { some } from '../engine/steps.ts';
+import { eventSql } from '../events.ts';
 import { claimedTask, FIND_TASK, isSameClaim, type TaskRow, toTask } from '../rows/tasks.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { type Access, numbered } from './engine/connections.ts';
+import { runOn } from './engine/steps.ts';
 import { lastSeen } from './robots.ts';
 
 /** Reads a task with its completion and receipt, on the given connection. */
@@ -23,9 +26,7 @@ export function claimStore(
 ): Pick<TaskStore, 'createTask'> {
   const readTaskInWrite = taskReader(writer);
   const seen = lastSeen(writer);
-  const robotOfKey = writer.prepare<[string, string]>(
-    'SELECT 1 FROM robots WHERE id = ? AND key_hash = ?',
-  );
+  const run = runOn(writer);
   // Inserts nothing if the key was revoked or the id is taken; only then do further statements find out which.
   const insert = writer.prepare<[NewTask], { wallet: string }>(
     `INSERT INTO tasks (id, robot_id, wallet, title, description, expected_result, occurred_at,
@@ -43,7 +44,7 @@ export function claimStore(
       seen(robotId, createdAt);
       return { outcome: 'created', task: claimedTask(task, inserted.wallet) };
     }
-    if (robotOfKey.get(robotId, keyHash) === undefined) return { outcome: 'key_revoked' };
+    if (!run(some(eventSql.lockRobot, robotId, keyHash))) return { outcome: 'key_revoked' };
     const stored = readTaskInWrite(id);
     if (stored === null || !task.idGiven || !isSameClaim(stored, task)) {
       return { outcome: 'id_conflict' };

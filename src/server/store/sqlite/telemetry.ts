@@ -2,6 +2,8 @@
 
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
+import { first } from '../engine/steps.ts';
+import { eventSql } from '../events.ts';
 import { readingsOf } from '../rows/aggregate.ts';
 import type { Reading } from '../rows/roll-ups.ts';
 import { type CountedIn, countSamples } from '../stats.ts';
@@ -27,15 +29,12 @@ export function telemetryStore(
   usage: StorageUsage,
 ): Pick<TelemetryStore, 'recordSamples'> {
   const { writer, write } = access;
-  const robotOfKey = writer.prepare<[string, string], CountedIn>(
-    'SELECT wallet, fleet_id FROM robots WHERE id = ? AND key_hash = ?',
-  );
   const insert = insertSample(access);
   const addToRollups = rollupWriter(writer);
   const run = runOn(writer);
   const show = showNewest(writer);
   function recordInWrite({ robotId, keyHash, samples, now }: NewSamples) {
-    const robot = robotOfKey.get(robotId, keyHash);
+    const robot = run(first<CountedIn>(eventSql.lockRobot, robotId, keyHash));
     if (robot === undefined) return { outcome: 'key_revoked' as const };
     const isNew = samples.map((sample, index) => insert(robotId, sample, index));
     const inserted = samples.filter((_, index) => isNew[index]);

@@ -123,9 +123,7 @@ export function isAddressRange(text: string): boolean {
 }
 
 /** The sources for `loadAnchorKeys`; empty if no key is configured. */
-function anchorKeys(
-  values: Environment,
-): ({ privateKey: string } | { file: string; passwordFile: string | undefined })[] {
+function anchorKeys(values: Environment) {
   const passwords = listOf(values.SVC_ANCHOR_KEY_PASSWORD_FILE);
   return [
     ...listOf(values.SVC_ANCHOR_PRIVATE_KEY).map((privateKey) => ({ privateKey })),

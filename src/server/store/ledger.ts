@@ -17,7 +17,6 @@ import {
 import {
   type BalanceChange,
   type GrantRow,
-  grantDetail,
   grantEntry,
   LEDGER_COLUMNS,
   type LedgerEntry,
@@ -25,7 +24,6 @@ import {
   type Reservation,
   requireRoom,
   requireSameGrant,
-  toLedgerRecord,
 } from './rows/account.ts';
 
 export const ledgerSql = {
@@ -55,12 +53,12 @@ export function creditStore({
     async listLedger(wallet, limit, before) {
       const place = before ?? Number.MAX_SAFE_INTEGER;
       const page = await read(() => rows<LedgerRow>(ledgerSql.page, wallet, place, limit));
-      return page.map(toLedgerRecord);
+      return page.map((row) => ({ ...row, gasWei: BigInt(row.gasWei) }));
     },
 
     grantCredits: (grant, by) =>
       write(function* () {
-        const { id, wallet, now } = grant;
+        const { id, wallet, anchors, gasWei, note, now } = grant;
         yield* mutex(id);
         const stored = yield* first<GrantRow>(ledgerSql.grant, id);
         if (stored !== undefined) {
@@ -70,7 +68,8 @@ export function creditStore({
         yield* openAccount(wallet, now);
         requireRoom(yield* existing(wallet), grant);
         yield* postEntries([grantEntry(grant)]);
-        yield* recordAudit(wallet, 'credits_granted', by, { detail: grantDetail(grant) });
+        const detail = `${anchors} anchors, ${gasWei} wei: ${note}`;
+        yield* recordAudit(wallet, 'credits_granted', by, { detail });
         return { outcome: 'granted', balance: yield* existing(wallet) };
       }),
 

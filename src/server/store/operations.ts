@@ -7,7 +7,6 @@ import { nextNonce, openAttempts } from './anchoring/anchor-attempts.ts';
 import { recordAudit } from './audit-log.ts';
 import { first, lockRows, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 import { type BacklogRow, READ_BACKLOG, toBacklog } from './rows/anchoring.ts';
-import { nonceDetail } from './rows/audit-log.ts';
 
 /** The reason for degraded anchoring while senders are held. */
 const REASON = 'restored';
@@ -95,7 +94,7 @@ export function operationsStore({
           if (!(yield* some(operationsSql.addTaken, ...key, txHash, now))) {
             throw new SvcError('nonce_conflict', `Nonce ${nonce} has no unmined attempt.`);
           }
-          const detail = nonceDetail(address, nonce, txHash);
+          const detail = `nonce ${nonce} of ${address} was used by ${txHash}`;
           for (const { wallet } of yield* rows<{ wallet: string }>(
             operationsSql.walletsIn,
             ...key,

@@ -5,7 +5,8 @@ import { isSignupGrantDue } from '../rules/credits.ts';
 import { recordAudit } from './audit-log.ts';
 import { first, mutex, rows, type StepRunner, type Steps, selected, some } from './engine/steps.ts';
 import { ledgerSql, openAccount, postEntries } from './ledger.ts';
-import { DAY_MS, keptChallenges, signupEntry } from './rows/sign-in.ts';
+import { grantEntry } from './rows/account.ts';
+import { DAY_MS, keptChallenges } from './rows/sign-in.ts';
 import { openSession } from './sessions.ts';
 
 /** Expired rows deleted per write: more than a write adds, and few enough to be quick. */
@@ -113,7 +114,8 @@ export function* saveChallenge(
 
 /** Notes that the wallet qualifies, and makes its sign-up grant if that is due. Call it inside a write. */
 function* grantWhenDue(wallet: string, grant: SignupGrant, now: number): Steps<void> {
-  const entry = signupEntry(wallet, grant, now);
+  // The id is that of the wallet, so that it is granted once.
+  const entry = grantEntry({ ...grant, id: `signup:${wallet}`, wallet, note: 'signup', now });
   if (yield* some(ledgerSql.grant, entry.grantId)) return;
   const account = yield* first<{ qualified_at: number }>(signInSql.qualify, wallet, now);
   // Of two sign-ins the second sees what the first granted.

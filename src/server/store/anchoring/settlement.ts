@@ -6,7 +6,7 @@ import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { among, first, lockRows, rows, type StepRunner, type Steps } from '../engine/steps.ts';
 import { lockReserving, postEntries, releaseReservations, reservationsOf } from '../ledger.ts';
-import { chargesOf, settleEntry } from '../rows/account.ts';
+import { chargesOf } from '../rows/account.ts';
 import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
 import { countAnchors } from '../stats.ts';
 import { completionTopic, QUEUE_TOPIC } from '../tasks.ts';
@@ -151,7 +151,9 @@ function* charge(attempt: AttemptRow, leaves: readonly LeafRow[], at: number): S
   // Read from the ledger, because the task may be deleted.
   const reservationOf = yield* reservationsOf(due.map(({ task_id }) => task_id));
   const charges = chargesOf(attempt, due, reservationOf);
-  yield* postEntries(charges.map((each) => settleEntry(each, at)));
+  yield* postEntries(
+    charges.map(({ chargeWei: _, ...charge }) => ({ kind: 'settle', anchors: 0, ...charge, at })),
+  );
   yield* countAnchors(charges, at);
 }
 

@@ -9,10 +9,6 @@ export type LedgerRow = Omit<LedgerRecord, 'gasWei'> & { gasWei: string };
 export const LEDGER_COLUMNS = `seq, kind, anchors, gas_wei AS "gasWei", task_id AS "taskId", cycle,
   grant_id AS "grantId", note, at`;
 
-export function toLedgerRecord(row: LedgerRow): LedgerRecord {
-  return { ...row, gasWei: BigInt(row.gasWei) };
-}
-
 /** Period of the anchors in an account's summary. */
 export const SUMMARY_MS = 30 * 24 * 60 * 60_000;
 
@@ -77,13 +73,8 @@ export interface GrantRow {
   note: string;
 }
 
-export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): LedgerEntry {
-  return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now };
-}
-
-/** The detail of a grant's entry in the audit log. */
-export function grantDetail({ anchors, gasWei, note }: Grant): string {
-  return `${anchors} anchors, ${gasWei} wei: ${note}`;
+export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant) {
+  return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now } as const;
 }
 
 /** @throws SvcError `id_conflict` */
@@ -124,8 +115,4 @@ export function chargesOf(
     const chargeWei = chargeOf(BigInt(cost_wei), { index, count, reservedWei });
     return { wallet, taskId, cycle, chargeWei, gasWei: reservedWei - chargeWei };
   });
-}
-
-export function settleEntry({ chargeWei: _, ...charge }: Charge, at: number): LedgerEntry {
-  return { kind: 'settle', anchors: 0, ...charge, at };
 }

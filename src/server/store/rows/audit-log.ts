@@ -1,4 +1,4 @@
-// Builds rows of the audit log, and the details that both stores write.
+// Builds rows of the audit log.
 
 import { v7 as newId } from 'uuid';
 import type { AuditKind } from '../../../protocol/audit-log.ts';
@@ -18,9 +18,4 @@ export function auditRow(
 ): AuditRecord & { wallet: string } {
   const row = { id: newId(), wallet, kind, ...by, target_id: null, detail: null, ...target };
   return { ...row, count: 1, at: kind === 'sign_in_failed' ? at - (at % HOUR_MS) : at };
-}
-
-/** The detail of a reconciled anchor. */
-export function nonceDetail(address: string, nonce: number, txHash: string): string {
-  return `nonce ${nonce} of ${address} was used by ${txHash}`;
 }

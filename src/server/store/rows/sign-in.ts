@@ -2,8 +2,7 @@
 
 import { limits } from '../../../protocol/limits.ts';
 import type { RateCount } from '../../ports/rate-count.ts';
-import type { SessionRecord, SignupGrant } from '../../ports/sign-in.ts';
-import type { LedgerEntry } from './account.ts';
+import type { SessionRecord } from '../../ports/sign-in.ts';
 
 export type SessionRow = Omit<SessionRecord, 'isSuspended'> & { suspendedAt: number | null };
 
@@ -25,16 +24,6 @@ export const DAY_MS = 24 * 60 * 60_000;
 /** The key of the counter of challenge requests. */
 export function challengeCounter(wallet: string, device: string | null): string {
   return device === null ? wallet : `${wallet} ${device}`;
-}
-
-/** The ledger entry of a sign-up grant. The id is that of the wallet, so that it is granted once. */
-export function signupEntry(
-  wallet: string,
-  { anchors, gasWei }: SignupGrant,
-  at: number,
-): LedgerEntry & { kind: 'grant' } {
-  const grantId = `signup:${wallet}`;
-  return { kind: 'grant', wallet, anchors, gasWei, grantId, note: 'signup', at };
 }
 
 /** Calls allowed per window. */

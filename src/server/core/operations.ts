@@ -49,10 +49,7 @@ async function readReadiness({ store, chain, network }: Deps): Readiness {
 }
 
 /** Whether wallets cannot add the anchoring chain, because the service knows no URL that they may call. */
-export async function lacksPublicRpcUrl({
-  store,
-  network,
-}: Pick<Deps, 'store' | 'network'>): Promise<boolean> {
+export async function lacksPublicRpcUrl({ store, network }: Pick<Deps, 'store' | 'network'>) {
   const identity = await store.getChainIdentity();
   return identity !== null && (await network(identity.chainId)).rpcUrls.length === 0;
 }

@@ -45,10 +45,7 @@ export const ledgerSql = {
   newest: 'SELECT seq FROM ledger WHERE wallet = $1 ORDER BY seq DESC LIMIT 1',
 } as const;
 
-export function creditStore({
-  read,
-  write,
-}: StepRunner): CreditStore & Pick<AccountStore, 'listLedger'> {
+export function creditStore({ read, write }: StepRunner) {
   return {
     async listLedger(wallet, limit, before) {
       const place = before ?? Number.MAX_SAFE_INTEGER;
@@ -74,7 +71,7 @@ export function creditStore({
       }),
 
     getBalance: (wallet) => read(() => balanceOf(wallet)),
-  };
+  } satisfies CreditStore & Pick<AccountStore, 'listLedger'>;
 }
 
 /** Opens the account unless it exists, and locks it. Call it inside a write. */

@@ -44,11 +44,7 @@ export const operationsSql = {
     WHERE a.chain_id = $1 AND a.sender = $2 AND a.nonce = $3`,
 } as const;
 
-export function operationsStore({
-  read,
-  snapshot,
-  write,
-}: StepRunner): Omit<OperationsStore, 'hasRoom'> {
+export function operationsStore({ read, snapshot, write }: StepRunner) {
   return {
     listSenders: () =>
       snapshot(function* () {
@@ -103,7 +99,7 @@ export function operationsStore({
           }
         }
       }),
-  };
+  } satisfies Omit<OperationsStore, 'hasRoom'>;
 }
 
 /**

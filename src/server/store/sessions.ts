@@ -103,10 +103,7 @@ export function sessionStore(runner: StepRunner): SessionStore {
   };
 }
 
-function cliCodes({
-  read,
-  write,
-}: StepRunner): Pick<SessionStore, 'saveCliCode' | 'decideCliCode' | 'redeemCliCode'> {
+function cliCodes({ read, write }: StepRunner) {
   return {
     saveCliCode: ({ deviceHash, userHash, source, name, createdAt, expiresAt }) =>
       write(function* () {
@@ -156,7 +153,7 @@ function cliCodes({
         return { wallet };
       });
     },
-  };
+  } satisfies Partial<SessionStore>;
 }
 
 /**

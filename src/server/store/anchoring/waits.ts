@@ -18,11 +18,7 @@ export const waitSql = {
 } as const;
 
 /** `anyQueued` answers whether a proof is queued for any sender. */
-export function waits(
-  runner: StepRunner,
-  triggers: Triggers,
-  anyQueued: () => Promise<boolean>,
-): Pick<AnchorStore, 'waitForQueuedProof'> & Pick<CompletionStore, 'waitForCompletion'> {
+export function waits(runner: StepRunner, triggers: Triggers, anyQueued: () => Promise<boolean>) {
   const isOver = overTogether(runner);
   const polls = new Set<() => void>();
   let ticks: NodeJS.Timeout | undefined;
@@ -81,7 +77,7 @@ export function waits(
         // After a failed poll the next one tries again.
         isPoll ? isOver(taskId).catch(() => false) : isOver(taskId),
       ),
-  };
+  } satisfies Partial<AnchorStore & CompletionStore>;
 }
 
 /** Combines the lookups of concurrent waits into one query. */

@@ -80,11 +80,7 @@ const queue = sql(`WITH account AS (
     reserve_seq = excluded.reserve_seq, round = excluded.round, queued_at = excluded.queued_at,
     updated_at = excluded.updated_at, failure = NULL, offered_to = NULL, offered_until = 0`);
 
-export function completionStore(
-  access: Access,
-  usage: StorageUsage,
-  { wake }: StepRunner,
-): Pick<CompletionStore, 'queueCompletion'> {
+export function completionStore(access: Access, usage: StorageUsage, { wake }: StepRunner) {
   return {
     async queueCompletion(completion) {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -94,7 +90,7 @@ export function completionStore(
       }
       throw storageUnavailable('Too many concurrent updates. Retry.');
     },
-  };
+  } satisfies Partial<CompletionStore>;
 }
 
 /** Decides and queues. `null` if the data changed between the decision and the write. */

@@ -41,10 +41,7 @@ const saveHorizons = sql(`INSERT INTO telemetry_horizons AS h (robot_id, before)
   ON CONFLICT (robot_id) DO UPDATE SET before = excluded.before WHERE h.before < excluded.before`);
 
 /** Drops whole weeks of samples at once, whatever their size, and deletes all other old rows in small steps. */
-export function sampleRetention(
-  access: Access,
-  runner: StepRunner,
-): Pick<RetentionStore, 'deleteSamples'> {
+export function sampleRetention(access: Access, runner: StepRunner) {
   return {
     /** Runs one step. A cursor names the table of a week, or `rows`, and the last robot that is done there. */
     async deleteSamples(before, limit, cursor) {
@@ -61,7 +58,7 @@ export function sampleRetention(
         if (!(await dropUnlessInUse(access, week))) return deleteRows(runner, before, limit, NO_ID);
       }
     },
-  };
+  } satisfies Partial<RetentionStore>;
 }
 
 /** Saves the horizons of the week's robots and deletes the minutes before. Returns `null` after the last robot. */

@@ -35,10 +35,7 @@ const authenticateCounted = sql(`WITH ${findSession},
 const authenticate = sql(`WITH ${findSession},
   ${peeking('account', 'SELECT wallet AS key FROM session')} ${answer}`);
 
-export function challengeStore(
-  access: Access,
-  { maxChallenges }: { maxChallenges: number },
-): Pick<SignInStore, 'countChallenge' | 'saveChallenge' | 'authenticateSession'> {
+export function challengeStore(access: Access, { maxChallenges }: { maxChallenges: number }) {
   const noteWindow = oldWindows(access);
   const uncounted = Math.ceil(maxChallenges * UNCOUNTED);
   let saved = 0;
@@ -70,5 +67,5 @@ export function challengeStore(
       const count = counted ? toCounted('account', call) : toPeeked('account', call);
       return { session: toSession(session), count };
     },
-  };
+  } satisfies Partial<SignInStore>;
 }

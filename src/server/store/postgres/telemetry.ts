@@ -21,10 +21,7 @@ const SAMPLES_AT_ONCE = 2_000;
 const CHARACTERS_AT_ONCE = 1_000_000;
 
 /** Groups concurrent requests into one transaction. */
-export function telemetryStore(
-  access: Access,
-  usage: StorageUsage,
-): Pick<TelemetryStore, 'recordSamples'> {
+export function telemetryStore(access: Access, usage: StorageUsage) {
   const recordSamples = batching({
     atOnce: GROUPS_AT_ONCE,
     keyOf: ({ robotId }: NewSamples) => robotId,
@@ -39,7 +36,7 @@ export function telemetryStore(
     },
   });
 
-  return { recordSamples };
+  return { recordSamples } satisfies Partial<TelemetryStore>;
 }
 
 function sampleGroup(): (request: NewSamples) => boolean {

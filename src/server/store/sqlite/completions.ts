@@ -26,11 +26,7 @@ interface StoredProof {
   bytes: number;
 }
 
-export function completionStore(
-  access: Access,
-  usage: StorageUsage,
-  { wake }: StepRunner,
-): Pick<CompletionStore, 'queueCompletion'> {
+export function completionStore(access: Access, usage: StorageUsage, { wake }: StepRunner) {
   const { writer, write } = access;
   const readTask = taskReader(writer);
   const seen = lastSeen(writer);
@@ -64,7 +60,7 @@ export function completionStore(
       if (result.outcome === 'queued') wake([QUEUE_TOPIC]);
       return result;
     },
-  };
+  } satisfies Partial<CompletionStore>;
 }
 
 /** Stores the proof in the account's next round of the queue, and reserves its credits. Returns its bytes. */

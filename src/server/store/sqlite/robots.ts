@@ -10,10 +10,7 @@ import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
 import { runOn } from './engine/steps.ts';
 
-export function robotAuthentication(
-  { reader, read }: Access,
-  counters: RateCounters,
-): Pick<RobotStore, 'authenticateRobot'> {
+export function robotAuthentication({ reader, read }: Access, counters: RateCounters) {
   const byKey = reader.prepare<
     [string],
     { id: string; wallet: string; suspended_at: number | null }
@@ -32,7 +29,7 @@ export function robotAuthentication(
         const robot = { id, wallet, isSuspended: suspended_at !== null };
         return { robot, count: counters.count('robot', id) };
       }),
-  };
+  } satisfies Partial<RobotStore>;
 }
 
 /** Updates the robot's last-seen time, battery and state from new samples (`TelemetryStore.recordSamples`). */

@@ -20,10 +20,7 @@ export function taskReader(db: Database): (id: string) => TaskRecord | null {
   };
 }
 
-export function claimStore(
-  { writer, write }: Access,
-  usage: StorageUsage,
-): Pick<TaskStore, 'createTask'> {
+export function claimStore({ writer, write }: Access, usage: StorageUsage) {
   const readTaskInWrite = taskReader(writer);
   const seen = lastSeen(writer);
   const run = runOn(writer);
@@ -62,5 +59,5 @@ export function claimStore(
       }
       return result;
     },
-  };
+  } satisfies Partial<TaskStore>;
 }

@@ -24,10 +24,7 @@ class SampleConflict extends Error {
   }
 }
 
-export function telemetryStore(
-  access: Access,
-  usage: StorageUsage,
-): Pick<TelemetryStore, 'recordSamples'> {
+export function telemetryStore(access: Access, usage: StorageUsage) {
   const { writer, write } = access;
   const insert = insertSample(access);
   const addToRollups = rollupWriter(writer);
@@ -56,7 +53,7 @@ export function telemetryStore(
         throw error;
       }
     },
-  };
+  } satisfies Partial<TelemetryStore>;
 }
 
 /** Returns true if the sample is new. @throws SampleConflict if it is stored with other content. */

@@ -43,10 +43,7 @@ export async function checkDatabase(path: string): Promise<Finding[]> {
 }
 
 /** Selects what is stored without being saved as usage. */
-export function readUsageErrors({
-  reader,
-  read,
-}: Access): Promise<{ wallet: string; bytes: number }[]> {
+export function readUsageErrors({ reader, read }: Access) {
   return read(() => reader.prepare<[], { wallet: string; bytes: number }>(usageErrors).all());
 }
 

@@ -8,6 +8,8 @@ const Whole = (
   range: { minimum: number; default: number; maximum?: number },
   description: string,
 ) => Type.Integer({ maximum: 2 ** 31 - 1, ...range, description });
+const RetentionDays = (description: string) =>
+  Whole({ minimum: 0, default: 0, maximum: 36_500 }, description);
 const OptionalWhole = (range: { minimum: number; maximum?: number }, description: string) =>
   Type.Optional(Type.Integer({ ...range, description }));
 const Optional = (description: string, pattern = '\\S') =>
@@ -170,16 +172,11 @@ export const environment = Type.Object({
     { minimum: 1, default: 50 },
     'Maximum number of JSON-RPC calls per second for public verification, to all URLs of an instance together. Sign-in, readiness and the building of chain proofs share a second limit of the same size. Further calls wait, and are refused if they would wait for more than 10 s',
   ),
-  SVC_TELEMETRY_RETENTION_DAYS: Whole(
-    { minimum: 0, default: 0, maximum: 36_500 },
+  SVC_TELEMETRY_RETENTION_DAYS: RetentionDays(
     'Age in days at which telemetry samples are deleted; 0 keeps them',
   ),
-  SVC_EVENT_RETENTION_DAYS: Whole(
-    { minimum: 0, default: 0, maximum: 36_500 },
-    'Age in days at which events are deleted; 0 keeps them',
-  ),
-  SVC_PROOF_RETENTION_DAYS: Whole(
-    { minimum: 0, default: 0, maximum: 36_500 },
+  SVC_EVENT_RETENTION_DAYS: RetentionDays('Age in days at which events are deleted; 0 keeps them'),
+  SVC_PROOF_RETENTION_DAYS: RetentionDays(
     'Age in days at which evidence is erased; its hash and receipt remain. 0 keeps evidence',
   ),
   SVC_WEBHOOK_KEY_FILE: Optional(

@@ -217,7 +217,10 @@ export class GroupCommit {
     this.#reject(group, error);
     // If neither COMMIT nor ROLLBACK works, the connection is unusable.
     if (worst !== error || isFatal(error)) this.#endWith(worst);
-    else if (sqliteErrorKind(error) === 'full') this.#refuseUntilRoom();
+    else if (sqliteErrorKind(error) === 'full' && this.#refusal === null) {
+      this.#refusal = 'full';
+      this.#probeLater();
+    }
     if (this.#refusal !== null) this.#refuseQueue();
   }
 
@@ -246,12 +249,6 @@ export class GroupCommit {
     } else {
       setTimeout(() => this.#beginNow(), Math.min(2 ** this.#busyRetries++, BUSY_BACKOFF_MAX_MS));
     }
-  }
-
-  #refuseUntilRoom(): void {
-    if (this.#refusal !== null) return;
-    this.#refusal = 'full';
-    this.#probeLater();
   }
 
   #endWith(error: unknown): void {

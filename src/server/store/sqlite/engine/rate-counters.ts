@@ -35,10 +35,8 @@ export class RateCounters {
     if (used >= rateLimits[scope]) return rateCount(scope, { used, allowed: false, now });
     counts.set(key, used + 1);
     if (counts.size > MAX_KEYS) {
-      for (const oldest of counts.keys()) {
-        counts.delete(oldest);
-        break;
-      }
+      const [oldest = ''] = counts.keys();
+      counts.delete(oldest);
     }
     return rateCount(scope, { used: used + 1, allowed: true, now });
   }

@@ -86,8 +86,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
         // By id, as other writes lock robots.
         for (const id of [...ids].sort()) {
           const robot = yield* first<RobotRecord>(robotSql.assign, id, fleetId, now);
-          if (robot === undefined) continue;
-          moved.set(id, robot);
+          if (robot !== undefined) moved.set(id, robot);
         }
         const count = ids.filter((id) => known.get(id) !== fleetId).length;
         // One entry, however many robots: strangers must not fill the disk with them.

@@ -56,11 +56,7 @@ export function listRobots({ store }: Deps, wallet: string, query: Query<'listRo
 }
 
 /** Throws `not_found`, also for a robot of another account. */
-export async function getRobot(
-  { store }: Deps,
-  wallet: string,
-  id: string,
-): Promise<{ robot: Robot }> {
+export async function getRobot({ store }: Deps, wallet: string, id: string) {
   return { robot: viewRobot(found('robot', await store.getRobot(id, wallet))) };
 }
 

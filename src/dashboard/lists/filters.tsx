@@ -1,12 +1,13 @@
-// The filters of the lists of tasks and events, which the address keeps.
+// A list of tasks or events with its filters, which the address keeps.
 import { useQuery } from '@tanstack/react-query';
+import type { ComponentType } from 'react';
 import { useSearchParams } from 'wouter';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
 import { Choice, type Option, optionsOf, TextField, useSearchParam } from '../ui/fields.tsx';
 import { fromField, toField } from '../ui/time-zone.ts';
 import './lists.css';
 
-export interface Filter {
+interface Filter {
   /** Its parameter in the address and in the query. */
   name: string;
   label: string;
@@ -18,7 +19,7 @@ export interface Filter {
 const shared = { robot: 'robot_id', fleet: 'fleet_id', from: 'from', to: 'to' } as const;
 
 /** The filters of the address as a query. Values that a filter does not have are left out. */
-export function useFilters(filters: readonly Filter[]): Record<string, string> {
+function useFilters(filters: readonly Filter[]): Record<string, string> {
   const [search] = useSearchParams();
   const known = filters.filter(({ name, options }) =>
     options ? options.some(({ value }) => value === search.get(name)) : true,
@@ -28,20 +29,30 @@ export function useFilters(filters: readonly Filter[]): Record<string, string> {
   return Object.fromEntries(given.filter(([, value]) => value !== ''));
 }
 
-/** The fields of the filters. */
-export function Filters({ filters }: { filters: readonly Filter[] }) {
+interface FilteredListProps {
+  filters: readonly Filter[];
+  list: ComponentType<{ filter: Record<string, string> }>;
+}
+
+/** A list, after the fields of its filters. */
+export function FilteredList({ filters, list: List }: FilteredListProps) {
   const { data: robots } = useQuery(robotsQuery);
   const { data: fleets } = useQuery(fleetsQuery);
   const ofRobots = { name: 'robot', label: 'Robot', options: optionsOf('Any robot', robots) };
   const ofFleets = { name: 'fleet', label: 'Fleet', options: optionsOf('Any fleet', fleets) };
   return (
-    <div className="filters">
-      {[...filters, ofRobots, ofFleets].map((filter) => (
-        <FilterField key={filter.name} {...filter} />
-      ))}
-      <TimeField name="from" label="From" />
-      <TimeField name="to" label="To" />
-    </div>
+    <>
+      <div className="filters">
+        {[...filters, ofRobots, ofFleets].map((filter) => (
+          <FilterField key={filter.name} {...filter} />
+        ))}
+        <TimeField name="from" label="From" />
+        <TimeField name="to" label="To" />
+      </div>
+      <div className="card">
+        <List filter={useFilters(filters)} />
+      </div>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 // All ops events, with their filters.
 import { EventList } from '../lists/event-list.tsx';
-import { Filters, useFilters } from '../lists/filters.tsx';
+import { FilteredList } from '../lists/filters.tsx';
 import { choices } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
 
@@ -14,13 +14,9 @@ const filters = [
 ];
 
 export default function Events() {
-  const filter = useFilters(filters);
   return (
     <Page title="Events" lead="What robots reported, newest first.">
-      <Filters filters={filters} />
-      <div className="card">
-        <EventList filter={filter} />
-      </div>
+      <FilteredList filters={filters} list={EventList} />
     </Page>
   );
 }

@@ -1,5 +1,5 @@
 // All tasks, with their filters.
-import { Filters, useFilters } from '../lists/filters.tsx';
+import { FilteredList } from '../lists/filters.tsx';
 import { TaskList } from '../lists/task-list.tsx';
 import { stateNames } from '../ui/badge.tsx';
 import { choices } from '../ui/fields.tsx';
@@ -19,13 +19,9 @@ const filters = [
 ];
 
 export default function Tasks() {
-  const filter = useFilters(filters);
   return (
     <Page title="Tasks" lead="Tasks that robots claimed, and the state of their proofs.">
-      <Filters filters={filters} />
-      <div className="card">
-        <TaskList filter={filter} />
-      </div>
+      <FilteredList filters={filters} list={TaskList} />
     </Page>
   );
 }

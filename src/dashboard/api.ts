@@ -59,7 +59,7 @@ export async function ask<Called extends Call>(
   };
   const response = await answered(fetch(target + search, init), init);
   if (response.status === 304 && known) return known.answer as Reply<Called>;
-  if (!response.ok) throw refusal(response.status, await response.json().catch(() => null));
+  if (!response.ok) throw await refusal(response);
   if (response.status === 204) return null as Reply<Called>;
   const answer = await answered(response.json(), init);
   const tag = response.headers.get('etag');
@@ -67,12 +67,10 @@ export async function ask<Called extends Call>(
   return answer;
 }
 
-/** The export of the account, as a file. Rejects as `ask`, also if it ends early. */
-export async function downloadExport(body: Input<'POST /api/v1/me/export'>['body']) {
-  const headers = { 'content-type': 'application/json' };
-  const init = { method: 'POST', headers, body: JSON.stringify(body) };
-  const response = await answered(fetch('/api/v1/me/export', init), init);
-  if (!response.ok) throw refusal(response.status, await response.json().catch(() => null));
+/** Reads a file. Rejects as `ask`, also if the file ends early. */
+export async function download(target: string, init: RequestInit): Promise<Blob> {
+  const response = await answered(fetch(target, init), init);
+  if (!response.ok) throw await refusal(response);
   return response.blob().catch(() => {
     throw new ServiceError('unreachable', 'The export ended early. Try again.');
   });
@@ -101,8 +99,12 @@ async function answered<Part>(part: Promise<Part>, { signal }: RequestInit): Pro
   }
 }
 
-function refusal(status: number, answer: unknown): ServiceError {
-  const { error, message } = (answer ?? {}) as { error?: ErrorCode; message?: string };
+async function refusal(response: Response): Promise<ServiceError> {
+  const { status } = response;
+  const answer: { error?: ErrorCode; message?: string } | null = await response
+    .json()
+    .catch(() => null);
+  const { error, message } = answer ?? {};
   if (error !== undefined && message !== undefined) return new ServiceError(error, message, status);
   return new ServiceError('unexpected', `The service answered with HTTP ${status}.`, status);
 }

@@ -2,7 +2,7 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask, downloadExport } from '../../api.ts';
+import { ask, download } from '../../api.ts';
 import { Card } from '../../ui/card.tsx';
 import { ConfirmDeletion } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/states.tsx';
@@ -16,8 +16,10 @@ export function StoredData({ wallet }: { wallet: string }) {
   const used = useUsedWallet();
   const save = useMutation({
     async mutationFn() {
-      const signed = await signAgain(used, wallet, 'export_account');
-      saveFile(`account-${wallet}.jsonl`, await downloadExport(signed));
+      const body = JSON.stringify(await signAgain(used, wallet, 'export_account'));
+      const headers = { 'content-type': 'application/json' };
+      const exported = await download('/api/v1/me/export', { method: 'POST', headers, body });
+      saveFile(`account-${wallet}.jsonl`, exported);
     },
   });
   const remove = async () => {

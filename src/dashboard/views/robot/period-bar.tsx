@@ -2,6 +2,7 @@
 import { ActionIcon, Button, Group, SegmentedControl } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import { download } from '../../api.ts';
 import { TextField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Problem } from '../../ui/states.tsx';
@@ -96,11 +97,9 @@ function SaveSamples({ robotId, period: { from, to } }: Omit<PeriodBarProps, 'on
         from: new Date(from).toISOString(),
         to: new Date(to).toISOString(),
       });
-      const response = await fetch(`/api/v1/robots/${robotId}/telemetry?${query}`, {
-        headers: { accept: 'text/csv' },
-      });
-      if (!response.ok) throw new Error(`The service answered with HTTP ${response.status}.`);
-      saveFile(`telemetry-${robotId}.csv`, await response.blob());
+      const headers = { accept: 'text/csv' };
+      const samples = await download(`/api/v1/robots/${robotId}/telemetry?${query}`, { headers });
+      saveFile(`telemetry-${robotId}.csv`, samples);
     },
   });
   return (

@@ -17,10 +17,6 @@ export function sortingFrom(text: string): Sorting {
   return by === undefined ? { by: 'name', down: false } : { by, down: text.startsWith('-') };
 }
 
-export function sortingText({ by, down }: Sorting): string {
-  return `${down ? '-' : ''}${by}`;
-}
-
 interface Choice {
   search: string;
   /** A fleet's id, `none` for robots without a fleet, `''` for all. */

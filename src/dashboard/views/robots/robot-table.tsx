@@ -11,7 +11,7 @@ import { Ago, useTenSeconds } from '../../ui/time.tsx';
 import { VirtualTable } from '../../ui/virtual-table.tsx';
 import { Battery } from './battery.tsx';
 import { MoveBar } from './move-bar.tsx';
-import { pickRobots, type Sorting, sortingFrom, sortingText } from './pick-robots.ts';
+import { pickRobots, type Sorting, sortingFrom } from './pick-robots.ts';
 import '../../lists/lists.css';
 import './robots.css';
 
@@ -38,12 +38,12 @@ export function RobotTable({ robots, fleets }: { robots: Robot[]; fleets: Fleet[
   /** The header of a column that sorts. */
   const sorted = (by: Sorting['by'], label: string) => {
     const isSorted = sorting.by === by;
-    const down = isSorted && !sorting.down;
+    const next = isSorted && !sorting.down ? `-${by}` : by;
     const order = sorting.down ? ('descending' as const) : ('ascending' as const);
     return {
       sorted: isSorted ? order : ('none' as const),
       title: (
-        <button type="button" className="sort" onClick={() => setSort(sortingText({ by, down }))}>
+        <button type="button" className="sort" onClick={() => setSort(next)}>
           {label}
           {isSorted && <span aria-hidden>{sorting.down ? ' ↓' : ' ↑'}</span>}
         </button>

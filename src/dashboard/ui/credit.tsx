@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type Account, accountQuery } from '../queries.ts';
 import { Badge } from './badge.tsx';
 import { Ago } from './time.tsx';
+import { counted } from './values.tsx';
 
 /** The operator's page for credits; nothing if the operator names none. */
 export function CreditLink() {
@@ -25,8 +26,7 @@ export function CreditState({ credits }: { credits: Account['credits'] }) {
       )}
       {refused.since !== null && (
         <span className="danger">
-          {refused.tasks === 1 ? '1 proof' : `${refused.tasks.toLocaleString('en')} proofs`} refused
-          since <Ago at={refused.since} />
+          {counted(refused.tasks, 'proof')} refused since <Ago at={refused.since} />
         </span>
       )}
       <CreditLink />

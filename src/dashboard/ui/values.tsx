@@ -22,6 +22,11 @@ export function Hex({ value, what }: CopyProps) {
   );
 }
 
+/** `1 robot`, `2 robots` */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** First and last digits of a hash or address. */
 export function shorten(value: string): string {
   return value.length <= 16 ? value : `${value.slice(0, 8)}…${value.slice(-6)}`;

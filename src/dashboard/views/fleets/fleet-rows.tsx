@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { counted } from '../../ui/values.tsx';
 import './fleets.css';
 
 interface FleetRowsProps {
@@ -97,7 +98,7 @@ export function FleetRows({ fleets, onReorder, onEdit, onDelete }: FleetRowsProp
               </Text>
               <Text c="dimmed">
                 <Link href={`/robots?fleet=${fleet.id}`}>
-                  {fleet.robot_count === 1 ? '1 robot' : `${fleet.robot_count} robots`}
+                  {counted(fleet.robot_count, 'robot')}
                 </Link>
                 {[fleet.location, fleet.shift && `shift ${fleet.shift}`]
                   .filter(Boolean)

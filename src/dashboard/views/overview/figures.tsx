@@ -9,6 +9,7 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CreditState } from '../../ui/credit.tsx';
 import { ether } from '../../ui/ether.ts';
+import { counted } from '../../ui/values.tsx';
 
 interface FiguresProps {
   stats: Stats;
@@ -52,7 +53,7 @@ export function Figures({ stats, fleetId, credits }: FiguresProps) {
         <Text c="dimmed">
           <Link href={listOf('/events', { severity: 'error' }, fleetId)}>errors</Link> ·{' '}
           <Link href={listOf('/events', { severity: 'warn' }, fleetId)}>
-            {warnings} {warnings === 1 ? 'warning' : 'warnings'}
+            {counted(warnings, 'warning')}
           </Link>
         </Text>
       </Figure>

@@ -9,6 +9,7 @@ import { ask } from '../../api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Choice, optionsOf } from '../../ui/fields.tsx';
 import { Problem } from '../../ui/states.tsx';
+import { counted } from '../../ui/values.tsx';
 
 const AT_ONCE: typeof limits.robotsPerAssignment = 100;
 
@@ -46,7 +47,7 @@ export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
     return (
       <section className="card assign" aria-label="Moved robots">
         <Text size="md" role="status">
-          {count(moved.length)} moved to {nameOf(target === NONE ? null : target)}.
+          {counted(moved.length, 'robot')} moved to {nameOf(target === NONE ? null : target)}.
         </Text>
         <Button loading={undo.isPending} onClick={() => undo.mutate()}>
           Undo
@@ -81,8 +82,8 @@ export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
       <Button onClick={onDone}>Clear</Button>
       {isPreviewed && (
         <FormDialog
-          title={`Move ${count(changed.length)} to ${nameOf(fleetId)}`}
-          submit={`Move ${count(changed.length)}`}
+          title={`Move ${counted(changed.length, 'robot')} to ${nameOf(fleetId)}`}
+          submit={`Move ${counted(changed.length, 'robot')}`}
           onSubmit={async () => {
             await move(changed, () => fleetId);
             setMoved(changed);
@@ -103,14 +104,12 @@ export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
             ))}
           </ul>
           {changed.length < robots.length && (
-            <Text c="dimmed">{count(robots.length - changed.length)} already there.</Text>
+            <Text c="dimmed">
+              {counted(robots.length - changed.length, 'robot')} already there.
+            </Text>
           )}
         </FormDialog>
       )}
     </section>
   );
-}
-
-function count(robots: number): string {
-  return robots === 1 ? '1 robot' : `${robots} robots`;
 }

@@ -11,6 +11,7 @@ import { ConfirmDeletion, FormDialog } from '../../ui/dialog.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 import { Empty, Problem } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
+import { counted } from '../../ui/values.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 
 type Dialog = 'edit' | 'rotate' | 'delete';
@@ -160,7 +161,7 @@ function Deliveries({ webhookId, host, onReplay }: DeliveriesProps) {
             [
               last_status !== null && `HTTP ${last_status}`,
               last_error,
-              attempts === 1 ? '1 attempt' : `${attempts} attempts`,
+              counted(attempts, 'attempt'),
             ]
               .filter(Boolean)
               .join(', '),

@@ -1,6 +1,7 @@
 // A card with its title, and a fact in a list of facts.
 import { Group } from '@mantine/core';
 import { type ReactNode, useId } from 'react';
+import type { Anchor } from '../../protocol/resources.ts';
 import { Hex } from './values.tsx';
 
 interface CardProps {
@@ -53,6 +54,18 @@ export function HexFact({ name, value, what }: { name: string; value: string; wh
   return (
     <Fact name={name}>
       <Hex value={value} what={what} />
+    </Fact>
+  );
+}
+
+/** The transaction of an anchor; nothing before there is one. */
+export function TransactionFact({ anchor }: { anchor: Pick<Anchor, 'tx_hash' | 'explorer_url'> }) {
+  const { tx_hash, explorer_url } = anchor;
+  if (tx_hash === null) return null;
+  return (
+    <Fact name="Transaction">
+      <Hex value={tx_hash} what="transaction hash" />{' '}
+      {explorer_url && <a href={explorer_url}>Open in the explorer</a>}
     </Fact>
   );
 }

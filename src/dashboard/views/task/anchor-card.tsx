@@ -2,10 +2,10 @@
 import { Alert, Text } from '@mantine/core';
 import type { Anchor, Verification } from '../../../protocol/resources.ts';
 import { stateNames } from '../../ui/badge.tsx';
-import { Card, Fact, HexFact } from '../../ui/card.tsx';
+import { Card, Fact, HexFact, TransactionFact } from '../../ui/card.tsx';
 import { CreditLink } from '../../ui/credit.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { Hex } from '../../ui/values.tsx';
+import { counted } from '../../ui/values.tsx';
 import './task.css';
 
 const stages = ['queued', 'submitted', 'included', 'safe', 'finalized'] as const;
@@ -81,15 +81,9 @@ export function AnchorCard({ anchor, verification, refusedAt }: AnchorCardProps)
       )}
       <dl className="facts anchor-facts">
         <HexFact name="Proof hash" value={anchor.proof_hash} what="proof hash" />
-        {anchor.tx_hash && (
-          <Fact name="Transaction">
-            <Hex value={anchor.tx_hash} what="transaction hash" />{' '}
-            {anchor.explorer_url && <a href={anchor.explorer_url}>Open in the explorer</a>}
-          </Fact>
-        )}
+        <TransactionFact anchor={anchor} />
         <Fact name="Last change">
-          <Ago at={anchor.updated_at} /> ·{' '}
-          {anchor.attempts === 1 ? '1 attempt' : `${anchor.attempts} attempts`}
+          <Ago at={anchor.updated_at} /> · {counted(anchor.attempts, 'attempt')}
         </Fact>
       </dl>
     </Card>

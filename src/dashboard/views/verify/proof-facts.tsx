@@ -1,9 +1,8 @@
 // The service's statements about a proof.
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Fact, HexFact } from '../../ui/card.tsx';
+import { Fact, HexFact, TransactionFact } from '../../ui/card.tsx';
 import { dateAndTime } from '../../ui/time.tsx';
-import { Hex } from '../../ui/values.tsx';
 import { type Sender, SenderFacts } from './identity.tsx';
 
 /** The chain id of local Anvil and Hardhat chains. */
@@ -22,12 +21,7 @@ export function ProofFacts({
       <Fact name="Task">{task.title}</Fact>
       <Fact name="Robot">{task.robot}</Fact>
       <HexFact name="Proof hash" value={proof_hash} what="proof hash" />
-      {anchor.tx_hash && (
-        <Fact name="Transaction">
-          <Hex value={anchor.tx_hash} what="transaction hash" />{' '}
-          {anchor.explorer_url && <a href={anchor.explorer_url}>Open in the explorer</a>}
-        </Fact>
-      )}
+      <TransactionFact anchor={anchor} />
       {anchor.anchored_at && (
         <Fact name="Anchored">
           {dateAndTime(anchor.anchored_at)}, block {anchor.block_number} of chain {anchor.chain_id}

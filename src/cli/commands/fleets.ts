@@ -2,7 +2,7 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
 import { allFleets, findFleet, fleetArgument, pickEach } from '../input/find.ts';
-import type { Column, Field } from '../output/output.ts';
+import { type Column, type Field, fieldsNamed } from '../output/output.ts';
 import { shortIds } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import { type OptionSpec, yesOption } from '../program/options.ts';
@@ -136,15 +136,10 @@ function columnsOf(fleets: readonly Fleet[]): Column<Fleet>[] {
 
 function fieldsOf(fleet: Fleet): Field[] {
   return [
-    ['id', fleet.id],
-    ['name', fleet.name],
-    ['description', fleet.description],
-    ['location', fleet.location],
-    ['shift', fleet.shift],
+    ...fieldsNamed(fleet, 'id', 'name', 'description', 'location', 'shift'),
     ['tags', fleet.tags.join(', ')],
     ['sort_order', fleet.sort_order],
     ['robots', fleet.robot_count],
-    ['created_at', fleet.created_at],
-    ['updated_at', fleet.updated_at],
+    ...fieldsNamed(fleet, 'created_at', 'updated_at'),
   ];
 }

@@ -11,7 +11,7 @@ import {
   pickOne,
   robotArgument,
 } from '../input/find.ts';
-import type { Field } from '../output/output.ts';
+import { type Field, fieldsNamed } from '../output/output.ts';
 import { shortIds } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
@@ -181,16 +181,10 @@ export const robotCommands: readonly CommandSpec[] = [
 /** Used by every command that prints one robot. */
 function fieldsOf(robot: Robot, fleet: string | null): Field[] {
   return [
-    ['id', robot.id],
-    ['name', robot.name],
-    ['description', robot.description],
+    ...fieldsNamed(robot, 'id', 'name', 'description'),
     ['fleet', fleet],
-    ['state', robot.state],
-    ['battery_pct', robot.battery_pct],
-    ['last_seen_at', robot.last_seen_at],
-    ['key_hint', robot.key_hint],
-    ['created_at', robot.created_at],
-    ['updated_at', robot.updated_at],
+    ...fieldsNamed(robot, 'state', 'battery_pct', 'last_seen_at', 'key_hint'),
+    ...fieldsNamed(robot, 'created_at', 'updated_at'),
   ];
 }
 

@@ -4,7 +4,7 @@ import type { Finality } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { findRobot, findTask, robotNames, taskArgument } from '../input/find.ts';
 import { followChanges } from '../input/follow.ts';
-import type { Column, Field } from '../output/output.ts';
+import { type Column, type Field, fieldsNamed } from '../output/output.ts';
 import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
@@ -124,22 +124,13 @@ interface ListInput extends Range {
 function fieldsOf({ task, anchor, verification }: TaskAnswer): Field[] {
   const refusedAt = anchor === null ? task.credit_refused_at : null;
   return [
-    ['id', task.id],
-    ['title', task.title],
-    ['description', task.description],
-    ['status', task.status],
-    ['robot_id', task.robot_id],
-    ['created_at', task.created_at],
-    ['occurred_at', task.occurred_at],
+    ...fieldsNamed(task, 'id', 'title', 'description', 'status', 'robot_id'),
+    ...fieldsNamed(task, 'created_at', 'occurred_at'),
     ['expected_result', task.expected_result && JSON.stringify(task.expected_result)],
     ...(refusedAt === null ? [] : [['credit_refused_at', refusedAt] satisfies Field]),
     ['anchor', anchor?.state ?? null],
-    ['proof_hash', anchor?.proof_hash ?? null],
-    ['tx_hash', anchor?.tx_hash ?? null],
-    ['explorer_url', anchor?.explorer_url ?? null],
-    ['block_number', verification?.block_number ?? null],
-    ['anchored_at', verification?.anchored_at ?? null],
-    ['finality', verification?.finality ?? null],
+    ...fieldsNamed(anchor, 'proof_hash', 'tx_hash', 'explorer_url'),
+    ...fieldsNamed(verification, 'block_number', 'anchored_at', 'finality'),
   ];
 }
 

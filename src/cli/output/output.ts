@@ -84,6 +84,14 @@ export function createOutput({ json, quiet, env, stdout, stderr }: OutputOptions
 /** Name and value; null if there is none. */
 export type Field = readonly [name: string, value: string | number | null];
 
+/** The members of a record under their own names; null where there is no record. */
+export function fieldsNamed<Name extends string>(
+  record: Readonly<Record<Name, Field[1]>> | null,
+  ...names: Name[]
+): Field[] {
+  return names.map((name) => [name, record?.[name] ?? null]);
+}
+
 /** Like Node.js: FORCE_COLOR wins over NO_COLOR (https://no-color.org); without both, the terminal decides. */
 function colorLevel(env: NodeJS.ProcessEnv, stream: NodeJS.WriteStream): 0 | 1 {
   if (env.FORCE_COLOR !== undefined) return ['0', 'false'].includes(env.FORCE_COLOR) ? 0 : 1;

@@ -8,13 +8,7 @@ type FormatAmount = (wei: string) => string;
 export async function amountFormat({ call, output }: Context): Promise<FormatAmount> {
   if (!output.isTerminal || output.asksJson) return (wei) => wei;
   const { symbol } = (await call('getChain')).body.params.nativeCurrency;
-  return (wei) => `${wei} (${scaled(wei, 18)} ${symbol}, ${scaled(wei, 9)} gwei)`;
-}
-
-/** The number divided by 10 to the power of `decimals`, exactly. */
-function scaled(number: string, decimals: number): string {
-  const [, sign = '', digits = ''] = /^(-?)(\d+)$/.exec(number) ?? [];
-  const padded = digits.padStart(decimals + 1, '0');
-  const fraction = padded.slice(-decimals).replace(/0+$/, '');
-  return `${sign}${padded.slice(0, -decimals)}${fraction && `.${fraction}`}`;
+  const { formatEther, formatGwei } = await import('ox/Value');
+  const shown = (wei: bigint) => `${formatEther(wei)} ${symbol}, ${formatGwei(wei)} gwei`;
+  return (wei) => `${wei} (${shown(BigInt(wei))})`;
 }

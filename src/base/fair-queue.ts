@@ -123,7 +123,8 @@ export class FairQueue {
       const [first] = calls.list;
       if (first === undefined || this.#isAtLimit(next)) continue;
       this.#remove(next, first);
-      this.#moveBack(next);
+      // The key goes to the end, unless no call of it waits any more.
+      if (this.#waiting.delete(next)) this.#waiting.set(next, calls);
       this.#begin(next);
       first.begin();
       return;
@@ -147,12 +148,5 @@ export class FairQueue {
     this.#sizeWaiting -= call.size;
     if (calls.list.length === 0) this.#waiting.delete(key);
     return true;
-  }
-
-  #moveBack(key: string): void {
-    const calls = this.#waiting.get(key);
-    if (calls === undefined) return;
-    this.#waiting.delete(key);
-    this.#waiting.set(key, calls);
   }
 }

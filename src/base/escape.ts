@@ -25,13 +25,10 @@ const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** JSON of the value with unsafe characters escaped, indented for people. */
 export function formatJson(value: unknown, indented: boolean): string {
   const text = JSON.stringify(value, null, indented ? 2 : undefined);
-  return text.replace(UNSAFE_IN_JSON, (character) =>
-    Array.from({ length: character.length }, (_, i) => escapeUnit(character.charCodeAt(i))).join(
-      '',
-    ),
-  );
+  return text.replace(UNSAFE_IN_JSON, (character) => character.replace(/./gs, escapeUnit));
 }
 
-function escapeUnit(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, '0')}`;
+/** `unit` is half of a character that takes two code units. */
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -48,7 +48,7 @@ export function openSavedFile<Content extends object>(
     async update(change: (content: Content) => Content) {
       const { default: Conf } = await import('conf');
       usable(() => mkdirSync(folder, { recursive: true, mode: 0o700 }));
-      await whileLocked(`${file}.lock`, usable, () => {
+      await whileLocked(`${file}.lock`, () => {
         const content = change(readContent(file, kind, warn));
         const opened = new Conf<Partial<Content>>({
           projectName: 'svc',
@@ -104,15 +104,11 @@ const RETRY_MS = 20;
 /** A lock this old was left by a program that was killed: `work` never waits. */
 const ABANDONED_MS = 10_000;
 
-/** Runs the synchronous `work` under the lock file. `attempt` wraps every access to the disk. */
-async function whileLocked(
-  file: string,
-  attempt: <Result>(use: () => Result) => Result,
-  work: () => void,
-): Promise<void> {
-  while (!attempt(() => take(file))) await sleep(RETRY_MS);
+/** Runs the synchronous `work` under the lock file. */
+async function whileLocked(file: string, work: () => void): Promise<void> {
+  while (!usable(() => take(file))) await sleep(RETRY_MS);
   try {
-    attempt(work);
+    usable(work);
   } finally {
     rmSync(file, { force: true });
   }

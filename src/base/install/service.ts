@@ -45,7 +45,7 @@ export async function installService(
   root = '/',
 ): Promise<void> {
   const [node, program] = [realpathSync(process.execPath), realpathSync(process.argv[1] ?? '')];
-  const plan = planOf(installation, { node, program, user, root });
+  const plan = planOf(installation, [node, program], { user, root });
   const hidden = hiddenFrom([node, program]);
   if (dryRun) {
     process.stdout.write(describe(plan));
@@ -70,7 +70,8 @@ export async function uninstallService(
   const unit = path.join(root, unitPath(name));
   if (!existsSync(unit)) throw cannotInstall(`${name} is not installed: ${unit} does not exist.`);
   refuseOthers();
-  await runTool(['systemctl', ...rootOption(root), 'disable', ...now(root), `${name}.service`]);
+  const now = isBooted(root) ? ['--now'] : [];
+  await runTool(['systemctl', ...rootOption(root), 'disable', ...now, `${name}.service`]);
   await rm(unit);
   await rm(path.join(root, accountPath(name)), { force: true });
   if (isBooted(root)) await runTool(reloadUnits);
@@ -85,19 +86,15 @@ export function unitPath(name: string): string {
 
 function planOf(
   installation: Installation,
-  {
-    node,
-    program,
-    user,
-    root,
-  }: Record<'node' | 'program' | 'root', string> & { user: string | undefined },
+  programs: readonly string[],
+  { user, root }: { user: string | undefined; root: string },
 ): Plan {
   const { name, subcommand, environment } = installation;
   const unit = unitText({
     ...installation,
-    command: [node, program, subcommand],
+    command: [...programs, subcommand],
     user: user ?? name,
-    inHome: [node, program].some((file) => /^\/(home|root|run\/user)\//.test(file)),
+    inHome: programs.some((file) => /^\/(home|root|run\/user)\//.test(file)),
   });
   const account = { path: accountPath(name), text: `u ${name} - "${name}"\n`, mode: 0o644 };
   const makeAccount: ToolCall = [
@@ -138,10 +135,6 @@ function rootOption(root: string): string[] {
 /** Whether systemd runs this system; see sd_booted(3). */
 function isBooted(root: string): boolean {
   return root === '/' && existsSync('/run/systemd/system');
-}
-
-function now(root: string): string[] {
-  return isBooted(root) ? ['--now'] : [];
 }
 
 function describe({ files, commands }: Plan): string {

@@ -1,5 +1,4 @@
 // Delivers samples: the newest once a second, and the backlog in parallel requests.
-import type { Logger } from '../../base/logger.ts';
 import type { SvcError } from '../../base/svc-error.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
@@ -8,9 +7,8 @@ import type { NewSample } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
 import type { Batch } from '../spool/samples.ts';
-import type { Spool } from '../spool/spool.ts';
 import { callError, isLost, verdictOf } from './retry.ts';
-import { type NextCall, type ServiceClient, Uploads } from './service-client.ts';
+import { type NextCall, Uploads } from './service-client.ts';
 import { timestampOf } from './time.ts';
 
 /** Requests with the newest samples under way at once. */
@@ -27,9 +25,9 @@ const EASY_MS = 5_000;
 /** Uploads of samples in batches: ranges of samples that stay together when their request is repeated. */
 export class SampleUploads extends Uploads {
   /** Batches not delivered and not under way, oldest first. */
-  #batches: Batch[];
+  #batches: Batch[] = this.spool.read(({ samples }) => samples.batches());
   /** Generation of the spool's file that the batches belong to. */
-  #generation: number;
+  #generation = this.spool.generation;
   /** Largest number of samples in a request. It shrinks on a slow network. */
   #most: number = limits.samplesPerRequest;
   #underWay = 0;
@@ -37,12 +35,6 @@ export class SampleUploads extends Uploads {
   #batching = false;
   #lastLive = Number.NEGATIVE_INFINITY;
   #delivered = 0;
-
-  constructor(spool: Spool, service: ServiceClient, logger: Logger) {
-    super(spool, service, logger);
-    this.#batches = spool.read(({ samples }) => samples.batches());
-    this.#generation = spool.generation;
-  }
 
   /** Samples delivered since the start. */
   get delivered(): number {

@@ -179,7 +179,14 @@ export class Spool {
 
   /** Sets aside a refused completion, or a refused claim with its completion. */
   async refuseTask(record: StoredRecord, refusal: Refusal): Promise<void> {
-    await this.#leave(record.id, (tables) => refuseTask(tables, record, refusal));
+    await this.#leave(record.id, ({ tasks, settled }) => {
+      settled.refuse(record, refusal);
+      const completion = tasks.completion(record.id);
+      tasks.removeCompletion(record.id);
+      if (record.kind !== 'claim') return;
+      tasks.removeClaim(record.id);
+      if (completion !== null) settled.refuse(completion, refusal);
+    });
   }
 
   /** Sets aside a refused event. */
@@ -354,17 +361,4 @@ function writeError(error: unknown) {
 
 function diskFull(cause?: unknown) {
   return agentError('spool_full', 'Cannot write the spool now; the disk may be full.', { cause });
-}
-
-function refuseTask(
-  { tasks, settled }: RecordTables,
-  record: StoredRecord,
-  refusal: Refusal,
-): void {
-  settled.refuse(record, refusal);
-  const completion = tasks.completion(record.id);
-  tasks.removeCompletion(record.id);
-  if (record.kind !== 'claim') return;
-  tasks.removeClaim(record.id);
-  if (completion !== null) settled.refuse(completion, refusal);
 }

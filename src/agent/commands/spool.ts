@@ -31,7 +31,7 @@ export function addCommands(program: Command): void {
     .argument('<task>', 'task id of the completion, as svc-agent status shows it')
     .requiredOption('--task <id>', 'task id to complete instead (required)')
     .addHelpText('after', '\nExample:\n  svc-agent spool retarget "$wrong" --task "$right"')
-    .action((id: string, { task }: { task: string }) => retarget(id, task));
+    .action((id: string, { task }: { task: string }) => settle(id, 'retarget', { task_id: task }));
   spool
     .command('drop')
     .description(
@@ -39,7 +39,7 @@ export function addCommands(program: Command): void {
     )
     .argument('<task>', 'task id of the completion, as svc-agent status shows it')
     .addHelpText('after', '\nExample:\n  svc-agent spool drop "$task" > dropped.json')
-    .action((id: string) => drop(id));
+    .action((id: string) => settle(id, 'drop'));
 }
 
 /** Prints one line for each record: of the stopped spool, or through the daemon that has it open. */
@@ -76,19 +76,11 @@ async function compactSpool(): Promise<void> {
   }
 }
 
-async function retarget(id: string, task: string): Promise<void> {
-  const body = JSON.stringify({ task_id: task });
-  const answer = await askDaemon('POST', `${pathOf(id)}/retarget`, { body });
+/** Decides what becomes of a completion that was set aside, and prints the daemon's answer. */
+async function settle(id: string, action: 'retarget' | 'drop', body?: object): Promise<void> {
+  const path = `/api/v1/set-aside/${encodeURIComponent(id)}/${action}`;
+  const answer = await askDaemon('POST', path, body && { body: JSON.stringify(body) });
   process.stdout.write(`${JSON.stringify(answer.body)}\n`);
-}
-
-async function drop(id: string): Promise<void> {
-  const answer = await askDaemon('POST', `${pathOf(id)}/drop`);
-  process.stdout.write(`${JSON.stringify(answer.body)}\n`);
-}
-
-function pathOf(task: string): string {
-  return `/api/v1/set-aside/${encodeURIComponent(task)}`;
 }
 
 async function open(): Promise<{ spool: Spool; folder: string }> {

@@ -2,9 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { escapeText } from '../../base/escape.ts';
-import { environmentOfAgent } from '../installation.ts';
 import type { AgentStatus, QueueStatus } from '../status.ts';
-import { askAgent } from './local-client.ts';
+import { askDaemon } from './local-client.ts';
 
 const EVERY_MS = 2_000;
 /** Completions that were set aside; --json has up to 100. */
@@ -22,10 +21,8 @@ export function addCommands(program: Command): void {
 
 /** `--json` prints the daemon's answer, one line each time. */
 async function showStatus({ json, watch }: { json?: true; watch?: true }): Promise<void> {
-  const { readConfig } = await import('../config.ts');
-  const { socket } = readConfig(await environmentOfAgent(process.env));
   for (;;) {
-    const status: AgentStatus = (await askAgent(socket, 'GET', '/api/v1/status')).body;
+    const status: AgentStatus = (await askDaemon('GET', '/api/v1/status')).body;
     process.stdout.write(json ? `${JSON.stringify(status)}\n` : describe(status));
     if (!watch) return;
     if (!json) process.stdout.write('\n');

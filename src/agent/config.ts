@@ -6,54 +6,45 @@ import { isLoopback } from '../base/loopback.ts';
 import { readEnvironment } from '../base/read-environment.ts';
 import type { KeySource } from './key.ts';
 
+const optional = (schema: { pattern: string; description: string }) =>
+  Type.Optional(Type.String(schema));
+
 /** Names, types, defaults and descriptions of all variables, in one place. */
 export const environment = Type.Object({
-  SVC_AGENT_URL: Type.Optional(
-    Type.String({
-      pattern: '^https?://[^\\s,]+$',
-      description: 'origin of the service: https, or http on this machine; required by run',
-    }),
-  ),
-  SVC_AGENT_KEY_FILE: Type.Optional(
-    Type.String({
-      pattern: '\\S',
-      description:
-        "file with the robot's API key, readable only by its owner (default: the systemd credential robot-key)",
-    }),
-  ),
-  SVC_AGENT_KEY: Type.Optional(
-    Type.String({
-      pattern: '^svc_[0-9a-f]{40}$',
-      description: "the robot's API key; prefer SVC_AGENT_KEY_FILE",
-    }),
-  ),
-  SVC_AGENT_STATE_DIR: Type.Optional(
-    Type.String({
-      pattern: '\\S',
-      description:
-        'folder of the spool (default: STATE_DIRECTORY of systemd, else /var/lib/svc-agent)',
-    }),
-  ),
+  SVC_AGENT_URL: optional({
+    pattern: '^https?://[^\\s,]+$',
+    description: 'origin of the service: https, or http on this machine; required by run',
+  }),
+  SVC_AGENT_KEY_FILE: optional({
+    pattern: '\\S',
+    description:
+      "file with the robot's API key, readable only by its owner (default: the systemd credential robot-key)",
+  }),
+  SVC_AGENT_KEY: optional({
+    pattern: '^svc_[0-9a-f]{40}$',
+    description: "the robot's API key; prefer SVC_AGENT_KEY_FILE",
+  }),
+  SVC_AGENT_STATE_DIR: optional({
+    pattern: '\\S',
+    description:
+      'folder of the spool (default: STATE_DIRECTORY of systemd, else /var/lib/svc-agent)',
+  }),
   SVC_AGENT_SOCKET: Type.String({
     default: '/run/svc-agent/agent.sock',
     // Longest socket path that Linux accepts, in bytes.
     maxLength: 107,
     description: 'unix socket of the local API, at most 107 bytes',
   }),
-  SVC_AGENT_LISTEN: Type.Optional(
-    Type.String({
-      pattern: '^(localhost|127(\\.\\d{1,3}){3}|\\[::1\\]):\\d{1,5}$',
-      description:
-        'loopback address and port of the local API, for programs that cannot use the socket',
-    }),
-  ),
-  SVC_AGENT_TOKEN_FILE: Type.Optional(
-    Type.String({
-      pattern: '\\S',
-      description:
-        'file with the token that callers of SVC_AGENT_LISTEN must send, at least 16 characters, readable by owner and group only; required with SVC_AGENT_LISTEN',
-    }),
-  ),
+  SVC_AGENT_LISTEN: optional({
+    pattern: '^(localhost|127(\\.\\d{1,3}){3}|\\[::1\\]):\\d{1,5}$',
+    description:
+      'loopback address and port of the local API, for programs that cannot use the socket',
+  }),
+  SVC_AGENT_TOKEN_FILE: optional({
+    pattern: '\\S',
+    description:
+      'file with the token that callers of SVC_AGENT_LISTEN must send, at least 16 characters, readable by owner and group only; required with SVC_AGENT_LISTEN',
+  }),
   SVC_AGENT_SPOOL_MAX_MB: Type.Integer({
     minimum: 32,
     maximum: 65_536,

@@ -1,4 +1,6 @@
 // Exports the records of the spool as JSON lines.
+import type { SpoolRecord } from './records.ts';
+import type { Refusal } from './settled.ts';
 import type { Spool } from './spool.ts';
 
 const PAGE = 100;
@@ -11,13 +13,9 @@ export function* exportLines(spool: Spool): Generator<string> {
   }
 }
 
-interface Exported {
-  kind: string;
-  id: string;
-  wallMs: number;
-  body: string;
+interface Exported extends Pick<SpoolRecord, 'kind' | 'id' | 'wallMs' | 'body'> {
   /** Set on refused records. */
-  refused?: { code: string; message: string };
+  refused?: Refusal;
 }
 
 function* recordsOf(spool: Spool): Generator<Exported> {

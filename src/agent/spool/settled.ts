@@ -2,7 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Task, Verification } from '../../protocol/resources.ts';
-import type { SpoolRecord } from './records.ts';
+import type { SpoolRecord, StoredRecord } from './records.ts';
 
 export interface Settlement {
   readonly proofHash: Hex;
@@ -20,13 +20,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export interface RefusedRecord extends Refusal {
-  readonly seq: number;
-  readonly kind: SpoolRecord['kind'];
-  readonly id: string;
-  readonly wallMs: number;
-  readonly body: string;
-}
+export type RefusedRecord = Refusal & Omit<StoredRecord, 'boot' | 'monoMs'>;
 
 /** Receipts kept to answer a repeated `complete`. The service has all of them. */
 const RECEIPTS_KEPT = 1000;

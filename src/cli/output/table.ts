@@ -18,12 +18,6 @@ export interface Column<Row> {
   paint?: (row: Row, text: string) => string;
 }
 
-interface TableStyle {
-  /** Columns of the terminal; null for TSV. */
-  width: number | null;
-  colors: ChalkInstance;
-}
-
 const GAP = 2;
 const NARROWEST = 8;
 
@@ -38,11 +32,11 @@ async function widthOf(texts: readonly string[]): Promise<WidthOf> {
   return (await import('string-width')).default;
 }
 
-/** Lines of a table: aligned under a header on a terminal, tab-separated and uncut elsewhere. */
+/** Lines of a table: aligned under a header on a terminal of this width, tab-separated and uncut without a width. */
 export async function formatTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { width, colors }: TableStyle,
+  { width, colors }: { width: number | null; colors: ChalkInstance },
 ): Promise<string[]> {
   if (width === null) {
     return rows.map((row) => columns.map(({ value }) => text(value(row), '')).join('\t'));

@@ -68,7 +68,10 @@ export function createClient(options: ClientOptions): Client {
     const target = url(baseUrl, route.path, params, query);
     // Sign-in needs no credential, and writes nothing that an id could make repeatable.
     const isWrite = route.method !== 'GET' && options.credential !== undefined && !accept;
-    const onFailure = failureOf(options, isWrite, signal);
+    /** Handles the failure of the exchange: an abort rejects with its reason. */
+    const onFailure = (cause: unknown): never => {
+      throw signal?.aborted ? cause : unreachable(baseUrl, isWrite, cause);
+    };
     const response = await send(target, {
       method: route.method,
       headers: {
@@ -166,13 +169,6 @@ function pathPart(name: string, value: string): string {
     throw new SvcError('invalid_path', message);
   }
   return encodeURIComponent(value);
-}
-
-/** Handles the failure of an exchange: an abort rejects with its reason. */
-function failureOf({ baseUrl }: ClientOptions, isWrite: boolean, signal: AbortSignal | undefined) {
-  return (cause: unknown): never => {
-    throw signal?.aborted ? cause : unreachable(baseUrl, isWrite, cause);
-  };
 }
 
 async function readJson(

@@ -45,7 +45,9 @@ function parserError(code: string | undefined): SvcError<AgentErrorCode> {
 
 /** Null for a bug, whose message must not leave the process. */
 function knownError(error: unknown, request: FastifyRequest): SvcError<AgentErrorCode> | null {
-  if (error instanceof SvcError) return isKnown(error) ? error : null;
+  if (error instanceof SvcError) {
+    return isAgentErrorCode(error.code) ? (error as SvcError<AgentErrorCode>) : null;
+  }
   if (typeof error !== 'object' || error === null) return null;
   const invalid = schemaError(error, request.routeOptions.config?.route);
   if (invalid !== null) return agentError(invalid.code, invalid.message);
@@ -66,8 +68,4 @@ function knownError(error: unknown, request: FastifyRequest): SvcError<AgentErro
     default:
       return null;
   }
-}
-
-function isKnown(error: SvcError): error is SvcError<AgentErrorCode> {
-  return isAgentErrorCode(error.code);
 }

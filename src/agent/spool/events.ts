@@ -1,6 +1,6 @@
 // The table of ops events.
 import type { Database } from 'better-sqlite3';
-import type { Dropped } from './limits.ts';
+import { type Dropped, droppedOf } from './limits.ts';
 import {
   type RecordRow,
   recordColumns,
@@ -48,8 +48,7 @@ export class EventTable {
     const rows = this.#sql.read.all(0, DROPPED_AT_ONCE);
     if (rows.length === 0) return null;
     for (const row of rows) this.remove(row);
-    const times = rows.map(({ wall_ms }) => wall_ms);
-    return { count: rows.length, fromMs: Math.min(...times), toMs: Math.max(...times) };
+    return droppedOf(rows, rows.length);
   }
 
   /** Wall time at which the oldest event was accepted; null without any. */

@@ -1,6 +1,7 @@
 // Limits of the spool's size: the budget of the file, and the reserve for a full disk.
 import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
+import type { Instant } from '../clock.ts';
 import { PAGE_BYTES } from './database.ts';
 
 /** More than the write-ahead log grows by in one commit, and so more than the file grows by at a checkpoint. */
@@ -23,6 +24,12 @@ export interface Dropped {
   readonly count: number;
   readonly fromMs: number;
   readonly toMs: number;
+}
+
+/** `count` of these rows, which must not be empty, were dropped. */
+export function droppedOf(rows: readonly Instant[], count: number): Dropped {
+  const times = rows.map(({ wallMs }) => wallMs);
+  return { count, fromMs: Math.min(...times), toMs: Math.max(...times) };
 }
 
 /** Keeps the spool's files below `maxBytes`. */

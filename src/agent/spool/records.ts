@@ -24,25 +24,17 @@ export function checksumOf({ kind, id, wallMs, boot, monoMs, body }: SpoolRecord
 }
 
 /** The columns that all four tables share (`schema.ts`). */
-export interface RecordRow {
-  seq: number;
-  kind: RecordKind;
-  id: string;
-  wall_ms: number;
-  boot: number;
-  mono_ms: number;
-  crc: number;
-  body: string;
+export interface RecordRow extends StoredRecord {
+  readonly crc: number;
 }
 
-export const recordColumns = 'seq, kind, id, wall_ms, boot, mono_ms, crc, body';
+export const recordColumns = 'seq, kind, id, wall_ms wallMs, boot, mono_ms monoMs, crc, body';
 
 /** @throws DamagedRecord if the checksum does not match */
 export function recordOf(row: RecordRow): StoredRecord {
-  const { seq, kind, id, wall_ms: wallMs, boot, mono_ms: monoMs, crc, body } = row;
-  const record = { seq, kind, id, wallMs, boot, monoMs, body };
-  if (checksumOf(record) !== crc) throw new DamagedRecord();
-  return record;
+  const { seq, kind, id, wallMs, boot, monoMs, crc, body } = row;
+  if (checksumOf(row) !== crc) throw new DamagedRecord();
+  return { seq, kind, id, wallMs, boot, monoMs, body };
 }
 
 /** Values for an INSERT of the shared columns without `seq`. */

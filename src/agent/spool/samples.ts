@@ -1,6 +1,6 @@
 // The table of samples: batches for requests, and thinning when the budget is full.
 import type { Database } from 'better-sqlite3';
-import type { Dropped } from './limits.ts';
+import { type Dropped, droppedOf } from './limits.ts';
 import {
   type RecordRow,
   recordColumns,
@@ -35,7 +35,7 @@ export class SampleTable {
         'INSERT INTO samples (kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@kind, @id, @wallMs, @boot, @monoMs, @crc, @body)',
       ),
       insertAt: db.prepare(
-        'INSERT INTO samples (seq, kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@seq, @kind, @id, @wall_ms, @boot, @mono_ms, @crc, @body)',
+        'INSERT INTO samples (seq, kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@seq, @kind, @id, @wallMs, @boot, @monoMs, @crc, @body)',
       ),
       read: db.prepare<[number, number, number], RecordRow>(
         `SELECT ${recordColumns} FROM samples WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`,
@@ -202,11 +202,7 @@ export class SampleTable {
     if (!first || !last || kept.length === rows.length) return null;
     this.#sql.remove.run(first.seq, last.seq);
     for (const row of kept) this.#sql.insertAt.run(row);
-    return {
-      count: rows.length - kept.length,
-      fromMs: Math.min(...rows.map(({ wall_ms }) => wall_ms)),
-      toMs: Math.max(...rows.map(({ wall_ms }) => wall_ms)),
-    };
+    return droppedOf(rows, rows.length - kept.length);
   }
 
   #addBatch(firstSeq: number, lastSeq: number): Batch {

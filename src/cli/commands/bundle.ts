@@ -9,7 +9,7 @@ import { findTask, taskArgument } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { requirePrivateNodes } from '../program/profiles.ts';
-import { bundleOfService } from '../verify/subject.ts';
+import { bundleOfService, requireSound } from '../verify/subject.ts';
 
 export const bundleCommand: CommandSpec = {
   path: 'bundle',
@@ -104,16 +104,11 @@ async function write(
 /** Checks everything that needs no chain. Throws `unexpected_answer`, `unsound_bundle`. */
 function soundBundle(body: unknown, id: string): Bundle {
   const read = bundleOfService(body);
-  const failed = auditBundleAlone(read).filter(({ ok }) => !ok);
   if (read.task.id !== id) {
     throw new SvcError('unexpected_answer', 'The service sent the bundle of another task.');
   }
-  if (failed.length > 0) {
-    const details = failed.map(({ name, detail }) => `${name}: ${detail}`);
-    throw new SvcError('unsound_bundle', `The bundle is not sound: ${details.join('; ')}.`, {
-      hint: 'Report this to the operator of the service; nothing was written.',
-    });
-  }
+  const hint = 'Report this to the operator of the service; nothing was written.';
+  requireSound(auditBundleAlone(read), hint);
   return read;
 }
 

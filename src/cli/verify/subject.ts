@@ -1,5 +1,6 @@
 // Reads what `svc verify` is given, and explains what it cannot recognize.
 import { SvcError } from '../../base/svc-error.ts';
+import type { AuditCheck } from '../../proof/audit-check.ts';
 import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { DocumentError } from '../../proof/document-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
@@ -55,6 +56,13 @@ export function bundleOfService(body: unknown): Bundle {
       `The service sent an invalid bundle: ${error.message}.`,
     );
   }
+}
+
+/** Throws `unsound_bundle` if a check of a bundle failed. */
+export function requireSound(checks: readonly AuditCheck[], hint?: string): void {
+  const failed = checks.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`);
+  if (failed.length === 0) return;
+  throw new SvcError('unsound_bundle', `The bundle is not sound: ${failed.join('; ')}.`, { hint });
 }
 
 /** A private key looks like a hash, and verifying it would send it to the service. */

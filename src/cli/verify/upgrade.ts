@@ -6,7 +6,7 @@ import { type Bundle, PROVEN_BUNDLE_FORMAT } from '../../proof/bundle.ts';
 import { auditChainProof, type ChainProof } from '../../proof/chain-proof.ts';
 import { nameOf } from '../input/files.ts';
 import type { Context } from '../program/context.ts';
-import { bundleOfService, readSubject } from './subject.ts';
+import { bundleOfService, readSubject, requireSound } from './subject.ts';
 
 /**
  * The bundle in a file with its chain proof, read from the service of its task, or from the chain with `rpcUrl`. Throws
@@ -27,10 +27,8 @@ export async function upgradedBundle(
     });
   }
   const upgraded: Bundle = { ...bundle, format: PROVEN_BUNDLE_FORMAT, chain_proof: chainProof };
-  const failed = auditChainProof(upgraded, bundle.anchor.block_hash).filter(({ ok }) => !ok);
-  if (failed.length === 0) return upgraded;
-  const details = failed.map(({ name, detail }) => `${name}: ${detail}`);
-  throw new SvcError('unsound_bundle', `The bundle is not sound: ${details.join('; ')}.`);
+  requireSound(auditChainProof(upgraded, bundle.anchor.block_hash));
+  return upgraded;
 }
 
 async function readOldBundle(file: string): Promise<Bundle> {

@@ -3,7 +3,7 @@ import { type TObject, type TSchema, Type } from 'typebox';
 import type { ErrorCode } from './errors.ts';
 import { Closed } from './fields.ts';
 import { limits } from './limits.ts';
-import { Id } from './paging.ts';
+import { Id, PageQuery, page } from './paging.ts';
 
 /**
  * One endpoint. The server, the client and the documentation derive from these rows.
@@ -71,6 +71,10 @@ export const publicChange = {
 
 export const accountRead = { ...uncounted, method: 'GET', access: 'session' } as const;
 export const accountReadById = { ...accountRead, ...byId } as const;
+/** A list of what the account has, in pages. */
+export function accountList<Item extends TSchema>(item: Item) {
+  return { ...accountRead, query: Closed(PageQuery), responses: { 200: page(item) } } as const;
+}
 export const accountChange = {
   ...smallBody,
   method: 'POST',

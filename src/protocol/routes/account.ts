@@ -4,7 +4,7 @@ import { Account, ExportLine, LedgerEntry, Session } from '../account.ts';
 import { Closed } from '../fields.ts';
 import { limits } from '../limits.ts';
 import { PageQuery, PeriodQuery, page, SealedCursor } from '../paging.ts';
-import { accountChange, accountDeletion, accountRead, type Route } from '../route.ts';
+import { accountChange, accountDeletion, accountList, accountRead, type Route } from '../route.ts';
 import { Signature } from './sign-in.ts';
 
 /** What the wallet signs again, so that a stolen session is not enough. */
@@ -55,12 +55,10 @@ export const accountRoutes = {
     responses: { 200: page(LedgerEntry) },
   },
   listSessions: {
-    ...accountRead,
+    ...accountList(Session),
     path: '/api/v1/sessions',
     summary: "List the account's active sessions, newest first",
     sessionOnly: true,
-    query: Closed(PageQuery),
-    responses: { 200: page(Session) },
   },
   revokeSession: {
     ...accountDeletion,

@@ -2,13 +2,12 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, Patch, Text, Uuid, VisibleText } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { PageQuery, page } from '../paging.ts';
 import { ApiKey, Robot } from '../resources.ts';
 import {
   accountChange,
   accountChangeById,
   accountDeletion,
-  accountRead,
+  accountList,
   accountReadById,
   type Route,
 } from '../route.ts';
@@ -41,11 +40,9 @@ export const robotRoutes = {
     errors: ['robot_limit_reached', 'id_conflict', 'storage_quota'],
   },
   listRobots: {
-    ...accountRead,
+    ...accountList(Robot),
     path: '/api/v1/robots',
     summary: "List the account's robots, oldest first",
-    query: Closed(PageQuery),
-    responses: { 200: page(Robot) },
   },
   getRobot: {
     ...accountReadById,

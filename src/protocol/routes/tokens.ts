@@ -3,8 +3,7 @@ import { Type } from 'typebox';
 import { AuditEntry, auditKinds } from '../audit-log.ts';
 import { Closed, VisibleText } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { PageQuery, page } from '../paging.ts';
-import { accountChange, accountDeletion, accountRead, type Route } from '../route.ts';
+import { accountChange, accountDeletion, accountList, type Route } from '../route.ts';
 import { AccountToken, TokenScope, TokenSecret } from '../tokens.ts';
 
 export const tokenRoutes = {
@@ -29,12 +28,10 @@ export const tokenRoutes = {
     errors: ['wallet_session_required', 'token_limit_reached'],
   },
   listTokens: {
-    ...accountRead,
+    ...accountList(AccountToken),
     path: '/api/v1/tokens',
     summary: "List the account's tokens that have not expired, newest first",
     sessionOnly: true,
-    query: Closed(PageQuery),
-    responses: { 200: page(AccountToken) },
   },
   revokeToken: {
     ...accountDeletion,
@@ -43,7 +40,7 @@ export const tokenRoutes = {
     sessionOnly: true,
   },
   listAuditLog: {
-    ...accountRead,
+    ...accountList(AuditEntry),
     path: '/api/v1/audit-log',
     summary: 'List who did what to the account in the last year, newest first',
     description: `Failed sign-ins of one hour share one entry. Each kind has these members:\n\n| kind | target_id is the id of | detail |\n|---|---|---|\n${Object.entries(
@@ -51,7 +48,5 @@ export const tokenRoutes = {
     )
       .map(([kind, [target, detail]]) => `| \`${kind}\` | ${target ?? '–'} | ${detail ?? '–'} |`)
       .join('\n')}`,
-    query: Closed(PageQuery),
-    responses: { 200: page(AuditEntry) },
   },
 } as const satisfies Record<string, Route>;

@@ -7,7 +7,7 @@ import {
   accountChange,
   accountChangeById,
   accountDeletion,
-  accountRead,
+  accountList,
   accountReadById,
   type Route,
 } from '../route.ts';
@@ -36,11 +36,9 @@ export const webhookRoutes = {
     errors: ['webhooks_off', 'webhook_url_refused', 'webhook_limit_reached'],
   },
   listWebhooks: {
-    ...accountRead,
+    ...accountList(Webhook),
     path: '/api/v1/webhooks',
     summary: "List the account's webhooks, newest first",
-    query: Closed(PageQuery),
-    responses: { 200: page(Webhook) },
   },
   patchWebhook: {
     ...accountChangeById,

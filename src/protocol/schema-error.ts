@@ -71,13 +71,22 @@ export function shorten(text: string): string {
   return `${text.slice(0, LONGEST_QUOTE).replace(/\p{Surrogate}$/u, '')}…`;
 }
 
+const limitTexts: Readonly<Record<string, (limit: unknown) => string>> = {
+  maxLength: (limit) => `must have at most ${limit} characters`,
+  maxItems: (limit) => `must have at most ${limit} items`,
+  minItems: (limit) => `must have at least ${limit} item${limit === 1 ? '' : 's'}`,
+  uniqueItems: () => 'must not contain duplicates',
+  minProperties: () => 'must have at least one member',
+  minimum: (limit) => `must be at least ${limit}`,
+  maximum: (limit) => `must be at most ${limit}`,
+};
+
 function problemOf(
   { keyword, params, parentSchema }: AjvError,
   missing: string | null,
   part: string,
 ): string {
   const schema = (parentSchema ?? {}) as Schema; // ajv passes the schema on unchanged.
-  const { limit } = params;
   switch (keyword) {
     case 'required': {
       const member = missing === null ? undefined : schema.properties?.[missing];
@@ -88,27 +97,13 @@ function problemOf(
       if (part !== 'query') return 'is not a known field';
       return `is not a known parameter; this endpoint takes ${known === '' ? 'none' : known}`;
     }
-    case 'maxLength':
-      return `must have at most ${limit} characters`;
-    case 'maxItems':
-      return `must have at most ${limit} items`;
-    case 'minItems':
-      return `must have at least ${limit} item${limit === 1 ? '' : 's'}`;
-    case 'uniqueItems':
-      return 'must not contain duplicates';
-    case 'minProperties':
-      return 'must have at least one member';
-    case 'minimum':
-      return `must be at least ${limit}`;
-    case 'maximum':
-      return `must be at most ${limit}`;
     case 'pattern':
     case 'format':
       return schema.description === undefined
         ? 'has an invalid format'
         : `must be ${schema.description}`;
     default:
-      return `must be ${kindOf(schema)}`;
+      return limitTexts[keyword]?.(params.limit) ?? `must be ${kindOf(schema)}`;
   }
 }
 

@@ -25,15 +25,7 @@ export const telemetryRoutes = {
     body: NewSamples,
     example: { battery_pct: 81.5, state: 'busy', metrics: { speed_mps: 0.42 } },
     maxValues: limits.samplesValues,
-    fieldErrors: {
-      id: 'invalid_sample',
-      battery_pct: 'invalid_sample',
-      state: 'invalid_sample',
-      metrics: 'invalid_sample',
-      recorded_at: 'invalid_sample',
-      samples: 'invalid_sample',
-      '*': 'invalid_sample',
-    },
+    fieldErrors: { '*': 'invalid_sample' },
     countErrors: { samples: 'batch_too_large' },
     responses: {
       201: Closed({ accepted: Type.Integer({ minimum: 1 }), samples: Type.Array(Sample) }),

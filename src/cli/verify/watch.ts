@@ -25,28 +25,18 @@ export function watchFinding(
   return wait('Waiting until the anchor is final', async () => {
     for (;;) {
       const isLast = performance.now() + POLL_MS > deadline;
-      const finding = await lookOnce(look, isLast);
-      if (finding instanceof SvcError) noteOnce(`${finding.message} Retrying every 2 s.`);
-      else {
+      try {
+        const finding = await look();
         if (finding.outcome === 'not_verified' || finding.finality === 'finalized') return finding;
         if (isLast) return { ...finding, outcome: 'pending' };
         noteOnce(stateOf(finding));
+      } catch (error) {
+        if (isLast || !(error instanceof SvcError && error.retryable)) throw error;
+        noteOnce(`${error.message} Retrying every 2 s.`);
       }
       await sleep(POLL_MS);
     }
   });
-}
-
-async function lookOnce(
-  look: () => Promise<Finding>,
-  isLast: boolean,
-): Promise<Finding | SvcError> {
-  try {
-    return await look();
-  } catch (error) {
-    if (error instanceof SvcError && error.retryable && !isLast) return error;
-    throw error;
-  }
 }
 
 function stateOf({ outcome, finality, txHash }: Finding): string {

@@ -1,5 +1,6 @@
 // Whether blocks that held anchors are still canonical, and how final they are.
 import type { Hex } from '../proof/bytes.ts';
+import type { BlockPlace } from './chain-proof.ts';
 import { headerAt } from './decode.ts';
 import {
   type Finality,
@@ -14,11 +15,8 @@ import { type Ask, askInParts, blockCall, type RpcAnswer, resultOf } from './rpc
 import { lesser } from './sender-state.ts';
 
 /** Where a transaction was mined, as far as known. */
-export interface Place {
+export interface Place extends Omit<BlockPlace, 'txIndex'> {
   readonly id: string;
-  readonly txHash: Hex;
-  readonly blockNumber: bigint;
-  readonly blockHash: Hex;
 }
 
 export interface InclusionSubject {

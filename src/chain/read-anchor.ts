@@ -1,6 +1,7 @@
 // Reads a transaction, its receipt and its block for verification.
 import type { ChainFacts } from '../proof/audit-anchor.ts';
 import type { Hex } from '../proof/bytes.ts';
+import type { BlockPlace } from './chain-proof.ts';
 import {
   headerAt,
   malformed,
@@ -29,10 +30,7 @@ export interface AnchorReading extends Depth {
 }
 
 /** Where a document states that a transaction is. */
-export interface StatedPlace {
-  blockHash: Hex;
-  txIndex: number;
-}
+export type StatedPlace = Pick<BlockPlace, 'blockHash' | 'txIndex'>;
 
 /**
  * Reads everything the chain knows about a transaction, in two requests: one for the transaction and the chain's tags,

@@ -12,36 +12,24 @@ export interface ProviderPoolOptions {
   readonly verifyPerSecond?: number;
 }
 
-/** The configured providers, all of the same chain. */
-export interface ProviderPool {
-  readonly providers: readonly Provider[];
-  /** How many providers must agree before anything depends on an answer: two, or one if there is only one. */
-  readonly quorum: number;
-  /** The expected chain of all providers; null until it is known. */
-  expected: Identity | null;
-  /** The healthy providers, or all if none is healthy. Starts probes of the others when they are due. */
-  able(): readonly Provider[];
-  /** Polls the able providers for the anchorer. */
-  poll<Answer, Verdict>(question: Question<Answer, Verdict>): Promise<Verdict>;
-  /** As `poll`, for other reads: a provider that has not shown its chain since its last failure is identified first. */
-  pollReading<Answer, Verdict>(question: Question<Answer, Verdict>): Promise<Verdict>;
-  /** As `pollReading`, but the first answer decides. */
-  first<Answer>(ask: (provider: Provider) => Promise<Answer>): Promise<Answer>;
-  close(): Promise<void>;
-}
+export type ProviderPool = ReturnType<typeof openProviderPool>;
 
 /** Maximum request time of one of several providers, because a quorum waits for it. */
 const TIMEOUT_AMONG_SEVERAL_MS = 5_000;
 /** With more unanswered reads than this, a lagging provider gets no new ones until it answers. */
 const MOST_OWED = 4;
 
-/** @throws SvcError `invalid_rpc_url`. */
+/**
+ * Opens the configured providers, all of the same chain.
+ *
+ * @throws SvcError `invalid_rpc_url`.
+ */
 export function openProviderPool({
   urls,
   timeoutMs = 10_000,
   verifyPerSecond,
   ...options
-}: ProviderPoolOptions): ProviderPool {
+}: ProviderPoolOptions) {
   if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'No RPC URL is configured.');
   const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
   // Each has an equal part: with a common limit, one would wait for another and seem slow.
@@ -55,11 +43,14 @@ export function openProviderPool({
       verifyPerSecond: perProvider,
     }),
   );
-  const pool: ProviderPool = {
+  const pool = {
     providers,
+    /** How many providers must agree before anything depends on an answer: two, or one if there is only one. */
     quorum: Math.min(2, providers.length),
-    expected: null,
-    able() {
+    /** The expected chain of all providers; null until it is known. */
+    expected: null as Identity | null,
+    /** The healthy providers, or all if none is healthy. Starts probes of the others when they are due. */
+    able(): readonly Provider[] {
       for (const provider of providers) {
         if (providers.length > 1 && provider.health.isProbeDue) void provider.probe(pool.expected);
       }
@@ -69,8 +60,11 @@ export function openProviderPool({
       );
       return well.length > 0 ? well : providers;
     },
-    poll: (question) => poll(pool.able(), question),
-    pollReading: (question) =>
+    /** Polls the able providers for the anchorer. */
+    poll: <Answer, Verdict>(question: Question<Answer, Verdict>): Promise<Verdict> =>
+      poll(pool.able(), question),
+    /** As `poll`, for other reads: a provider that has not shown its chain since its last failure is identified first. */
+    pollReading: <Answer, Verdict>(question: Question<Answer, Verdict>): Promise<Verdict> =>
       poll(pool.able(), {
         ...question,
         ask: async (provider) => {
@@ -78,7 +72,9 @@ export function openProviderPool({
           return question.ask(provider);
         },
       }),
-    first: (ask) => pool.pollReading({ ask, decide: ([first]) => first }),
+    /** As `pollReading`, but the first answer decides. */
+    first: <Answer>(ask: (provider: Provider) => Promise<Answer>): Promise<Answer> =>
+      pool.pollReading({ ask, decide: ([first]) => first }),
     async close() {
       await Promise.all(providers.map((provider) => provider.close()));
     },

@@ -32,7 +32,7 @@ const owners: Record<string, RegExp> = {
   viem: /^src\/(chain\/|cli\/sign-in\/key-file)/,
   // Only siwe's peer: nothing here imports it.
   ethers: /^$/,
-  ox: /^src\/chain\//,
+  ox: /^src\/(chain\/|cli\/output\/amounts)/,
   siwe: /^src\/(server\/core|cli\/sign-in)\//,
   fastify: /^src\/(server\/http|agent\/local-api)\//,
   'prom-client': /^src\/server\/metrics\//,

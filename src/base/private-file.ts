@@ -2,8 +2,7 @@
 import { chmodSync, closeSync, openSync, type Stats, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { SvcError } from './svc-error.ts';
-import { unreadableFile } from './unreadable-file.ts';
+import { SvcError, unreadableFile } from './svc-error.ts';
 
 /**
  * Reads a file with a secret. `name` is the variable or option that names the file. Reads it once: a pipe, such as

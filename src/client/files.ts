@@ -2,8 +2,7 @@
 import { createHash, webcrypto } from 'node:crypto';
 import { constants, open, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { SvcError } from '../base/svc-error.ts';
-import { unreadableFile } from '../base/unreadable-file.ts';
+import { SvcError, unreadableFile } from '../base/svc-error.ts';
 import { bytesToHex } from '../proof/bytes.ts';
 import { CHUNK_BYTES, digestChunks, type FileDigest, type Sha256 } from '../proof/files/digest.ts';
 import { FILES_FORMAT, type FileEntry } from '../proof/files/manifest.ts';

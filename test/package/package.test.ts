@@ -17,7 +17,7 @@ const shapes = [
   /^(package\.json|\.env\.example|LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md)$/,
   /^bin\/svc(-agent|-server)?\.c?js$/,
   /^dist\/(base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
-  /^dist\/(client\/(client|files|index)|base\/(svc-error|unreadable-file)|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
+  /^dist\/(client\/(client|files|index)|base\/svc-error|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
   /^dist\/sbom\.cdx\.json$/,
   /^dist\/cli\/([\w-]+\.cjs|third-party-licenses\.txt)$/,
   /^dist\/programs\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,

@@ -2,8 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { withFileProgress } from '../../base/progress.ts';
-import { SvcError } from '../../base/svc-error.ts';
-import { unreadableFile } from '../../base/unreadable-file.ts';
+import { SvcError, unreadableFile } from '../../base/svc-error.ts';
 import { attachFiles } from '../../client/files.ts';
 import { hashProof } from '../../proof/hash.ts';
 import { isProof, type Proof } from '../../proof/json-value.ts';

@@ -1,3 +1,4 @@
+// The audit log of an account, and who acts in it.
 import type { Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Actor } from '../ports/audit-log.ts';

@@ -2,6 +2,7 @@
 
 import { NIL } from 'uuid';
 import { atOnce } from '../../base/cooperative-yield.ts';
+import { newId } from '../../base/new-id.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
 import { tooLarge } from '../../protocol/body-error.ts';
@@ -29,7 +30,6 @@ import type {
 } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, found, type Network, noSuch, storing } from './deps.ts';
-import { newId } from './new-id.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import { filteredPage, fleetMembers, periodOf } from './paging.ts';
 

@@ -1,6 +1,7 @@
 // Records samples and reads them, raw or as series.
 
 import { runYielding, startYielding } from '../../base/cooperative-yield.ts';
+import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer, Body, Query } from '../../protocol/routes.ts';
@@ -25,7 +26,6 @@ import {
 } from '../ports/telemetry.ts';
 import { samplesBytes } from '../rules/storage.ts';
 import { type Deps, found, storing } from './deps.ts';
-import { newId } from './new-id.ts';
 import { instantOf, pageOf, periodOf } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 

@@ -1,3 +1,4 @@
+// Lists telemetry samples and roll-ups.
 import type { SampleRecord, TelemetryStore } from '../ports/telemetry.ts';
 import { NO_ID, page, rows, type StepRunner, some } from './engine/steps.ts';
 import { Aggregate, noNames, type StoredNames, summaryOf } from './rows/aggregate.ts';

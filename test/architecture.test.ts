@@ -168,6 +168,11 @@ describe('the source', () => {
     expect([...new Set(folders)].filter((folder) => sizeOf(folder) > 25)).toEqual([]);
   });
 
+  it('opens each file with a comment that says what it is for', () => {
+    const opening = (file: string) => readFileSync(path.join(root, file), 'utf8');
+    expect(sourceFiles().filter((file) => !/^(\/\/|\/\*)/.test(opening(file)))).toEqual([]);
+  });
+
   it('uses no retired word in the name of a file or of anything in it', () => {
     const found = sourceFiles().flatMap((file) =>
       [path.posix.basename(file), ...namesIn(file)].flatMap((name) => {

@@ -8,10 +8,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 export interface Target {
   host: string;
   port: number;
-  /** Keys of free accounts, one robot each. */
-  apiKeys: string[];
-  /** Session cookie of another free account. */
-  session: string;
+  /** Robots of free accounts, one each, with the session cookies of their owners. */
+  robots: { id: string; apiKey: string; session: string }[];
   /** A proof hash that anybody may verify. */
   proofHash: string;
 }
@@ -38,16 +36,15 @@ export const attacks: Record<string, (target: Target) => Promise<void>> = {
   async storage(target) {
     const metrics = { note: 'x'.repeat(16_000) };
     for (let n = 0; ; n += 1) {
-      const sender = target.apiKeys[n % target.apiKeys.length] ?? '';
-      const samples = Array.from({ length: 50 }, () => ({ metrics }));
-      void ask(target, 'POST', '/api/v1/telemetry', bearer(sender), { samples });
+      const sender = target.robots[n % target.robots.length]?.apiKey ?? '';
+      void ask(target, 'POST', '/api/v1/telemetry', bearer(sender), fiftyOf({ metrics }));
       await sleep(28);
     }
   },
 
   /** Row 7: one account queues 400 proofs with 4 robots and deletes the robots, over and over. */
   async deletions(target) {
-    const owner = { cookie: `svc_session=${target.session}` };
+    const owner = cookie(target.robots[0]?.session);
     const round = async () => {
       const made = await ask(target, 'POST', '/api/v1/robots', owner, { name: 'arm' });
       const robot = made?.robot?.id ?? randomUUID();
@@ -69,7 +66,7 @@ export const attacks: Record<string, (target: Target) => Promise<void>> = {
   },
 
   /** Row 3: 192 slow connections of 12 accounts, each announcing 2 MiB and sending 32 KiB in 45 s. */
-  async bodies({ host, port, apiKeys }) {
+  async bodies({ host, port, robots }) {
     const open = async (apiKey: string) => {
       for (;;) {
         const socket = connect({ host, port, localAddress: SOURCE });
@@ -86,7 +83,7 @@ export const attacks: Record<string, (target: Target) => Promise<void>> = {
         await sleep(100);
       }
     };
-    await Promise.all(Array.from({ length: 192 }, (_, i) => open(apiKeys[i % 12] ?? '')));
+    await Promise.all(Array.from({ length: 192 }, (_, i) => open(robots[i % 12]?.apiKey ?? '')));
   },
 
   /** Row 4: verifications on 160 connections, without a pause. */
@@ -104,6 +101,22 @@ export const attacks: Record<string, (target: Target) => Promise<void>> = {
         connect({ host, port, localAddress: SOURCE }).on('error', () => {});
       await sleep(50);
     }
+  },
+
+  /** 12 accounts store 200 samples of 4 KB each, and read them without a pause on 4 connections each. */
+  async downloads(target) {
+    const samples = fiftyOf({ metrics: { note: 'x'.repeat(4_000) } });
+    const download = async ({ id, apiKey, session }: Target['robots'][number]) => {
+      for (let i = 0; i < 4; i += 1) {
+        await ask(target, 'POST', '/api/v1/telemetry', bearer(apiKey), samples);
+      }
+      const path = `/api/v1/robots/${id}/telemetry?limit=200`;
+      const again = async () => {
+        for (;;) await ask(target, 'GET', path, cookie(session));
+      };
+      await Promise.all(Array.from({ length: 4 }, again));
+    };
+    await Promise.all(target.robots.map(download));
   },
 
   /** Row 16: challenges of new wallets, 400 a second. */
@@ -124,6 +137,10 @@ const post = (target: Target, path: string, body: object) =>
 const get = (target: Target, path: string) => call(target, { method: 'GET', path });
 
 const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
+
+const cookie = (session = '') => ({ cookie: `svc_session=${session}` });
+
+const fiftyOf = (sample: object) => ({ samples: Array.from({ length: 50 }, () => sample) });
 
 /** After this time without an answer the attack goes on: the control never answers. */
 const ANSWER_MS = 1000;

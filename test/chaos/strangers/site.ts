@@ -75,8 +75,7 @@ export async function openSite(instances: number): Promise<Site> {
       return {
         host: url.hostname,
         port: Number(url.port),
-        apiKeys: free.map(({ apiKey }) => apiKey),
-        session: first.session,
+        robots: free.map(({ id, apiKey, session }) => ({ id, apiKey, session })),
         proofHash,
       };
     },

@@ -115,7 +115,7 @@ function trustedProxies(text = 'false'): readonly string[] {
 }
 
 /** Whether a text is an address, or a range of addresses such as 10.0.0.0/8. */
-export function isAddressRange(text: string): boolean {
+function isAddressRange(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   const most = isIP(address) === 6 ? 128 : 32;
   const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);

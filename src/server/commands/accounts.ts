@@ -17,7 +17,7 @@ import { withStore } from './database.ts';
 import { linesOf, type Output, print, printTable } from './print.ts';
 
 /** What `accounts top` sorts by: figures of the database, and `refusals` of the running server. */
-export const figures = {
+const figures = {
   bytes: 'stored_bytes',
   queue: 'queued_proofs',
   anchors: 'anchors_30_days',

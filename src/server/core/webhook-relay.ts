@@ -20,7 +20,7 @@ const UNFUNDED_AT_ONCE = 16;
 /** Webhooks read at once, more than are served. */
 const WEBHOOKS_READ = 256;
 
-export interface RelayOptions {
+interface RelayOptions {
   store: WebhookStore;
   clock: Clock;
   /** Null: webhooks are off. */

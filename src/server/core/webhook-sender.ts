@@ -10,7 +10,7 @@ const ATTEMPT_MS = 10_000;
 const RESPONSE_BYTES = 64 * 1024;
 const RESOLVE_MS = 3_000;
 
-export interface SenderOptions {
+interface SenderOptions {
   mayConnect: MayConnect;
   /** Certificate authorities in PEM. Default: those of Node.js. */
   ca?: string;

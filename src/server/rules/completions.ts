@@ -20,7 +20,7 @@ export interface CompletionSituation<Task extends TaskState> {
   quote: FeeQuote | null;
 }
 
-export type CompletionDecision<Task extends TaskState> =
+type CompletionDecision<Task extends TaskState> =
   /** The completion reserves one anchor and `gasWei` of gas credit. */
   | { outcome: 'queued'; task: Task; gasWei: bigint }
   | { outcome: 'already_completed' | 'completion_in_progress'; task: Task }

@@ -8,7 +8,7 @@ export interface StorageLimits {
 }
 
 /** An account's usage in bytes, each with what is in flight and without the new row. */
-export interface StorageSituation {
+interface StorageSituation {
   /** Whether the operator granted the account credits in the last 90 days. */
   isFunded: boolean;
   account: number;

@@ -17,7 +17,7 @@ import { rollupsFollowSamples } from './telemetry.ts';
 export type Finding = Awaited<ReturnType<CheckStore['checkInvariants']>>[number];
 
 /** What differs between the stores. */
-export interface StoreTerms {
+interface StoreTerms {
   /** See `proofsMatchTheirHash`. */
   proofs: string;
   /** Invariants of this store only. */

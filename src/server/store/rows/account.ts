@@ -99,7 +99,7 @@ export function requireRoom(balance: Balance, grant: Grant): void {
 }
 
 /** The charge of a settled leaf, and what the account gets back of its reservation. */
-export interface Charge extends Reservation {
+interface Charge extends Reservation {
   taskId: string;
   chargeWei: bigint;
 }

@@ -1,6 +1,7 @@
 // The lock on the queue, so that no two account loops of this process sign the same proofs.
 
 export class QueueLock {
+  /** Whether a loop has the lock. */
   isTaken = false;
   #waiting: (() => void)[] = [];
 

@@ -43,8 +43,9 @@ const readSituation = sql(`SELECT r.wallet, a.anchor_quota, a.gas_credit_wei, t.
   LEFT JOIN chain_status s ON true
   WHERE r.id = $1 AND r.key_hash = $2`);
 
-// Stores the proof in the account's next round of the queue, and reserves its credits: everything or nothing. Each part is checked again under its lock. Locks account, robot, task, in this order.
-// The ledger accepts one reservation per task and cycle, so only one of several instances succeeds.
+// Stores the proof in the account's next round of the queue, and reserves its credits, or writes nothing. Each part is
+// checked again under its lock. Locks account, robot, task, in this order. The ledger accepts one reservation per task
+// and cycle, so only one of several instances succeeds.
 const queue = sql(`WITH account AS (
     SELECT wallet FROM accounts WHERE wallet = $4 AND anchor_quota >= 1 AND gas_credit_wei >= $5
     FOR UPDATE

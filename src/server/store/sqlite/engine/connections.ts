@@ -127,7 +127,10 @@ export interface Access {
   purgeLog(): Promise<void>;
   /** See `startLogPurge`. Call it after a repeated erasure that found nothing left to erase. */
   joinLogPurge(): Promise<void>;
-  /** Runs a query; what it does with the result runs before anything else. Rejects with `storage_unavailable` if the database cannot be read. */
+  /**
+   * Runs a query in one synchronous block, with what `query` does with the result. Rejects with `storage_unavailable` if
+   * the database cannot be read.
+   */
   read<T>(query: () => T): Promise<T>;
 }
 

@@ -70,7 +70,10 @@ export function openExport(path: string, target: string) {
       }
       if (page.length > 0) yield page;
     },
-    /** Marks the database as moved, durably, before the commit of the target: from now on only another move to the same target opens the database. */
+    /**
+     * Marks the database as moved, durably. Call it before the commit of the target: from then on only another move to
+     * the same target opens the database.
+     */
     markExported: () => {
       if (exportedTo(db) !== null) return;
       db.transaction(() => {

@@ -9,16 +9,8 @@ interface ErrorAnswer {
 }
 
 export function isErrorAnswer(value: unknown): value is ErrorAnswer {
-  if (typeof value !== 'object' || value === null || !('error' in value)) return false;
-  const { error } = value;
-  return (
-    typeof error === 'object' &&
-    error !== null &&
-    'code' in error &&
-    typeof error.code === 'number' &&
-    'message' in error &&
-    typeof error.message === 'string'
-  );
+  const { error } = (value ?? {}) as Partial<ErrorAnswer>;
+  return typeof error?.code === 'number' && typeof error.message === 'string';
 }
 
 /** Undefined if the text is not JSON. */

@@ -8,6 +8,7 @@ import type { ChainDetails } from '../../protocol/resources.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
+import type { Check } from '../verify/finding.ts';
 
 export const doctorCommand: CommandSpec = {
   path: 'doctor',
@@ -55,12 +56,6 @@ export const doctorCommand: CommandSpec = {
 
 const CLOCK_TOLERANCE_MS = 30_000;
 const RPC_TIMEOUT_MS = 10_000;
-
-interface Check {
-  name: string;
-  ok: boolean;
-  detail: string;
-}
 
 const columns = [
   { title: 'check', value: ({ name }: Check) => name },

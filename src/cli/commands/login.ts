@@ -7,6 +7,7 @@ import type { Config, ConfigFile } from '../program/config-file.ts';
 import type { Context } from '../program/context.ts';
 import { keyFileOptions } from '../program/options.ts';
 import { givenUrl, namedProfile, serviceOrigin } from '../program/profiles.ts';
+import type { KeyFile } from '../sign-in/key-file.ts';
 import { manualSigner, openSession, type SignedIn } from '../sign-in/signature.ts';
 
 export const loginCommand: CommandSpec = {
@@ -52,10 +53,8 @@ export const loginCommand: CommandSpec = {
   },
 };
 
-interface LoginInput {
+interface LoginInput extends Partial<KeyFile> {
   url?: string;
-  keyFile?: string;
-  passwordFile?: string;
   manual?: true;
   address?: string;
   /** False with --no-browser. */

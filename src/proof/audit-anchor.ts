@@ -1,7 +1,7 @@
 // Checks a stated anchor against the data of the chain.
 import { type AuditCheck, type AuditCheckName, check, sameHex } from './audit-check.ts';
 import type { Hex } from './bytes.ts';
-import { leafHash } from './leaf.ts';
+import { type LeafContent, leafHash } from './leaf.ts';
 import { decodePayload, type Payload } from './payload.ts';
 import { type Inclusion, rootFromPath } from './tree.ts';
 
@@ -10,12 +10,8 @@ import { type Inclusion, rootFromPath } from './tree.ts';
  * lowercase, `block_number` is a decimal string, and `anchored_at` an ISO 8601 time in UTC with milliseconds. Absent
  * members are not checked.
  */
-export interface StatedAnchor {
+export interface StatedAnchor extends LeafContent {
   readonly chain_id: number;
-  readonly proof_hash: string;
-  readonly task_id: string;
-  readonly robot_id: string;
-  readonly claim_hash: string;
   /** Null if the proof was anchored alone. */
   readonly inclusion: Inclusion | null;
   readonly tx_hash: string;

@@ -1,17 +1,10 @@
 // Writes the output of commands as tables, records, JSON or messages.
 import { Chalk, type ChalkInstance } from 'chalk';
 import { escapeLines, escapeText, formatJson } from '../../base/escape.ts';
+import type { GlobalOptions } from '../program/options.ts';
 import { type Column, formatRecord, formatRow, formatTable } from './table.ts';
 
 export type { Column };
-
-interface OutputOptions {
-  json: boolean;
-  quiet: boolean;
-  env: NodeJS.ProcessEnv;
-  stdout: NodeJS.WriteStream;
-  stderr: NodeJS.WriteStream;
-}
 
 export type Output = ReturnType<typeof createOutput>;
 
@@ -19,7 +12,11 @@ export type Output = ReturnType<typeof createOutput>;
  * The output of a command: data on stdout, messages on stderr. Control characters are escaped, except in the text
  * given to `line`.
  */
-export function createOutput({ json, quiet, env, stdout, stderr }: OutputOptions) {
+export function createOutput(
+  { json = false, quiet = false }: GlobalOptions,
+  env: NodeJS.ProcessEnv,
+) {
+  const { stdout, stderr } = process;
   const isTerminal = stdout.isTTY === true;
   // Some terminals report 0 columns.
   const hasSize = (stderr.columns ?? 0) > 0;

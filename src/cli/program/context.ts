@@ -14,9 +14,7 @@ const TIMEOUT_MS = 60_000;
 export type Context = ReturnType<typeof createContext>;
 
 export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv) {
-  const { stdout, stderr } = process;
-  const { json = false, quiet = false } = options;
-  const output = createOutput({ json, quiet, env, stdout, stderr });
+  const output = createOutput(options, env);
   let chosen: Target | null = null;
   let opened: ConfigFile | null = null;
 

@@ -43,6 +43,7 @@ export class Settled {
   readonly #sql;
 
   constructor(db: Database) {
+    const columns = 'seq, kind, id, code, message, wall_ms wallMs, body';
     this.#sql = {
       receipt: db.prepare<[string], { proof_hash: Hex; verification: string; task: string | null }>(
         'SELECT proof_hash, verification, task FROM receipts WHERE task_id = ?',
@@ -64,8 +65,7 @@ export class Settled {
         `DELETE FROM refused WHERE kind IN ('sample', 'event') AND seq <= (SELECT max(seq) FROM refused) - ${REFUSED_KEPT}`,
       ),
       refused: db.prepare<[number, number], RefusedRecord>(
-        `SELECT seq, kind, id, code, message, wall_ms AS wallMs, body FROM refused
-           WHERE seq > ? ORDER BY seq LIMIT ?`,
+        `SELECT ${columns} FROM refused WHERE seq > ? ORDER BY seq LIMIT ?`,
       ),
       refusal: db.prepare<[string, string], Refusal>(
         'SELECT code, message FROM refused WHERE kind = ? AND id = ? ORDER BY seq DESC LIMIT 1',
@@ -75,8 +75,7 @@ export class Settled {
            WHERE kind = 'completion' ORDER BY seq DESC LIMIT ${SET_ASIDE_SHOWN}`,
       ),
       completion: db.prepare<[string], RefusedRecord>(
-        `SELECT seq, kind, id, code, message, wall_ms AS wallMs, body FROM refused
-           WHERE kind = 'completion' AND id = ? ORDER BY seq DESC LIMIT 1`,
+        `SELECT ${columns} FROM refused WHERE kind = 'completion' AND id = ? ORDER BY seq DESC LIMIT 1`,
       ),
       remove: db.prepare('DELETE FROM refused WHERE seq = ?'),
     };

@@ -81,7 +81,7 @@ export async function verifyAnchor(
     ...lowestDepth(nodes),
     sender: others.every(({ sender }) => sender === first.sender) ? first.sender : null,
     checks: [
-      ...first.checks.map((_, i) => combined(nodes, i)),
+      ...first.checks.map((check, i) => combined(check, nodes, i)),
       ...(others.length === 0 ? [] : [agreement(first, others)]),
     ],
     nodes: nodes.map(({ facts: _, ...node }) => node),
@@ -174,20 +174,14 @@ function auditByBlock(bundle: Bundle, { chain_id, canonical_block }: ChainFacts)
 }
 
 /** Combines one check over all nodes. The set of checks depends only on the document. */
-function combined(nodes: readonly NodeAudit[], at: number): AnchorCheck {
-  const said = nodes.flatMap(({ label, checks }) => {
-    const check = checks[at];
-    return check === undefined ? [] : [{ label, ...check }];
-  });
-  const [first] = said;
-  if (first === undefined) throw new RangeError('No such check');
-  const { name } = first;
+function combined(first: AuditCheck, nodes: readonly NodeAudit[], at: number): AnchorCheck {
+  const said = nodes.map(({ label, checks }) => ({ label, ...checks[at] }));
   const failed = said.filter(({ ok }) => !ok);
   const everywhere = said.every(({ detail }) => detail === first.detail);
   const detail = everywhere
     ? first.detail
     : failed.map((check) => `${check.label}: ${check.detail}`).join('; ');
-  return { name, ok: failed.length === 0, detail };
+  return { name: first.name, ok: failed.length === 0, detail };
 }
 
 const factNames: Readonly<Record<keyof ChainFacts, string>> = {

@@ -54,8 +54,16 @@ export async function installService(
   }
   if (hidden !== null) throw hidden;
   refuseOthers();
-  await requireSystemd(installation);
-  if (user !== undefined) await requireUser(user);
+  await requireSuccess(['systemctl', '--version'], {
+    failure: 'This machine has no systemd: the program systemctl was not found.',
+    hint: `Run ${installation.name} ${installation.subcommand} under the supervisor of this machine.`,
+  });
+  if (user !== undefined) {
+    await requireSuccess(['id', '-u', '--', user], {
+      failure: `--user: there is no account ${user}.`,
+      hint: 'Create the account, or leave out --user to create a system account.',
+    });
+  }
   for (const file of plan.files) await place(path.join(root, file.path), file);
   for (const command of plan.commands) await runTool(command);
   process.stdout.write(`${installation.name} is installed. Next:\n`);
@@ -177,27 +185,14 @@ async function runTool([program, ...args]: ToolCall): Promise<void> {
   }
 }
 
-async function requireSystemd({ name, subcommand }: Installation): Promise<void> {
+async function requireSuccess(
+  [program, ...args]: ToolCall,
+  { failure, hint }: { failure: string; hint: string },
+): Promise<void> {
   try {
-    await execute('systemctl', ['--version']);
+    await execute(program, args);
   } catch (error) {
-    throw cannotInstall(
-      'This machine has no systemd: the program systemctl was not found.',
-      `Run ${name} ${subcommand} under the supervisor of this machine.`,
-      error,
-    );
-  }
-}
-
-async function requireUser(user: string): Promise<void> {
-  try {
-    await execute('id', ['-u', '--', user]);
-  } catch (error) {
-    throw cannotInstall(
-      `--user: there is no account ${user}.`,
-      'Create the account, or leave out --user to create a system account.',
-      error,
-    );
+    throw cannotInstall(failure, hint, error);
   }
 }
 

@@ -83,6 +83,10 @@ describe('the overview', () => {
       await problem(reason).getByRole('link', { name: robot, exact: true }).waitFor();
     }
     expect(await problems.getByText('fine').count()).toBe(0);
+    for (const reason of ['Robot reports an error', 'Battery at 9 %']) {
+      await problem(reason).getByText(/^seen/).waitFor();
+    }
+    await page.getByRole('region', { name: 'Error events, last 24 hours' }).waitFor();
     await problem('Robot offline').getByRole('link', { name: 'Robot offline' }).click();
     await page.getByRole('heading', { name: 'silent' }).waitFor();
   });
@@ -166,7 +170,7 @@ describe('without credit', () => {
     await row(page, 'Sort').getByText('no credit').waitFor();
     await show('/account');
     await page.getByText('exhausted').waitFor();
-    await page.getByText('1 proof refused since').waitFor();
+    await page.getByText('1 proof refused, the first').waitFor();
   });
 });
 

@@ -26,7 +26,7 @@ export function CreditState({ credits }: { credits: Account['credits'] }) {
       )}
       {refused.since !== null && (
         <span className="danger">
-          {counted(refused.tasks, 'proof')} refused since <Ago at={refused.since} />
+          {counted(refused.tasks, 'proof')} refused, the first <Ago at={refused.since} />
         </span>
       )}
       <CreditLink />

@@ -78,7 +78,7 @@ export function Sessions() {
               ends: expires_at,
               detail: (
                 <>
-                  since <Ago at={created_at} />
+                  signed in <Ago at={created_at} />
                 </>
               ),
               ...(current && { stays: <Badge tone="good">this session</Badge> }),

@@ -49,9 +49,9 @@ export function Figures({ stats, fleetId, credits }: FiguresProps) {
           {tasks.claimed.toLocaleString('en')} claimed, not anchored yet
         </Link>
       </Figure>
-      <Figure title="Errors, last 24 hours" value={`${events}`}>
+      <Figure title="Error events, last 24 hours" value={`${events}`}>
         <Text c="dimmed">
-          <Link href={listOf('/events', { severity: 'error' }, fleetId)}>errors</Link> ·{' '}
+          <Link href={listOf('/events', { severity: 'error' }, fleetId)}>error events</Link> ·{' '}
           <Link href={listOf('/events', { severity: 'warn' }, fleetId)}>
             {counted(warnings, 'warning')}
           </Link>

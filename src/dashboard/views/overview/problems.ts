@@ -13,6 +13,8 @@ export interface Problem {
   robotId: string | null;
   /** ISO timestamp; null if it is not known. */
   since: string | null;
+  /** When the robot was last seen, if it is not known since when it is so. */
+  seen?: string | null;
   /** Where to look. */
   href: string;
   /** The open alert, if a rule found it. */
@@ -69,12 +71,13 @@ function ofAlert(alert: Alert): Problem {
 }
 
 function ofRobot(robot: Robot, now: number): Problem[] {
-  const { id, battery_pct: percent, last_seen_at: since } = robot;
+  const { id, battery_pct: percent, last_seen_at: seen } = robot;
   const state = stateOf(robot, now);
   // The newest sample does not say since when it has been so.
-  const shared = { robotId: id, since: null, href: `/robots/${id}` };
+  const shared = { robotId: id, since: null, seen, href: `/robots/${id}` };
   if (state === 'offline') {
-    return [{ ...shared, since, key: `robot_offline ${id}`, tone: 'warn', title: 'Robot offline' }];
+    const key = `robot_offline ${id}`;
+    return [{ ...shared, since: seen, key, tone: 'warn', title: 'Robot offline' }];
   }
   const found: Problem[] = [];
   if (state === 'error') {

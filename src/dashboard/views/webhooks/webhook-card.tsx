@@ -67,7 +67,7 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
         {disabled_for === null && failing_since === null && <Badge tone="good">enabled</Badge>}
         {failing_since !== null && (
           <span className="danger">
-            failing since <Ago at={failing_since} />
+            failing, first <Ago at={failing_since} />
           </span>
         )}
         {events.map((type) => (

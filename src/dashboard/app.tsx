@@ -1,6 +1,6 @@
 // Routes of the dashboard: which view a path shows, and whether it needs a session.
 import { Button } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import {
   Activity,
   type ComponentType,
@@ -10,19 +10,9 @@ import {
   useEffect,
   useState,
 } from 'react';
-import {
-  Link,
-  matchRoute,
-  Redirect,
-  Route,
-  Switch,
-  useLocation,
-  useRouter,
-  useSearch,
-  useSearchParams,
-} from 'wouter';
+import { Link, Redirect, Route, Switch, useLocation, useSearch, useSearchParams } from 'wouter';
+import { PublicShell } from './public-shell.tsx';
 import { accountQuery, robotsQuery } from './queries.ts';
-import { PublicShell, Shell } from './shell.tsx';
 import { followStream } from './stream.ts';
 import { Page } from './ui/page.tsx';
 import { Empty, Loading, Waiting } from './ui/states.tsx';
@@ -46,45 +36,55 @@ const loadPublic = {
   '/verify/:proofHash': () => import('./views/verify-hash.tsx'),
   '/tx/:txHash': () => import('./views/transaction.tsx'),
 };
+const loadShell = () => import('./shell.tsx');
 const loadLanding = () => import('./views/landing.tsx');
 const loadSignIn = () => import('./views/sign-in.tsx').then((view) => ({ default: view.SignIn }));
+const Shell = lazy(loadShell);
 const Landing = lazy(loadLanding);
 const SignIn = lazy(loadSignIn);
+
+/** Parts that no first view needs. */
+const loadLater: (() => Promise<unknown>)[] = [
+  loadLanding,
+  loadSignIn,
+  () => import('./views/robots/robot-form.tsx'),
+  () => import('./views/robot/dialogs.tsx'),
+  () => import('./views/robots/move-bar.tsx'),
+];
 
 /** Views that need a session, and views for everyone, by path. */
 const views = Object.entries(load).map(([path, view]) => [path, lazy(view)] as const);
 const publicViews = Object.entries(loadPublic).map(([path, view]) => [path, lazy(view)] as const);
 
+function matches(pattern: string, path: string): boolean {
+  return new RegExp(`^${pattern.replace(/:\w+/, '[^/]+')}/?$`).test(path);
+}
+
 /**
- * Loads the view of a path and the robots while the account is read, and all views after it, so that the others open at
- * once, even while the service is down.
+ * Begins to read the account and to load the view, before the first rendering. On a page of an account, loads all views
+ * later, so that they open at once, even while the service is down.
  */
-function usePreload(path: string): void {
-  const { parser } = useRouter();
-  const queries = useQueryClient();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the first path alone
-  useEffect(() => {
-    for (const [pattern, view] of Object.entries(load)) {
-      if (matchRoute(parser, pattern, path)[0]) view().catch(() => {});
+export function preload(queries: QueryClient): void {
+  const path = window.location.pathname;
+  void queries.prefetchQuery(accountQuery);
+  // These two show nothing before robots are there.
+  if (path === '/' || path === '/robots') void queries.prefetchQuery(robotsQuery);
+  const loading = Object.entries({ ...load, ...loadPublic }).filter(([at]) => matches(at, path));
+  for (const [, view] of loading) view().catch(() => {});
+  if (Object.keys(loadPublic).some((pattern) => matches(pattern, path))) return;
+  loadShell().catch(() => {});
+  setTimeout(() => {
+    for (const view of [...Object.values({ ...load, ...loadPublic }), ...loadLater]) {
+      view().catch(() => {});
     }
-    // These two show nothing before all robots are there.
-    if (path === '/' || path === '/robots') void queries.prefetchQuery(robotsQuery);
-    const timer = setTimeout(() => {
-      const others = { loadLanding, loadSignIn };
-      for (const view of Object.values({ ...load, ...loadPublic, ...others })) {
-        view().catch(() => {});
-      }
-    }, PRELOAD_MS);
-    return () => clearTimeout(timer);
-  }, []);
+  }, PRELOAD_MS);
 }
 
 const PRELOAD_MS = 2_000;
 
 export function App() {
-  const { parser } = useRouter();
   const [path] = useLocation();
-  const isView = views.some(([pattern]) => matchRoute(parser, pattern, path)[0]);
+  const isView = views.some(([pattern]) => matches(pattern, path));
   return (
     <Suspense fallback={<Loading what="page" />}>
       <Switch>
@@ -137,7 +137,6 @@ function SignedIn({ children }: { children: ReactNode }) {
   const isSignedIn = Boolean(account.data);
   useEffect(() => (isSignedIn ? followStream(queries) : undefined), [isSignedIn, queries]);
   const [path] = useLocation();
-  usePreload(path);
   const search = useSearch();
   const [wallet, setWallet] = useState<string>();
   if (account.data && account.data.wallet !== wallet) setWallet(account.data.wallet);

@@ -8,7 +8,7 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { App } from './app.tsx';
+import { App, preload } from './app.tsx';
 import { createQueries } from './queries.ts';
 import { theme } from './theme.ts';
 import { Crashed } from './ui/states.tsx';
@@ -17,13 +17,15 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?
 // get-nonce, which the scroll lock of dialogs uses, reads the nonce from here.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
+const queries = createQueries();
+preload(queries);
 const root = document.getElementById('root');
 if (root === null) throw new Error('The document has no root');
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
       <Crashed>
-        <QueryClientProvider client={createQueries()}>
+        <QueryClientProvider client={queries}>
           <App />
         </QueryClientProvider>
       </Crashed>

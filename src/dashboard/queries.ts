@@ -5,6 +5,7 @@ import {
   QueryClient,
   type QueryKey,
   queryOptions,
+  skipToken,
   useMutation,
   useQueryClient,
 } from '@tanstack/react-query';
@@ -103,17 +104,35 @@ export const transactionQuery = (txHash: string) =>
 /** All robots: an account has at most 500. */
 export const robotsQuery = queryOptions({
   queryKey: ['robots'],
-  queryFn: async ({ signal }) => {
+  queryFn: async ({ client, queryKey, signal }) => {
     const robots: Robot[] = [];
     let cursor: string | null | undefined;
     do {
       const query = { limit: '200', ...(cursor && { cursor }) };
       const page: Reply<'GET /api/v1/robots'> = await ask('GET /api/v1/robots', { query, signal });
       robots.push(...page.items);
+      // The first start shows the first page while the others load.
+      client.setQueryData<Robot[]>(queryKey, (known) => known ?? page.items);
       cursor = page.next_cursor;
     } while (cursor !== null);
     return robots;
   },
+});
+
+export interface Secret {
+  what: 'key' | 'token' | 'secret';
+  /** Name of the robot, token or webhook that it belongs to. */
+  of: string;
+  value: string;
+  /** What else the person should know. */
+  note?: string;
+}
+
+/** Secrets that are shown once. Cleared with everything else of the account when another one signs in. */
+export const secretsQuery = queryOptions<Secret[]>({
+  queryKey: ['secrets'],
+  queryFn: skipToken,
+  gcTime: Number.POSITIVE_INFINITY,
 });
 
 /** All fleets in display order: an account has at most 100. */

@@ -1,23 +1,12 @@
-// The frame around every view: header, navigation, account and color scheme.
-import {
-  ActionIcon,
-  Anchor,
-  AppShell,
-  Burger,
-  Button,
-  Group,
-  NavLink,
-  Text,
-  useComputedColorScheme,
-  useMantineColorScheme,
-} from '@mantine/core';
+// The frame around the views of an account: header, navigation and account.
+import { Anchor, AppShell, Burger, Button, Group, NavLink, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
-import { accountQuery, useSignOut } from './queries.ts';
+import { Brand, ColorSchemeButton, TimeZoneButton } from './public-shell.tsx';
+import { accountQuery, secretsQuery, useSignOut } from './queries.ts';
 import { Icon, type IconName } from './ui/icon.tsx';
-import { Secrets } from './ui/secret-dialog.tsx';
 import { useTimeZone } from './ui/time-zone.ts';
 import { shorten } from './ui/values.tsx';
 import { WalletNotice } from './wallet/wallet-notice.tsx';
@@ -35,13 +24,17 @@ const places: { path: string; label: string; icon: IconName }[] = [
   { path: '/access', label: 'Access', icon: 'access' },
 ];
 
+/** The form that makes a secret has loaded this by then. */
+const Secrets = lazy(() => import('./ui/secret-dialog.tsx'));
+
 /** Header and navigation around the views of an account. */
-export function Shell({ children }: { children: ReactNode }) {
+export default function Shell({ children }: { children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure();
   const [path] = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: closes when the path changes
   useEffect(close, [path]);
   const [zone] = useTimeZone();
+  const { data: secrets } = useQuery(secretsQuery);
   const burger = useRef<HTMLButtonElement>(null);
   const onKey = ({ key }: KeyboardEvent) => {
     if (key !== 'Escape' || !opened) return;
@@ -101,38 +94,13 @@ export function Shell({ children }: { children: ReactNode }) {
         <div className="content" key={zone}>
           {children}
         </div>
-        <Secrets />
+        {secrets && (
+          <Suspense>
+            <Secrets />
+          </Suspense>
+        )}
       </AppShell.Main>
     </AppShell>
-  );
-}
-
-/** Header around the public pages. */
-export function PublicShell({ children }: { children: ReactNode }) {
-  const { data: account } = useQuery(accountQuery);
-  const [zone] = useTimeZone();
-  return (
-    <>
-      <Anchor href="#main" size="md" className="skip">
-        Skip to content
-      </Anchor>
-      <header className="public-header">
-        <Brand />
-        <div className="public-links">
-          <Anchor component={Link} href="/verify">
-            Verify a proof
-          </Anchor>
-          <TimeZoneButton />
-          <ColorSchemeButton />
-          <Button component={Link} href={account ? '/' : '/sign-in'} size="xs">
-            {account ? 'Dashboard' : 'Sign in'}
-          </Button>
-        </div>
-      </header>
-      <main id="main" className="public-main" tabIndex={-1} key={zone}>
-        {children}
-      </main>
-    </>
   );
 }
 
@@ -150,36 +118,5 @@ function AccountBar() {
         Sign out
       </Button>
     </>
-  );
-}
-
-export function Brand() {
-  return (
-    <Link href="/" className="brand">
-      <img src="/icon.svg" alt="" width={28} height={28} />
-      <span>svc</span>
-    </Link>
-  );
-}
-
-/** Switches all times between UTC and the time zone of the browser. */
-function TimeZoneButton() {
-  const [zone, toggle] = useTimeZone();
-  const label = zone === 'UTC' ? 'UTC: show local times' : 'Local times: show UTC';
-  return (
-    <Button size="xs" px={8} aria-label={label} title={label} onClick={toggle}>
-      {zone ?? 'Local'}
-    </Button>
-  );
-}
-
-export function ColorSchemeButton() {
-  const { setColorScheme } = useMantineColorScheme();
-  const shown = useComputedColorScheme('light');
-  const other = shown === 'dark' ? 'light' : 'dark';
-  return (
-    <ActionIcon size={30} aria-label={`Use ${other} colors`} onClick={() => setColorScheme(other)}>
-      <Icon name={other === 'dark' ? 'moon' : 'sun'} />
-    </ActionIcon>
   );
 }

@@ -12,7 +12,7 @@ import { useRobotLinks } from './robot-links.tsx';
 const tones: Record<Severity, Tone> = { info: 'plain', warn: 'warn', error: 'bad' };
 
 /** Ops events, newest first, with the robot's name unless the list is of one robot. `filter` is part of the query. */
-export function EventList({ filter }: { filter: Record<string, string> }) {
+export default function EventList({ filter }: { filter: Record<string, string> }) {
   const linkTo = useRobotLinks();
   const robotOf = (event: OpsEvent) => linkTo(event.robot_id);
   const withRobot = filter.robot_id === undefined;

@@ -9,7 +9,7 @@ import { PagedList } from './paged-list.tsx';
 import { useRobotLinks } from './robot-links.tsx';
 
 /** Tasks, newest first, with the robot's name unless the list is of one robot. `filter` is part of the query. */
-export function TaskList({ filter }: { filter: Record<string, string> }) {
+export default function TaskList({ filter }: { filter: Record<string, string> }) {
   const linkTo = useRobotLinks();
   const withRobot = filter.robot_id === undefined;
   return (

@@ -1,44 +1,29 @@
 // The dialog that shows a new key, token or secret once.
 import { Alert, Button, Checkbox, Group, Stack, Text } from '@mantine/core';
-import { type QueryClient, skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { type Secret, secretsQuery } from '../queries.ts';
 import { Dialog, useWarningOnLeave } from './dialog.tsx';
 import { Command } from './values.tsx';
-
-interface Secret {
-  what: 'key' | 'token' | 'secret';
-  /** Name of the robot, token or webhook that it belongs to. */
-  of: string;
-  value: string;
-  /** What else the person should know. */
-  note?: string;
-}
-
-/** Cleared with everything else of the account when another one signs in. */
-const queryKey = ['secrets'];
 
 /**
  * Shows a secret, whatever view is open by then. Call it as soon as the service has returned the secret; again with the
  * same value, it changes the note.
  */
 export function showSecret(queries: QueryClient, secret: Secret): void {
-  queries.setQueryData<Secret[]>(queryKey, (shown = []) => [
+  queries.setQueryData<Secret[]>(secretsQuery.queryKey, (shown = []) => [
     ...shown.filter(({ value }) => value !== secret.value),
     secret,
   ]);
 }
 
 /** The dialog for the oldest secret that was not closed yet. */
-export function Secrets() {
+export default function Secrets() {
   const queries = useQueryClient();
-  const { data = [] } = useQuery<Secret[]>({
-    queryKey,
-    queryFn: skipToken,
-    gcTime: Number.POSITIVE_INFINITY,
-  });
+  const { data = [] } = useQuery(secretsQuery);
   const [secret, ...others] = data;
   if (secret === undefined) return null;
-  const close = () => queries.setQueryData(queryKey, others);
+  const close = () => queries.setQueryData(secretsQuery.queryKey, others);
   return <SecretDialog key={secret.value} {...secret} onClose={close} />;
 }
 

@@ -1,5 +1,5 @@
 // All ops events, with their filters.
-import { EventList } from '../lists/event-list.tsx';
+import EventList from '../lists/event-list.tsx';
 import { FilteredList } from '../lists/filters.tsx';
 import { choices } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';

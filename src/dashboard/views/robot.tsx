@@ -1,26 +1,23 @@
 // A robot: facts, telemetry, tasks, events, and its dialogs.
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ComponentProps, lazy, Suspense, useState } from 'react';
 import { useParams } from 'wouter';
-import { EventList } from '../lists/event-list.tsx';
-import { TaskList } from '../lists/task-list.tsx';
 import { fleetsQuery, reading } from '../queries.ts';
 import { StateBadge, stateOf } from '../ui/badge.tsx';
 import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
-import { Waiting } from '../ui/states.tsx';
+import { Loading, Waiting } from '../ui/states.tsx';
 import { Ago, Freshness, useTenSeconds } from '../ui/time.tsx';
-import { DeleteRobot } from './robot/delete-robot.tsx';
-import { RevokeKey, RotateKey } from './robot/key.tsx';
 import { Telemetry } from './robot/telemetry.tsx';
-import { RobotForm } from './robots/robot-form.tsx';
 
-type Dialog = 'edit' | 'rotate' | 'revoke' | 'delete';
+const EventList = lazy(() => import('../lists/event-list.tsx'));
+const TaskList = lazy(() => import('../lists/task-list.tsx'));
+const RobotDialog = lazy(() => import('./robot/dialogs.tsx'));
 
 export default function Robot() {
   const { id = '' } = useParams();
-  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const [dialog, setDialog] = useState<ComponentProps<typeof RobotDialog>['name'] | null>(null);
   const now = useTenSeconds();
   const fleets = useQuery(fleetsQuery);
   const query = useQuery(reading(['robots', id], 'GET /api/v1/robots/:id', { params: { id } }));
@@ -69,16 +66,21 @@ export default function Robot() {
       <Telemetry robotId={id} />
       <div className="grid-wide">
         <Card title="Tasks">
-          <TaskList filter={{ robot_id: id }} />
+          <Suspense fallback={<Loading what="tasks" />}>
+            <TaskList filter={{ robot_id: id }} />
+          </Suspense>
         </Card>
         <Card title="Events">
-          <EventList filter={{ robot_id: id }} />
+          <Suspense fallback={<Loading what="events" />}>
+            <EventList filter={{ robot_id: id }} />
+          </Suspense>
         </Card>
       </div>
-      {dialog === 'edit' && <RobotForm robot={robot} fleets={fleets.data ?? []} onClose={close} />}
-      {dialog === 'rotate' && <RotateKey robot={robot} onClose={close} />}
-      {dialog === 'revoke' && <RevokeKey robot={robot} onClose={close} />}
-      {dialog === 'delete' && <DeleteRobot robot={robot} onClose={close} />}
+      {dialog && (
+        <Suspense>
+          <RobotDialog name={dialog} robot={robot} fleets={fleets.data ?? []} onClose={close} />
+        </Suspense>
+      )}
     </Page>
   );
 }

@@ -1,14 +1,15 @@
 // Robots: table and registration.
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
 import { FirstCall } from '../ui/first-call.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Freshness, useStale } from '../ui/time.tsx';
-import { RobotForm } from './robots/robot-form.tsx';
 import { RobotTable } from './robots/robot-table.tsx';
+
+const RobotForm = lazy(() => import('./robots/robot-form.tsx'));
 
 export default function Robots() {
   const robots = useQuery(robotsQuery);
@@ -34,13 +35,15 @@ export default function Robots() {
             </Empty>
           ) : (
             <div className="stack" data-stale={isStale || undefined}>
-              <RobotTable robots={items} fleets={fleets.data ?? []} />
+              <RobotTable robots={items} isWhole={!robots.isFetching} fleets={fleets.data ?? []} />
             </div>
           )
         }
       </Loaded>
       {isCreating && (
-        <RobotForm robot={null} fleets={fleets.data ?? []} onClose={() => setIsCreating(false)} />
+        <Suspense>
+          <RobotForm robot={null} fleets={fleets.data ?? []} onClose={() => setIsCreating(false)} />
+        </Suspense>
       )}
     </Page>
   );

@@ -1,6 +1,6 @@
 // All tasks, with their filters.
 import { FilteredList } from '../lists/filters.tsx';
-import { TaskList } from '../lists/task-list.tsx';
+import TaskList from '../lists/task-list.tsx';
 import { stateNames } from '../ui/badge.tsx';
 import { choices } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';

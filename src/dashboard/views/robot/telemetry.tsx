@@ -1,22 +1,19 @@
-// A robot's telemetry: the period, its charts, and one readout for all of them.
-import { Text } from '@mantine/core';
+// A robot's telemetry: the period and its charts.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { lazy, Suspense } from 'react';
 import type { Series } from '../../../protocol/telemetry.ts';
 import { ask } from '../../api.ts';
-import { STEP_MS, type Timeline, timelineOf, valuesOf } from '../../charts/series.ts';
-import { StateTimeline } from '../../charts/state-timeline.tsx';
-import { type Mark, numberText, TimeSeries } from '../../charts/time-series.tsx';
+import { STEP_MS } from '../../charts/series.ts';
 import { Card } from '../../ui/card.tsx';
-import { useSearchParam } from '../../ui/fields.tsx';
 import { Empty, Loaded, Loading } from '../../ui/states.tsx';
-import { dateAndTime } from '../../ui/time.tsx';
 import { useMarks } from './marks.ts';
-import { MetricChoice, useMetrics } from './metrics.tsx';
 import { partsOf, resolutionOf, usePeriod } from './period.ts';
 import { PeriodBar } from './period-bar.tsx';
 
-const PathPlot = lazy(() => import('../../charts/path-plot.tsx'));
+const loadCharts = () => import('./charts.tsx');
+const Charts = lazy(loadCharts);
+// They load while the telemetry does.
+loadCharts().catch(() => {});
 
 const CALL = 'GET /api/v1/robots/:id/telemetry';
 
@@ -50,100 +47,16 @@ export function Telemetry({ robotId }: { robotId: string }) {
               The robot sent no telemetry, or its telemetry is older.
             </Empty>
           ) : (
-            <Charts
-              series={data}
-              marks={marks}
-              onZoom={(from, to) => choose({ from, to: Math.max(to, from + STEP_MS.minute) })}
-            />
+            <Suspense fallback={<Loading what="charts" />}>
+              <Charts
+                series={data}
+                marks={marks}
+                onZoom={(from, to) => choose({ from, to: Math.max(to, from + STEP_MS.minute) })}
+              />
+            </Suspense>
           )
         }
       </Loaded>
     </Card>
-  );
-}
-
-const percent: [number, number] = [0, 100];
-
-interface ChartsProps {
-  series: Series;
-  marks: readonly Mark[];
-  onZoom: (from: number, to: number) => void;
-}
-
-function Charts({ series, marks, onZoom }: ChartsProps) {
-  const line = useMemo(() => timelineOf(series, Date.now()), [series]);
-  const names = useMemo(
-    () => [...new Set(series.points.flatMap(({ metrics }) => Object.keys(metrics)))].sort(),
-    [series],
-  );
-  const [shown, setShown] = useMetrics(names);
-  const [x] = useSearchParam('x');
-  const [y] = useSearchParam('y');
-  const charts = useMemo(
-    () => [
-      {
-        title: 'Battery',
-        unit: ' %',
-        range: percent,
-        spreads: valuesOf(line, ({ battery_pct }) => battery_pct),
-      },
-      ...shown.map((name) => ({
-        title: name,
-        spreads: valuesOf(line, ({ metrics }) => metrics[name]),
-      })),
-    ],
-    [line, shown],
-  );
-  const period = useMemo(() => [line.from, line.to] as const, [line]);
-  const [place, setPlace] = useState<number | null>(null);
-  return (
-    <div className="stack">
-      <p className="readout">{readoutOf(line, charts, place)}</p>
-      <StateTimeline line={line} marks={marks} />
-      {charts.map((chart) => (
-        <TimeSeries
-          key={chart.title}
-          {...chart}
-          at={line.at}
-          period={period}
-          marks={marks}
-          onPoint={setPlace}
-          onZoom={onZoom}
-        />
-      ))}
-      {names.length > 0 && <MetricChoice names={names} shown={shown} onChange={setShown} />}
-      {names.includes(x) && names.includes(y) && (
-        <Suspense fallback={<Loading what="path" rows={1} />}>
-          <PathPlot line={line} x={x} y={y} place={place} />
-        </Suspense>
-      )}
-      <Text size="xs" c="dimmed">
-        The line is the average per {series.resolution}, the band its minimum and maximum. The line
-        ends where samples are missing for more than 3 times the usual interval.
-      </Text>
-    </div>
-  );
-}
-
-interface Shown {
-  title: string;
-  unit?: string;
-  spreads: ReturnType<typeof valuesOf<{ avg: number }>>;
-}
-
-/** The values of all charts at one place. */
-function readoutOf({ at, points }: Timeline, charts: readonly Shown[], place: number | null) {
-  const moment = place === null ? undefined : at[place];
-  if (place === null || moment === undefined) {
-    return 'Point at a chart to read all values. Drag across a chart to zoom in.';
-  }
-  const point = points[place];
-  if (!point) return `${dateAndTime(moment)}: no telemetry`;
-  const values = charts.flatMap(({ title, unit = '', spreads }) => {
-    const spread = spreads[place];
-    return spread ? [`${title} ${numberText(spread.avg)}${unit}`] : [];
-  });
-  return [`${dateAndTime(moment)}:`, [...Object.keys(point.states), ...values].join(' · ')].join(
-    ' ',
   );
 }

@@ -23,7 +23,7 @@ interface MoveBarProps {
 /** Value of the choice that moves robots out of their fleets. */
 const NONE = 'none';
 
-export function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
+export default function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
   const [target, setTarget] = useState('');
   const [isPreviewed, setIsPreviewed] = useState(false);
   /** The robots of the last move as they were before it. */

@@ -16,7 +16,7 @@ interface RobotFormProps {
   onClose: () => void;
 }
 
-export function RobotForm({ robot, fleets, onClose }: RobotFormProps) {
+export default function RobotForm({ robot, fleets, onClose }: RobotFormProps) {
   const queries = useQueryClient();
   const [name, setName] = useState(robot?.name ?? '');
   const [description, setDescription] = useState(robot?.description ?? '');

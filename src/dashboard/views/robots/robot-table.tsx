@@ -1,6 +1,6 @@
 // The robot table with search, filters, sorting and selection.
 import { Checkbox } from '@mantine/core';
-import { useDeferredValue, useState } from 'react';
+import { lazy, Suspense, useDeferredValue, useState } from 'react';
 import { Link } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
@@ -10,12 +10,20 @@ import { Empty } from '../../ui/states.tsx';
 import { Ago, useTenSeconds } from '../../ui/time.tsx';
 import { VirtualTable } from '../../ui/virtual-table.tsx';
 import { Battery } from './battery.tsx';
-import { MoveBar } from './move-bar.tsx';
 import { pickRobots, type Sorting, sortingFrom } from './pick-robots.ts';
 import '../../lists/lists.css';
 import './robots.css';
 
-export function RobotTable({ robots, fleets }: { robots: Robot[]; fleets: Fleet[] }) {
+const MoveBar = lazy(() => import('./move-bar.tsx'));
+
+interface RobotTableProps {
+  robots: Robot[];
+  fleets: Fleet[];
+  /** False while there may be more robots. */
+  isWhole: boolean;
+}
+
+export function RobotTable({ robots, fleets, isWhole }: RobotTableProps) {
   const [search, setSearch] = useSearchParam('search');
   const [fleetId] = useSearchParam('fleet');
   const [state] = useSearchParam('state');
@@ -68,7 +76,9 @@ export function RobotTable({ robots, fleets }: { robots: Robot[]; fleets: Fleet[
         <AddressChoice name="state" aria-label="State" options={stateOptions(robots, state, now)} />
         <AddressChoice name="battery" aria-label="Battery" options={batteries} />
       </div>
-      <MoveBar robots={selected} fleets={fleets} onDone={() => setChosen(new Set())} />
+      <Suspense>
+        <MoveBar robots={selected} fleets={fleets} onDone={() => setChosen(new Set())} />
+      </Suspense>
       {shown.length === 0 ? (
         <Empty title="No robot matches">Change the search or the filters.</Empty>
       ) : (
@@ -77,6 +87,7 @@ export function RobotTable({ robots, fleets }: { robots: Robot[]; fleets: Fleet[
             key={JSON.stringify([sought, fleetId, state, battery, sort])}
             label="Robots"
             items={shown}
+            onEnd={isWhole ? undefined : () => {}}
             isMarked={({ id }) => chosen.has(id)}
             columns={[
               {

@@ -1,13 +1,21 @@
-// The dialogs that rotate and revoke a robot's key.
+// The dialogs of a robot's page, which load when one of them opens.
 import { Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
+import { useLocation } from 'wouter';
+import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ConfirmDeletion, FormDialog } from '../../ui/dialog.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
+import RobotForm from '../robots/robot-form.tsx';
+
+interface DialogProps {
+  robot: Robot;
+  onClose: () => void;
+}
 
 /** Replaces a robot's key by a new one, which is shown once. */
-export function RotateKey({ robot, onClose }: { robot: Robot; onClose: () => void }) {
+function RotateKey({ robot, onClose }: DialogProps) {
   const queries = useQueryClient();
   const rotate = async () => {
     const params = { id: robot.id };
@@ -32,7 +40,7 @@ export function RotateKey({ robot, onClose }: { robot: Robot; onClose: () => voi
 }
 
 /** Ends a robot's key, for instance after a leak. The robot's data stays. */
-export function RevokeKey({ robot, onClose }: { robot: Robot; onClose: () => void }) {
+function RevokeKey({ robot, onClose }: DialogProps) {
   return (
     <FormDialog
       title={`Revoke the key of ${robot.name}`}
@@ -47,4 +55,39 @@ export function RevokeKey({ robot, onClose }: { robot: Robot; onClose: () => voi
       </Text>
     </FormDialog>
   );
+}
+
+function DeleteRobot({ robot, onClose }: DialogProps) {
+  const queries = useQueryClient();
+  const [, navigate] = useLocation();
+  return (
+    <ConfirmDeletion
+      word={robot.name}
+      title={`Delete ${robot.name}`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await ask('DELETE /api/v1/robots/:id', { params: { id: robot.id } });
+        navigate('/robots');
+        queries.removeQueries({ queryKey: ['robots', robot.id] });
+      }}
+    >
+      <Text>
+        This deletes its tasks, telemetry and events, and its key stops working immediately. Queued
+        proofs are cancelled; signed ones are still anchored and charged. Its proofs can no longer
+        be looked up here, but saved bundles stay valid.
+      </Text>
+    </ConfirmDeletion>
+  );
+}
+
+const dialogs = { edit: RobotForm, rotate: RotateKey, revoke: RevokeKey, delete: DeleteRobot };
+
+interface RobotDialogProps extends DialogProps {
+  name: keyof typeof dialogs;
+  fleets: readonly Fleet[];
+}
+
+export default function RobotDialog({ name, ...props }: RobotDialogProps) {
+  const Dialog = dialogs[name];
+  return <Dialog {...props} />;
 }

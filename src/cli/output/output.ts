@@ -12,11 +12,9 @@ export type Output = ReturnType<typeof createOutput>;
  * The output of a command: data on stdout, messages on stderr. Control characters are escaped, except in the text
  * given to `line`.
  */
-export function createOutput(
-  { json = false, quiet = false }: GlobalOptions,
-  env: NodeJS.ProcessEnv,
-) {
+export function createOutput(options: GlobalOptions, env: NodeJS.ProcessEnv) {
   const { stdout, stderr } = process;
+  const [json, quiet] = [options.json === true, options.quiet === true];
   const isTerminal = stdout.isTTY === true;
   // Some terminals report 0 columns.
   const hasSize = (stderr.columns ?? 0) > 0;

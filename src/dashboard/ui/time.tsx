@@ -4,31 +4,42 @@ import { useSyncExternalStore } from 'react';
 import { POLL_MS } from '../stream.ts';
 import { formatTime } from './time-zone.ts';
 
-const listeners = new Set<() => void>();
-let timer: ReturnType<typeof setInterval> | undefined;
-let now = Date.now();
-
-function tick(): void {
-  now = Date.now();
-  for (const listener of listeners) listener();
-}
-
-/** One timer for all components, however many rows a list has. */
-function everySecond(listener: () => void): () => void {
-  if (listeners.size === 0) {
+/** One timer for all components that update at the same interval, however many rows a list has. */
+function startTicker(everyMs: number) {
+  const listeners = new Set<() => void>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let now = Date.now();
+  const tick = () => {
     now = Date.now();
-    timer = setInterval(tick, 1000);
-  }
-  listeners.add(listener);
-  return () => {
-    listeners.delete(listener);
-    if (listeners.size === 0) clearInterval(timer);
+    for (const listener of listeners) listener();
+  };
+  return {
+    now: () => now,
+    subscribe(listener: () => void) {
+      if (listeners.size === 0) {
+        now = Date.now();
+        timer = setInterval(tick, everyMs);
+      }
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) clearInterval(timer);
+      };
+    },
   };
 }
 
-/** The current time in ms. The component renders again every ten seconds. */
+const everySecond = startTicker(1000);
+const everyTenSeconds = startTicker(10_000);
+
+/** The current time in ms, updated every second. */
+function useSeconds(): number {
+  return useSyncExternalStore(everySecond.subscribe, everySecond.now);
+}
+
+/** The current time in ms, updated every ten seconds. */
 export function useTenSeconds(): number {
-  return useSyncExternalStore(everySecond, () => now - (now % 10_000));
+  return useSyncExternalStore(everyTenSeconds.subscribe, everyTenSeconds.now);
 }
 
 const steps = [
@@ -44,8 +55,8 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'sh
 const numerals = new Intl.RelativeTimeFormat('en', { style: 'short' });
 
 /** `3 min. ago` */
-function ago(at: number, since: number, format = relative): string {
-  const past = at - since;
+function ago(at: number, now: number, format = relative): string {
+  const past = at - now;
   const [ms, unit] = steps.findLast(([size]) => Math.abs(past) >= size) ?? steps[0];
   return format.format(Math.trunc(past / ms), unit);
 }
@@ -78,10 +89,10 @@ export function minuteInUtc(at: string): string {
 
 /** How long ago, with the exact time as tooltip and for screen readers. */
 export function Ago({ at }: { at: string }) {
-  const current = useTenSeconds();
+  const now = useTenSeconds();
   return (
     <time dateTime={at} title={dateAndTime(at)}>
-      {ago(Date.parse(at), Math.max(current, Date.parse(at)))}
+      {ago(Date.parse(at), Math.max(now, Date.parse(at)))}
     </time>
   );
 }
@@ -94,17 +105,17 @@ type Watched = Pick<UseQueryResult, 'dataUpdatedAt' | 'isError'>;
 /** Whether the data of a polled query is stale. Renders again only when that changes. */
 export function useStale({ dataUpdatedAt, isError }: Watched): boolean {
   return useSyncExternalStore(
-    everySecond,
-    () => isError || (dataUpdatedAt > 0 && now - dataUpdatedAt > STALE_MS),
+    everySecond.subscribe,
+    () => isError || (dataUpdatedAt > 0 && everySecond.now() - dataUpdatedAt > STALE_MS),
   );
 }
 
 /** Shows the age of a query's data, marked if it is stale. */
 export function Freshness({ query }: { query: Watched }) {
-  const current = useSyncExternalStore(everySecond, () => now);
+  const now = useSeconds();
   const stale = useStale(query);
   if (query.dataUpdatedAt === 0) return null;
-  const age = ago(query.dataUpdatedAt, Math.max(current, query.dataUpdatedAt));
+  const age = ago(query.dataUpdatedAt, Math.max(now, query.dataUpdatedAt));
   return (
     <span className="freshness" data-stale={stale || undefined}>
       <span className="dot" aria-hidden />

@@ -29,7 +29,7 @@ export interface Period {
 /** The period, and how to choose another. Each choice is an entry of the history, so that Back returns from a zoom. */
 export function usePeriod(): [Period, (chosen: Range | { from: number; to: number }) => void] {
   const [search, setSearch] = useSearchParams();
-  const nextMinute = (Math.floor(useTenSeconds() / STEP_MS.minute) + 1) * STEP_MS.minute;
+  const nextMinute = Math.ceil(useTenSeconds() / STEP_MS.minute) * STEP_MS.minute;
   const [from, to] = ['from', 'to'].map((name) => Date.parse(search.get(name) ?? ''));
   const named = search.get('range') ?? '';
   const period = fixedPeriod(from, to) ?? rangeUntil(nextMinute, named);

@@ -2,8 +2,8 @@
 import { Button, Group, Modal, type ModalProps, Stack } from '@mantine/core';
 import { useWindowEvent } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
-import { TextField } from './fields.tsx';
+import { type FormEvent, type ReactNode, useEffect, useRef } from 'react';
+import { TextField, useField } from './fields.tsx';
 import { Problem } from './states.tsx';
 
 interface DialogProps {
@@ -118,7 +118,7 @@ interface ConfirmDeletionProps extends Omit<FormDialogProps, 'submit'> {
 
 /** Deletes only after the person typed `word`. The children name the consequences. */
 export function ConfirmDeletion({ word, children, ...dialog }: ConfirmDeletionProps) {
-  const [typed, setTyped] = useState('');
+  const [typed, field] = useField();
   return (
     <FormDialog submit="Delete permanently" {...dialog} isDangerous canSubmit={typed === word}>
       {children}
@@ -127,8 +127,7 @@ export function ConfirmDeletion({ word, children, ...dialog }: ConfirmDeletionPr
         data-autofocus
         autoComplete="off"
         spellCheck={false}
-        value={typed}
-        onChange={setTyped}
+        {...field}
       />
     </FormDialog>
   );

@@ -5,7 +5,7 @@ import {
   TextInput,
   type TextInputProps,
 } from '@mantine/core';
-import { useCallback } from 'react';
+import { useCallback, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import type { limits } from '../../protocol/limits.ts';
 
@@ -67,6 +67,12 @@ export function TextField({ onChange, ...input }: TextFieldProps) {
 const NAME_LENGTH: typeof limits.nameLength = 80;
 
 export type FormFieldProps = Pick<TextFieldProps, 'value' | 'onChange'>;
+
+/** The value of a form's field, and the props of the field. */
+export function useField(initial = '') {
+  const [value, onChange] = useState(initial);
+  return [value, { value, onChange }] as const;
+}
 
 /** Name of a robot, a fleet or a token. */
 export function NameField(field: FormFieldProps) {

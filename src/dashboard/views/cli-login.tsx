@@ -4,7 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ask, type Reply, ServiceError } from '../api.ts';
 import { accountQuery, useSignOut } from '../queries.ts';
-import { TextField } from '../ui/fields.tsx';
+import { TextField, useField } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
 import { Problem } from '../ui/states.tsx';
 
@@ -18,7 +18,7 @@ const outcomes: Record<Decision, string> = {
 
 export default function CliLogin() {
   const { data: account } = useQuery(accountQuery);
-  const [code, setCode] = useState('');
+  const [code, codeField] = useField();
   const [asked, setAsked] = useState<Request>();
   const decision = useMutation({
     mutationFn: (decision?: Decision) =>
@@ -52,8 +52,7 @@ export default function CliLogin() {
             <Stack>
               <TextField
                 label="Code that the terminal shows"
-                value={code}
-                onChange={setCode}
+                {...codeField}
                 maxLength={32}
                 autoComplete="off"
                 autoCapitalize="characters"

@@ -9,7 +9,7 @@ import { reading } from '../../queries.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { Choice, NameField } from '../../ui/fields.tsx';
+import { Choice, NameField, useField } from '../../ui/fields.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
@@ -93,9 +93,9 @@ export function Sessions() {
 /** Creates a token, whose secret is shown once. */
 function CreateToken({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
-  const [name, setName] = useState('');
+  const [name, nameField] = useField();
   const [scope, setScope] = useState<TokenScope>('read');
-  const [days, setDays] = useState(String(DAYS));
+  const [days, daysField] = useField(String(DAYS));
   const create = async () => {
     const body = { name, scope, expires_in_days: Number(days) };
     const { token, secret: value } = await ask('POST /api/v1/tokens', { body });
@@ -109,7 +109,7 @@ function CreateToken({ onClose }: { onClose: () => void }) {
       onSubmit={create}
       onClose={onClose}
     >
-      <NameField value={name} onChange={setName} />
+      <NameField {...nameField} />
       <Choice
         label="Scope"
         options={[
@@ -119,7 +119,7 @@ function CreateToken({ onClose }: { onClose: () => void }) {
         value={scope}
         onChange={(value) => setScope(value === 'write' ? 'write' : 'read')}
       />
-      <Choice label="Lifetime" options={lifetimes} value={days} onChange={setDays} />
+      <Choice label="Lifetime" options={lifetimes} {...daysField} />
     </FormDialog>
   );
 }

@@ -1,12 +1,12 @@
 // The rules of the account's alerts: one of each kind, with its threshold.
 import { Button, Checkbox, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import type { AlertKind, AlertRule } from '../../../protocol/alerts.ts';
 import { ask } from '../../api.ts';
 import { reading } from '../../queries.ts';
 import { Card } from '../../ui/card.tsx';
-import { TextField } from '../../ui/fields.tsx';
+import { TextField, useField } from '../../ui/fields.tsx';
 import { Loaded, Problem } from '../../ui/states.tsx';
 import { kinds } from './kinds.ts';
 import './alerts.css';
@@ -58,7 +58,7 @@ interface RuleProps {
 function Rule({ kind, rule, onChange }: RuleProps) {
   const { title, condition, usual } = kinds[kind];
   const [before, after] = condition;
-  const [typed, setTyped] = useState(String(rule?.threshold ?? usual));
+  const [typed, field] = useField(String(rule?.threshold ?? usual));
   const threshold = Number(typed);
   const save = (event: FormEvent) => {
     event.preventDefault();
@@ -81,8 +81,7 @@ function Rule({ kind, rule, onChange }: RuleProps) {
             max={10_080}
             size="xs"
             w="5rem"
-            value={typed}
-            onChange={setTyped}
+            {...field}
           />
         )}
         <Text>{after}</Text>

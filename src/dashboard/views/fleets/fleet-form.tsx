@@ -1,12 +1,11 @@
 // The form that creates or changes a fleet.
 import { Group } from '@mantine/core';
-import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { limits } from '../../../protocol/limits.ts';
 import { ask } from '../../api.ts';
 import { DescriptionField } from '../../ui/description-field.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { NameField, TextField } from '../../ui/fields.tsx';
+import { NameField, TextField, useField } from '../../ui/fields.tsx';
 
 const TEXT_LENGTH: typeof limits.locationLength & typeof limits.shiftLength = 200;
 const TAG_LENGTH: typeof limits.tagLength = 32;
@@ -19,11 +18,11 @@ interface FleetFormProps {
 }
 
 export function FleetForm({ fleet, onClose }: FleetFormProps) {
-  const [name, setName] = useState(fleet?.name ?? '');
-  const [description, setDescription] = useState(fleet?.description ?? '');
-  const [location, setLocation] = useState(fleet?.location ?? '');
-  const [shift, setShift] = useState(fleet?.shift ?? '');
-  const [tagText, setTagText] = useState(fleet?.tags.join(', ') ?? '');
+  const [name, nameField] = useField(fleet?.name);
+  const [description, descriptionField] = useField(fleet?.description ?? '');
+  const [location, locationField] = useField(fleet?.location ?? '');
+  const [shift, shiftField] = useField(fleet?.shift ?? '');
+  const [tagText, tagField] = useField(fleet?.tags.join(', '));
   const tags = tagsIn(tagText);
   const tagError = errorOf(tags);
   const save = async () => {
@@ -46,30 +45,18 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
       onSubmit={save}
       onClose={onClose}
     >
-      <NameField value={name} onChange={setName} />
+      <NameField {...nameField} />
       <Group grow align="flex-start">
-        <TextField
-          label="Location"
-          maxLength={TEXT_LENGTH}
-          value={location}
-          onChange={setLocation}
-        />
+        <TextField label="Location" maxLength={TEXT_LENGTH} {...locationField} />
         <TextField
           label="Shift"
           placeholder="06:00–14:00"
           maxLength={TEXT_LENGTH}
-          value={shift}
-          onChange={setShift}
+          {...shiftField}
         />
       </Group>
-      <TextField
-        label="Tags"
-        description="Separated by commas"
-        value={tagText}
-        error={tagError}
-        onChange={setTagText}
-      />
-      <DescriptionField value={description} onChange={setDescription} />
+      <TextField label="Tags" description="Separated by commas" error={tagError} {...tagField} />
+      <DescriptionField {...descriptionField} />
     </FormDialog>
   );
 }

@@ -7,7 +7,7 @@ import type { limits } from '../../../protocol/limits.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { Choice, optionsOf } from '../../ui/fields.tsx';
+import { Choice, optionsOf, useField } from '../../ui/fields.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { counted } from '../../ui/values.tsx';
 
@@ -24,7 +24,7 @@ interface MoveBarProps {
 const NONE = 'none';
 
 export default function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
-  const [target, setTarget] = useState('');
+  const [target, targetField] = useField();
   const [isPreviewed, setIsPreviewed] = useState(false);
   /** The robots of the last move as they were before it. */
   const [moved, setMoved] = useState<Robot[]>([]);
@@ -69,8 +69,7 @@ export default function MoveBar({ robots, fleets, onDone }: MoveBarProps) {
       <Choice
         aria-label="Move to"
         options={optionsOf('Move to …', [...fleets, { id: NONE, name: 'No fleet' }])}
-        value={target}
-        onChange={setTarget}
+        {...targetField}
       />
       <Button
         variant="filled"

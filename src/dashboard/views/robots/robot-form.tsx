@@ -1,12 +1,11 @@
 // The form that registers or changes a robot.
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
 import { DescriptionField } from '../../ui/description-field.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { Choice, NameField, optionsOf } from '../../ui/fields.tsx';
+import { Choice, NameField, optionsOf, useField } from '../../ui/fields.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 
 interface RobotFormProps {
@@ -18,10 +17,10 @@ interface RobotFormProps {
 
 export default function RobotForm({ robot, fleets, onClose }: RobotFormProps) {
   const queries = useQueryClient();
-  const [name, setName] = useState(robot?.name ?? '');
-  const [description, setDescription] = useState(robot?.description ?? '');
+  const [name, nameField] = useField(robot?.name);
+  const [description, descriptionField] = useField(robot?.description ?? '');
   /** `''` for no fleet. */
-  const [fleetId, setFleetId] = useState(robot?.fleet_id ?? '');
+  const [fleetId, fleetField] = useField(robot?.fleet_id ?? '');
   const create = async () => {
     const body = { name, ...(description !== '' && { description }) };
     const { robot: made, api_key: value = '' } = await ask('POST /api/v1/robots', { body });
@@ -46,14 +45,9 @@ export default function RobotForm({ robot, fleets, onClose }: RobotFormProps) {
       onSubmit={() => (robot === null ? create() : change(robot.id))}
       onClose={onClose}
     >
-      <NameField value={name} onChange={setName} />
-      <DescriptionField value={description} onChange={setDescription} />
-      <Choice
-        label="Fleet"
-        options={optionsOf('No fleet', fleets)}
-        value={fleetId}
-        onChange={setFleetId}
-      />
+      <NameField {...nameField} />
+      <DescriptionField {...descriptionField} />
+      <Choice label="Fleet" options={optionsOf('No fleet', fleets)} {...fleetField} />
     </FormDialog>
   );
 }

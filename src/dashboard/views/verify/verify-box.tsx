@@ -3,7 +3,7 @@ import { Button, Text } from '@mantine/core';
 import { type FormEvent, lazy, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Card } from '../../ui/card.tsx';
-import { TextField } from '../../ui/fields.tsx';
+import { TextField, useField } from '../../ui/fields.tsx';
 import { Loading } from '../../ui/states.tsx';
 import { FileDrop } from './file-drop.tsx';
 import { type Found, readFile, readText } from './read-subject.ts';
@@ -12,7 +12,7 @@ const SubjectResult = lazy(() => import('./subject-result.tsx'));
 
 export function VerifyBox() {
   const [, navigate] = useLocation();
-  const [text, setText] = useState('');
+  const [text, textField] = useField();
   const [found, setFound] = useState<Found | null>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -31,8 +31,7 @@ export function VerifyBox() {
               placeholder="0x…"
               autoComplete="off"
               spellCheck={false}
-              value={text}
-              onChange={setText}
+              {...textField}
             />
             <Button type="submit" variant="filled" mt="md">
               Verify

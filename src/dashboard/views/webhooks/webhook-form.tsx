@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { Webhook } from '../../../protocol/webhooks.ts';
 import { ask } from '../../api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/fields.tsx';
+import { TextField, useField } from '../../ui/fields.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 
 /** What a webhook can subscribe to. */
@@ -26,7 +26,7 @@ interface WebhookFormProps {
 
 export function WebhookForm({ webhook, onClose }: WebhookFormProps) {
   const queries = useQueryClient();
-  const [url, setUrl] = useState(webhook?.url ?? 'https://');
+  const [url, urlField] = useField(webhook?.url ?? 'https://');
   const [events, setEvents] = useState<string[]>(webhook?.events ?? ['alert.opened']);
   const save = async () => {
     const body = { url, events: events as Webhook['events'] };
@@ -51,8 +51,7 @@ export function WebhookForm({ webhook, onClose }: WebhookFormProps) {
         type="url"
         required
         data-autofocus
-        value={url}
-        onChange={setUrl}
+        {...urlField}
       />
       <Checkbox.Group label="Messages" value={events} onChange={setEvents}>
         {Object.entries(labels).map(([type, label]) => (

@@ -67,16 +67,10 @@ function cancelable(provider: Provider, signal: AbortSignal): Provider {
 }
 
 async function connect(provider: Provider): Promise<`0x${string}`> {
-  let accounts: readonly `0x${string}`[];
-  try {
-    accounts = await provider.request({ method: 'eth_requestAccounts' });
-  } catch (error) {
-    throw signInErrorOf(
-      error,
-      'The wallet was not connected: its request was closed. Nothing was signed.',
-    );
-  }
-  const [address] = accounts;
+  const [address] = await unlessRejected(
+    provider.request({ method: 'eth_requestAccounts' }),
+    'The wallet was not connected: its request was closed. Nothing was signed.',
+  );
   if (address !== undefined) return address;
   throw new WalletError('The wallet shares no account. Unlock it, and try again.');
 }
@@ -84,14 +78,10 @@ async function connect(provider: Provider): Promise<`0x${string}`> {
 async function sign(provider: Provider, address: `0x${string}`, message: string) {
   const bytes = new TextEncoder().encode(message);
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  try {
-    return await provider.request({ method: 'personal_sign', params: [`0x${hex}`, address] });
-  } catch (error) {
-    throw signInErrorOf(
-      error,
-      'The signature was rejected in the wallet. Signing is free and sends no transaction; try again when ready.',
-    );
-  }
+  return unlessRejected(
+    provider.request({ method: 'personal_sign', params: [`0x${hex}`, address] }),
+    'The signature was rejected in the wallet. Signing is free and sends no transaction; try again when ready.',
+  );
 }
 
 async function refuseSwitch(provider: Provider, address: string): Promise<void> {
@@ -102,17 +92,20 @@ async function refuseSwitch(provider: Provider, address: string): Promise<void> 
   );
 }
 
-function signInErrorOf(error: unknown, rejected: string): WalletError {
-  const code = errorCodeOf(error);
-  if (code === -32002) {
-    return new WalletError('The wallet has a request open already. Open the wallet and answer it.');
+/** What the error codes of EIP-1193 and of MetaMask mean here. */
+const refusals = new Map([
+  [-32002, 'The wallet has a request open already. Open the wallet and answer it.'],
+  [4100, 'The wallet does not let this account sign here. Connect it, and try again.'],
+]);
+
+/** The answer of a wallet. `rejected`: the sentence for a request that the person refused. */
+async function unlessRejected<Answer>(answer: Promise<Answer>, rejected: string): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    const refusal = refusals.get(errorCodeOf(error) ?? 0);
+    throw refusal === undefined ? walletErrorOf(error, rejected) : new WalletError(refusal);
   }
-  if (code === 4100) {
-    return new WalletError(
-      'The wallet does not let this account sign here. Connect it, and try again.',
-    );
-  }
-  return walletErrorOf(error, rejected);
 }
 
 /** Returns the ms since now. The first clock stops while the computer sleeps; the second can be set back. */

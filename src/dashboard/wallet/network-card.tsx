@@ -72,30 +72,26 @@ export function NetworkCard() {
 /** Error code of a wallet that does not know the chain (EIP-3085). Some wallets wrap it. */
 const UNKNOWN_CHAIN = 4902;
 
-const REJECTED = 'The change of network was rejected in the wallet.';
-
 /** Switches the wallet to the anchoring network, which it adds if the wallet does not know it. */
 async function switchNetwork({ provider }: Wallet, { params }: ChainDetails): Promise<void> {
   const chainId = params.chainId as `0x${string}`;
   const goThere = () =>
     provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
-  try {
-    await goThere();
-  } catch (error) {
-    if (!isUnknownChain(error)) throw walletErrorOf(error, REJECTED);
+  const addAndGo = async () => {
     if (params.rpcUrls.length === 0) {
       throw new WalletError(
         `The wallet does not know ${params.chainName}, and the service has no public RPC URL for it. Add the network in the wallet.`,
       );
     }
-    try {
-      const added = { ...params, chainId };
-      await provider.request({ method: 'wallet_addEthereumChain', params: [added] });
-      await goThere();
-    } catch (refusal) {
-      throw walletErrorOf(refusal, REJECTED);
-    }
-  }
+    const added = { ...params, chainId };
+    await provider.request({ method: 'wallet_addEthereumChain', params: [added] });
+    await goThere();
+  };
+  await goThere()
+    .catch((error) => (isUnknownChain(error) ? addAndGo() : Promise.reject(error)))
+    .catch((error) => {
+      throw walletErrorOf(error, 'The change of network was rejected in the wallet.');
+    });
 }
 
 function isUnknownChain(error: unknown): boolean {

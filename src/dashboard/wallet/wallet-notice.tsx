@@ -1,7 +1,7 @@
 // A notice when the wallet switches to another account.
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { accountQuery } from '../queries.ts';
 import { shorten } from '../ui/values.tsx';
 import { signIn } from './sign-in.ts';
@@ -14,9 +14,12 @@ export function WalletNotice() {
   const now = useWalletAccount(wallet);
   const queries = useQueryClient();
   const [dismissed, setDismissed] = useState<string>();
-  const [canceling, setCanceling] = useState(() => new AbortController());
+  const canceling = useRef(new AbortController());
   const change = useMutation({
-    mutationFn: (chosen: Wallet) => signIn(chosen, () => {}, canceling.signal),
+    mutationFn(chosen: Wallet) {
+      canceling.current = new AbortController();
+      return signIn(chosen, () => {}, canceling.current.signal);
+    },
     // No data of the previous account may be shown to the new one.
     onSuccess: () => queries.resetQueries(),
   });
@@ -38,13 +41,7 @@ export function WalletNotice() {
             `The wallet is on ${shorten(now)}; you are still signed in as ${shorten(account.wallet)}.`}
         </Text>
         {change.isPending && (
-          <Button
-            size="xs"
-            onClick={() => {
-              canceling.abort();
-              setCanceling(new AbortController());
-            }}
-          >
+          <Button size="xs" onClick={() => canceling.current.abort()}>
             Cancel
           </Button>
         )}

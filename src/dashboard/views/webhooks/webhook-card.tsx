@@ -33,6 +33,9 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
     // Also the messages of which older ones are shown.
     onSettled: () => queries.invalidateQueries({ queryKey: ['webhooks', id] }),
   });
+  const test = () => ask('POST /api/v1/webhooks/:id/test', { params });
+  const enabled = disabled_at !== null;
+  const toggle = () => ask('PATCH /api/v1/webhooks/:id', { params, body: { enabled } });
   const close = () => setDialog(null);
   const button = (label: string, onClick: () => void) => (
     <Button size="xs" aria-label={`${label}: ${host}`} onClick={onClick}>
@@ -44,18 +47,8 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
       title={url}
       actions={
         <Group gap="xs">
-          {disabled_at === null &&
-            button('Send test', () =>
-              act.mutate(() => ask('POST /api/v1/webhooks/:id/test', { params })),
-            )}
-          {button(disabled_at === null ? 'Disable' : 'Enable', () =>
-            act.mutate(() =>
-              ask('PATCH /api/v1/webhooks/:id', {
-                params,
-                body: { enabled: disabled_at !== null },
-              }),
-            ),
-          )}
+          {disabled_at === null && button('Send test', () => act.mutate(test))}
+          {button(disabled_at === null ? 'Disable' : 'Enable', () => act.mutate(toggle))}
           {button('Edit', () => setDialog('edit'))}
           {button('Rotate secret', () => setDialog('rotate'))}
           {button('Delete', () => setDialog('delete'))}

@@ -6,6 +6,7 @@ import { Link } from 'wouter';
 import type { Stats } from '../../../protocol/telemetry.ts';
 import { Bars, type BarsProps } from '../../charts/bars.tsx';
 import { chainQuery } from '../../queries.ts';
+import { Card } from '../../ui/card.tsx';
 import { ether } from '../../ui/ether.ts';
 import { formatTime } from '../../ui/time-zone.ts';
 import { listOf } from './figures.tsx';
@@ -19,9 +20,9 @@ export function Activity({ stats, fleetId }: { stats: Stats; fleetId: string }) 
   const gas = stats.anchors_by_day.reduce((total, day) => total + BigInt(day.gas_wei), 0n);
   return (
     <div className="charts">
-      <Chart title="Battery" note={`${stats.battery.unknown} unknown`}>
+      <Card title="Battery" actions={<Text c="dimmed">{stats.battery.unknown} unknown</Text>}>
         <BatteryLevels stats={stats} fleetId={fleetId} />
-      </Chart>
+      </Card>
       <BarChart
         title="Events by severity"
         note={<Link href={listOf('/events', {}, fleetId)}>24 hours</Link>}
@@ -96,28 +97,11 @@ function BatteryLevels({ stats: { battery }, fleetId }: { stats: Stats; fleetId:
   );
 }
 
-interface ChartProps {
-  title: string;
-  note: ReactNode;
-}
-
-function Chart({ title, note, children }: ChartProps & { children: ReactNode }) {
+function BarChart({ title, note, ...bars }: { title: string; note: ReactNode } & BarsProps) {
   return (
-    <section className="card" aria-label={title}>
-      <div className="chart-head">
-        <h2 className="card-title">{title}</h2>
-        <Text c="dimmed">{note}</Text>
-      </div>
-      {children}
-    </section>
-  );
-}
-
-function BarChart({ title, note, ...bars }: ChartProps & BarsProps) {
-  return (
-    <Chart title={title} note={note}>
+    <Card title={title} actions={<Text c="dimmed">{note}</Text>}>
       <Bars {...bars} />
-    </Chart>
+    </Card>
   );
 }
 

@@ -3,7 +3,7 @@ import { Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { accountQuery, fleetsQuery, reading } from '../queries.ts';
-import { Choice, optionsOf, useSearchParam } from '../ui/fields.tsx';
+import { AddressChoice, optionsOf, useSearchParam } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Freshness, useStale } from '../ui/time.tsx';
@@ -12,7 +12,7 @@ import { Attention } from './overview/attention.tsx';
 import { Figures } from './overview/figures.tsx';
 
 export default function Overview() {
-  const [fleetId, setFleetId] = useSearchParam('fleet');
+  const [fleetId] = useSearchParam('fleet');
   const fleets = useQuery(fleetsQuery);
   const account = useQuery(accountQuery);
   const query = fleetId === '' ? {} : { fleet_id: fleetId };
@@ -26,11 +26,10 @@ export default function Overview() {
       title="Overview"
       lead={<Freshness query={stats} />}
       actions={
-        <Choice
+        <AddressChoice
+          name="fleet"
           aria-label="Robots of"
           options={optionsOf('All robots', fleets.data)}
-          value={fleetId}
-          onChange={setFleetId}
         />
       }
     >

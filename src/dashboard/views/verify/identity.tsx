@@ -4,7 +4,7 @@ import type { Bundle } from '../../../proof/bundle.ts';
 import type { AnchorsList } from '../../../protocol/anchoring-accounts.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { reading } from '../../queries.ts';
-import { Card, Fact, HexFact } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
 
 export const anchorsListQuery = {
   ...reading(['anchors-list'], 'GET /.well-known/svc-anchors.json'),
@@ -39,16 +39,6 @@ export function senderOf({ chain_id, tx, receipt }: ChainFacts, list: AnchorsLis
     standing: isBefore ? 'listed' : 'retired',
     text: `This service states that it was its account from block ${first_block} to block ${last_block}`,
   };
-}
-
-/** Rows for a list of facts. */
-export function SenderFacts({ sender }: { sender: Sender }) {
-  return (
-    <>
-      <HexFact name="Sender" value={sender.address} what="address of the sender" />
-      <Fact name="Identity">{sender.text}</Fact>
-    </>
-  );
 }
 
 /** Names what no check covers, as `svc verify` does. */

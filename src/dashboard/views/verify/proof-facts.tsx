@@ -3,7 +3,7 @@ import type { PublicVerification } from '../../../protocol/resources.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Fact, HexFact, TransactionFact } from '../../ui/card.tsx';
 import { dateAndTime } from '../../ui/time.tsx';
-import { type Sender, SenderFacts } from './identity.tsx';
+import type { Sender } from './identity.tsx';
 
 /** The chain id of local Anvil and Hardhat chains. */
 const TEST_CHAIN = 31_337;
@@ -28,7 +28,12 @@ export function ProofFacts({
           {anchor.chain_id === TEST_CHAIN && ', a test chain'}
         </Fact>
       )}
-      {sender && <SenderFacts sender={sender} />}
+      {sender && (
+        <>
+          <HexFact name="Sender" value={sender.address} what="address of the sender" />
+          <Fact name="Identity">{sender.text}</Fact>
+        </>
+      )}
       {anchor.finality && (
         <Fact name="Finality">
           <Badge tone={anchor.finality === 'finalized' ? 'good' : 'busy'}>

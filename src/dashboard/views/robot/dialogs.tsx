@@ -31,9 +31,8 @@ function RotateKey({ robot, onClose }: DialogProps) {
       onClose={onClose}
     >
       <Text size="md">
-        {hasKey
-          ? 'The current key stops working immediately. The robot cannot call the service until it has the new key.'
-          : 'The robot cannot call the service until it has the new key.'}
+        {hasKey && 'The current key stops working immediately. '}
+        The robot cannot call the service until it has the new key.
       </Text>
     </FormDialog>
   );

@@ -67,7 +67,20 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
         A bundle contains everything that proves the task, given a node of the chain
         {evidence && ', including the evidence'}.
       </Text>
-      {isErasing && <EraseEvidence taskId={taskId} onClose={() => setIsErasing(false)} />}
+      {isErasing && (
+        <ConfirmDeletion
+          word="erase"
+          title="Erase the evidence"
+          submit="Erase permanently"
+          onClose={() => setIsErasing(false)}
+          onSubmit={() => ask('DELETE /api/v1/tasks/:id/proof', { params })}
+        >
+          <Text>
+            The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy
+            of the evidence can still be proven. Download a copy first if you may need it.
+          </Text>
+        </ConfirmDeletion>
+      )}
     </>
   );
 }
@@ -90,28 +103,9 @@ function EvidenceText({ query, hash }: EvidenceTextProps) {
     <>
       <Json value={data.proof} what="evidence" />
       <Text mt="xs" role="status">
-        {matches
-          ? 'Hashed in this browser: the evidence matches the proof hash.'
-          : 'Hashed in this browser: the evidence does not match the proof hash.'}
+        Hashed in this browser: the evidence {matches ? 'matches' : 'does not match'} the proof
+        hash.
       </Text>
     </>
-  );
-}
-
-/** Erases evidence. The hash stays, so that a copy of the evidence can still be proven. */
-function EraseEvidence({ taskId, onClose }: { taskId: string; onClose: () => void }) {
-  return (
-    <ConfirmDeletion
-      word="erase"
-      title="Erase the evidence"
-      submit="Erase permanently"
-      onClose={onClose}
-      onSubmit={() => ask('DELETE /api/v1/tasks/:id/proof', { params: { id: taskId } })}
-    >
-      <Text>
-        The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy of
-        the evidence can still be proven. Download a copy first if you may need it.
-      </Text>
-    </ConfirmDeletion>
   );
 }

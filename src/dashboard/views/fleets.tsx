@@ -1,11 +1,12 @@
 // Fleets: list, order, form and deletion.
-import { Button, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Fleet } from '../../protocol/fleets.ts';
 import { ask } from '../api.ts';
 import { fleetsQuery } from '../queries.ts';
 import { ConfirmDeletion } from '../ui/dialog.tsx';
+import { DialogButton } from '../ui/dialog-button.tsx';
 import { FirstCall } from '../ui/first-call.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded, Problem } from '../ui/states.tsx';
@@ -13,13 +14,11 @@ import { Freshness } from '../ui/time.tsx';
 import { FleetForm } from './fleets/fleet-form.tsx';
 import { FleetRows } from './fleets/fleet-rows.tsx';
 
-type Dialog = { form: Fleet | null } | { deletion: Fleet };
-
 export default function Fleets() {
   const queries = useQueryClient();
   const fleets = useQuery(fleetsQuery);
-  const [dialog, setDialog] = useState<Dialog | null>(null);
-  const close = () => setDialog(null);
+  const [edited, setEdited] = useState<Fleet | null>(null);
+  const [deleted, setDeleted] = useState<Fleet | null>(null);
   const reorder = useMutation({
     mutationFn: (order: Fleet[]) =>
       ask('POST /api/v1/fleets/reorder', { body: { order: order.map(({ id }) => id) } }),
@@ -32,11 +31,7 @@ export default function Fleets() {
     <Page
       title="Fleets"
       lead={<Freshness query={fleets} />}
-      actions={
-        <Button variant="filled" onClick={() => setDialog({ form: null })}>
-          Add fleet
-        </Button>
-      }
+      actions={<DialogButton label="Add fleet" dialog={FleetForm} />}
     >
       <Problem of={reorder} title="Could not save the order" />
       <Loaded query={fleets} what="fleets">
@@ -50,14 +45,14 @@ export default function Fleets() {
             <FleetRows
               fleets={items}
               onReorder={(order) => reorder.mutate(order)}
-              onEdit={(fleet) => setDialog({ form: fleet })}
-              onDelete={(fleet) => setDialog({ deletion: fleet })}
+              onEdit={setEdited}
+              onDelete={setDeleted}
             />
           )
         }
       </Loaded>
-      {dialog && 'form' in dialog && <FleetForm fleet={dialog.form} onClose={close} />}
-      {dialog && 'deletion' in dialog && <DeleteFleet fleet={dialog.deletion} onClose={close} />}
+      {edited && <FleetForm fleet={edited} onClose={() => setEdited(null)} />}
+      {deleted && <DeleteFleet fleet={deleted} onClose={() => setDeleted(null)} />}
     </Page>
   );
 }

@@ -78,7 +78,7 @@ export default function Robot() {
       </div>
       {dialog && (
         <Suspense>
-          <RobotDialog name={dialog} robot={robot} fleets={fleets.data ?? []} onClose={close} />
+          <RobotDialog name={dialog} robot={robot} onClose={close} />
         </Suspense>
       )}
     </Page>

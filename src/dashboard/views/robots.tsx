@@ -1,8 +1,8 @@
 // Robots: table and registration.
-import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { lazy } from 'react';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
+import { DialogButton } from '../ui/dialog-button.tsx';
 import { FirstCall } from '../ui/first-call.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
@@ -15,16 +15,11 @@ export default function Robots() {
   const robots = useQuery(robotsQuery);
   const fleets = useQuery(fleetsQuery);
   const isStale = useStale(robots);
-  const [isCreating, setIsCreating] = useState(false);
   return (
     <Page
       title="Robots"
       lead={<Freshness query={robots} />}
-      actions={
-        <Button variant="filled" onClick={() => setIsCreating(true)}>
-          Add robot
-        </Button>
-      }
+      actions={<DialogButton label="Add robot" dialog={RobotForm} />}
     >
       <Loaded query={robots} what="robots">
         {(items) =>
@@ -40,11 +35,6 @@ export default function Robots() {
           )
         }
       </Loaded>
-      {isCreating && (
-        <Suspense>
-          <RobotForm robot={null} fleets={fleets.data ?? []} onClose={() => setIsCreating(false)} />
-        </Suspense>
-      )}
     </Page>
   );
 }

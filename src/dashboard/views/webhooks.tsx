@@ -1,8 +1,7 @@
 // Webhooks: list, creation, and the messages of each.
-import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { reading } from '../queries.ts';
+import { DialogButton } from '../ui/dialog-button.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Freshness } from '../ui/time.tsx';
@@ -10,18 +9,13 @@ import { WebhookCard } from './webhooks/webhook-card.tsx';
 import { WebhookForm } from './webhooks/webhook-form.tsx';
 
 export default function Webhooks() {
-  const [isCreating, setIsCreating] = useState(false);
   const query = { limit: '50' };
   const webhooks = useQuery(reading(['webhooks'], 'GET /api/v1/webhooks', { query }));
   return (
     <Page
       title="Webhooks"
       lead={<Freshness query={webhooks} />}
-      actions={
-        <Button variant="filled" onClick={() => setIsCreating(true)}>
-          Create webhook
-        </Button>
-      }
+      actions={<DialogButton label="Create webhook" dialog={WebhookForm} />}
     >
       <Loaded query={webhooks} what="webhooks">
         {({ items }) =>
@@ -34,7 +28,6 @@ export default function Webhooks() {
           )
         }
       </Loaded>
-      {isCreating && <WebhookForm webhook={null} onClose={() => setIsCreating(false)} />}
     </Page>
   );
 }

@@ -1,5 +1,4 @@
 // The account's tokens and sessions: lists, creation and revocation.
-import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { limits } from '../../../protocol/limits.ts';
@@ -9,6 +8,7 @@ import { reading } from '../../queries.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { DialogButton } from '../../ui/dialog-button.tsx';
 import { Choice, NameField, useField } from '../../ui/fields.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
@@ -23,16 +23,11 @@ const lifetimes = [DAYS, 7, 30, DAYS_MAX].map((days) => ({
 }));
 
 export function Tokens() {
-  const [isCreating, setIsCreating] = useState(false);
   const tokens = useQuery(reading(['tokens'], 'GET /api/v1/tokens', { query: { limit: '50' } }));
   return (
     <Card
       title="Account tokens"
-      actions={
-        <Button size="xs" variant="filled" onClick={() => setIsCreating(true)}>
-          Create token
-        </Button>
-      }
+      actions={<DialogButton size="xs" label="Create token" dialog={CreateToken} />}
     >
       <Loaded query={tokens} what="tokens">
         {({ items }) =>
@@ -57,7 +52,6 @@ export function Tokens() {
           )
         }
       </Loaded>
-      {isCreating && <CreateToken onClose={() => setIsCreating(false)} />}
     </Card>
   );
 }

@@ -12,8 +12,8 @@ const TAG_LENGTH: typeof limits.tagLength = 32;
 const TAGS: typeof limits.tagsPerFleet = 20;
 
 interface FleetFormProps {
-  /** Null for a new fleet. */
-  fleet: Fleet | null;
+  /** None for a new fleet. */
+  fleet?: Fleet;
   onClose: () => void;
 }
 
@@ -27,7 +27,7 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
   const tagError = errorOf(tags);
   const save = async () => {
     const texts = Object.entries({ description, location, shift });
-    if (fleet === null) {
+    if (fleet === undefined) {
       const given = Object.fromEntries(texts.filter(([, text]) => text !== ''));
       await ask('POST /api/v1/fleets', { body: { name, tags, ...given } });
     } else {
@@ -39,8 +39,8 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
   };
   return (
     <FormDialog
-      title={fleet === null ? 'Add fleet' : `Edit ${fleet.name}`}
-      submit={fleet === null ? 'Add fleet' : 'Save'}
+      title={fleet === undefined ? 'Add fleet' : `Edit ${fleet.name}`}
+      submit={fleet === undefined ? 'Add fleet' : 'Save'}
       canSubmit={name.trim() !== '' && tagError === null}
       onSubmit={save}
       onClose={onClose}

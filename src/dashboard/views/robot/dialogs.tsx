@@ -2,7 +2,6 @@
 import { Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
-import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
 import { ConfirmDeletion, FormDialog } from '../../ui/dialog.tsx';
@@ -83,7 +82,6 @@ const dialogs = { edit: RobotForm, rotate: RotateKey, revoke: RevokeKey, delete:
 
 interface RobotDialogProps extends DialogProps {
   name: keyof typeof dialogs;
-  fleets: readonly Fleet[];
 }
 
 export default function RobotDialog({ name, ...props }: RobotDialogProps) {

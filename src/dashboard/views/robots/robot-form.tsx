@@ -1,22 +1,22 @@
 // The form that registers or changes a robot.
-import { useQueryClient } from '@tanstack/react-query';
-import type { Fleet } from '../../../protocol/fleets.ts';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
+import { fleetsQuery } from '../../queries.ts';
 import { DescriptionField } from '../../ui/description-field.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Choice, NameField, optionsOf, useField } from '../../ui/fields.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 
 interface RobotFormProps {
-  /** Null for a new robot, whose key is shown once. The key of another robot stays. */
-  robot: Robot | null;
-  fleets: readonly Fleet[];
+  /** None for a new robot, whose key is shown once. The key of another robot stays. */
+  robot?: Robot;
   onClose: () => void;
 }
 
-export default function RobotForm({ robot, fleets, onClose }: RobotFormProps) {
+export default function RobotForm({ robot, onClose }: RobotFormProps) {
   const queries = useQueryClient();
+  const { data: fleets } = useQuery(fleetsQuery);
   const [name, nameField] = useField(robot?.name);
   const [description, descriptionField] = useField(robot?.description ?? '');
   /** `''` for no fleet. */
@@ -39,10 +39,10 @@ export default function RobotForm({ robot, fleets, onClose }: RobotFormProps) {
   };
   return (
     <FormDialog
-      title={robot === null ? 'Add robot' : `Edit ${robot.name}`}
-      submit={robot === null ? 'Add robot' : 'Save'}
+      title={robot === undefined ? 'Add robot' : `Edit ${robot.name}`}
+      submit={robot === undefined ? 'Add robot' : 'Save'}
       canSubmit={name.trim() !== ''}
-      onSubmit={() => (robot === null ? create() : change(robot.id))}
+      onSubmit={() => (robot === undefined ? create() : change(robot.id))}
       onClose={onClose}
     >
       <NameField {...nameField} />

@@ -19,8 +19,8 @@ const labels: Record<Webhook['events'][number], string> = {
 };
 
 interface WebhookFormProps {
-  /** Null for a new webhook. */
-  webhook: Webhook | null;
+  /** None for a new webhook. */
+  webhook?: Webhook;
   onClose: () => void;
 }
 
@@ -30,7 +30,7 @@ export function WebhookForm({ webhook, onClose }: WebhookFormProps) {
   const [events, setEvents] = useState<string[]>(webhook?.events ?? ['alert.opened']);
   const save = async () => {
     const body = { url, events: events as Webhook['events'] };
-    if (webhook === null) {
+    if (webhook === undefined) {
       const { secret: value } = await ask('POST /api/v1/webhooks', { body });
       showSecret(queries, { what: 'secret', of: url, value });
     } else {
@@ -39,8 +39,8 @@ export function WebhookForm({ webhook, onClose }: WebhookFormProps) {
   };
   return (
     <FormDialog
-      title={webhook === null ? 'Create webhook' : 'Edit webhook'}
-      submit={webhook === null ? 'Create webhook' : 'Save'}
+      title={webhook === undefined ? 'Create webhook' : 'Edit webhook'}
+      submit={webhook === undefined ? 'Create webhook' : 'Save'}
       canSubmit={URL.canParse(url) && events.length > 0}
       onSubmit={save}
       onClose={onClose}

@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import {
-  hasRoomForFleet,
-  hasRoomForRobot,
-  nextSortOrder,
-  reorderedFleets,
-} from '../../src/server/rules/fleets.ts';
+import { nextSortOrder, reorderedFleets } from '../../src/server/rules/fleets.ts';
 
 describe('the order of fleets', () => {
   it('has the wanted ones first, then the others as they were, and all of them once', () => {
@@ -32,15 +27,5 @@ describe('the order of fleets', () => {
     expect(nextSortOrder(null)).toBe(0);
     expect(nextSortOrder(7)).toBe(8);
     expect(nextSortOrder(limits.sortOrderMax)).toBe(limits.sortOrderMax);
-  });
-});
-
-describe('an account', () => {
-  it.each([
-    ['robots', hasRoomForRobot, limits.robotsPerAccount],
-    ['fleets', hasRoomForFleet, limits.fleetsPerAccount],
-  ])('has room for %s up to its limit', (_, hasRoom, limit) => {
-    expect(hasRoom(limit - 1)).toBe(true);
-    expect(hasRoom(limit)).toBe(false);
   });
 });

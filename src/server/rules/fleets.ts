@@ -1,17 +1,5 @@
-// Rules for the number and order of an account's robots, fleets and tokens.
+// Rules for the order of an account's fleets.
 import { limits } from '../../protocol/limits.ts';
-
-export function hasRoomForRobot(robots: number): boolean {
-  return robots < limits.robotsPerAccount;
-}
-
-export function hasRoomForToken(tokens: number): boolean {
-  return tokens < limits.tokensPerAccount;
-}
-
-export function hasRoomForFleet(fleets: number): boolean {
-  return fleets < limits.fleetsPerAccount;
-}
 
 /**
  * The sort order of a new fleet: after all others. At the maximum several fleets share it; ids grow with time, so the

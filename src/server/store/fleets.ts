@@ -1,8 +1,9 @@
 // Stores fleets: creation, order, changes and deletion, which ungroups their robots.
 
 import { isDeepStrictEqual } from 'node:util';
+import { limits } from '../../protocol/limits.ts';
 import type { FleetRecord, FleetStore } from '../ports/fleets.ts';
-import { hasRoomForFleet, nextSortOrder, reorderedFleets } from '../rules/fleets.ts';
+import { nextSortOrder, reorderedFleets } from '../rules/fleets.ts';
 import { recordNamed } from './audit-log.ts';
 import {
   first,
@@ -49,7 +50,9 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
           fleetSql.count,
           fleet.wallet,
         );
-        if (!hasRoomForFleet(before?.fleets ?? 0)) return { outcome: 'fleet_limit_reached' };
+        if ((before?.fleets ?? 0) >= limits.fleetsPerAccount) {
+          return { outcome: 'fleet_limit_reached' };
+        }
         const json = {
           tags: JSON.stringify(tags),
           sort_order: nextSortOrder(before?.highest ?? null),

@@ -1,8 +1,8 @@
 // Stores robots: creation, keys and fleet membership.
 
 import { isDeepStrictEqual } from 'node:util';
+import { limits } from '../../protocol/limits.ts';
 import type { RobotRecord, RobotStore } from '../ports/robots.ts';
-import { hasRoomForRobot } from '../rules/fleets.ts';
 import { recordAudit, recordNamed } from './audit-log.ts';
 import {
   first,
@@ -42,7 +42,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
         const known = yield* find(id, wallet);
         if (known !== null) return { outcome: 'id_used', robot: known };
         const all = yield* rows(robotSql.all, wallet);
-        if (!hasRoomForRobot(all.length)) return { outcome: 'robot_limit_reached' };
+        if (all.length >= limits.robotsPerAccount) return { outcome: 'robot_limit_reached' };
         if (yield* some(robotSql.isBuried, id)) return { outcome: 'id_used', robot: null };
         const times = { created_at: createdAt, updated_at: createdAt };
         const key = { key_hash: keyHash, key_hint: keyHint(keyHash) };

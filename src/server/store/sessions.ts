@@ -3,7 +3,6 @@
 import { limits } from '../../protocol/limits.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import type { CliCode, NewSession, SessionStore, SignInMethod } from '../ports/sign-in.ts';
-import { hasRoomForToken } from '../rules/fleets.ts';
 import { recordAudit } from './audit-log.ts';
 import {
   first,
@@ -87,7 +86,7 @@ export function sessionStore(runner: StepRunner): SessionStore {
         if (!(yield* some(sessionSql.live, issuer, session.createdAt))) return 'session_ended';
         const values = [wallet, session.createdAt];
         const live = yield* first<{ tokens: number }>(sessionSql.countTokens, ...values);
-        if (!hasRoomForToken(live?.tokens ?? 0)) return 'token_limit_reached';
+        if ((live?.tokens ?? 0) >= limits.tokensPerAccount) return 'token_limit_reached';
         yield* insert('sessions', [
           { ...newRow(session, wallet), signed_in_with: 'token', name, scope },
         ]);

@@ -1,25 +1,15 @@
 // The account: balance, usage, gate and ledger for its owner; usage, suspension and deletion.
 import { v5 as uuidv5 } from 'uuid';
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { AccountUsage } from '../../protocol/operator-api.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
-import type {
-  AccountSummary,
-  Balance,
-  Deletion,
-  DeletionStore,
-  LedgerRecord,
-} from '../ports/account.ts';
+import type { AccountSummary, Balance, Deletion, LedgerRecord } from '../ports/account.ts';
 import type { Actor } from '../ports/audit-log.ts';
 import { wireError } from '../ports/errors.ts';
-import type { FleetStore } from '../ports/fleets.ts';
 import type { Page } from '../ports/json-text.ts';
-import type { RobotStore } from '../ports/robots.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import type { Store } from '../ports/store.ts';
-import type { WebhookStore } from '../ports/webhooks.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
 import { operator } from './audit-log.ts';
 import type { Deps } from './deps.ts';
@@ -150,13 +140,7 @@ export async function* recordedExport(
   await store.recordExport(wallet, { ...by, at: clock.now() });
 }
 
-export interface DeletionDeps {
-  store: DeletionStore &
-    Pick<RobotStore, 'listRobots' | 'deleteRobot'> &
-    Pick<FleetStore, 'listFleets' | 'deleteFleet'> &
-    Pick<WebhookStore, 'listWebhooks' | 'deleteWebhook'>;
-  clock: Clock;
-}
+type DeletionDeps = Pick<Deps, 'store' | 'clock'>;
 
 /** Records read at once. */
 const PAGE = 100;

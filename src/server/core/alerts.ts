@@ -1,14 +1,11 @@
 // Alerts of an account, their rules, and the evaluation of all rules.
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
 import { type Alert, type AlertKind, alertKinds } from '../../protocol/alerts.ts';
 import type { Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
-import type { AlertRecord, AlertStore, Firing } from '../ports/alerts.ts';
-import type { AnchorStore } from '../ports/anchoring.ts';
+import type { AlertRecord, Firing } from '../ports/alerts.ts';
 import { wireError } from '../ports/errors.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
-import type { ChangeStore } from '../ports/stream.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
 import { type Deps, deleted, found } from './deps.ts';
 import { pageById } from './paging.ts';
@@ -49,10 +46,7 @@ const GAP_MS = 3 * EVERY_MS;
 /** Alerts opened and closed per commit. */
 const CHANGES_PER_COMMIT = 200;
 
-interface EvaluationDeps {
-  store: AlertStore & Pick<AnchorStore, 'getChainStatus'> & Pick<ChangeStore, 'changed'>;
-  clock: Clock;
-}
+type EvaluationDeps = Pick<Deps, 'store' | 'clock'>;
 
 /** Evaluates all rules when 30 s have passed since the last call that did. */
 export function createEvaluation(deps: EvaluationDeps): () => Promise<void> {

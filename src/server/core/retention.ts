@@ -1,13 +1,8 @@
 // Deletes samples, events, evidence, audit entries, alerts and messages that are past their retention period, and accounts.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { AlertStore } from '../ports/alerts.ts';
-import type { AuditLogStore } from '../ports/audit-log.ts';
-import type { EvidenceStore } from '../ports/evidence.ts';
-import type { RetentionStore } from '../ports/retention.ts';
-import type { WebhookStore } from '../ports/webhooks.ts';
-import { continueDeletions, type DeletionDeps } from './account.ts';
+import { continueDeletions } from './account.ts';
+import type { Deps } from './deps.ts';
 
 /** Maximum number of rows per step. Steps with large rows end sooner. */
 const STEP_ROWS = 500;
@@ -15,14 +10,7 @@ const STEP_ROWS = 500;
 const STEP_PAUSE_MS = 20;
 const EVERY_MS = 10 * 60_000;
 
-export interface RetentionOptions {
-  store: RetentionStore &
-    DeletionDeps['store'] &
-    Pick<EvidenceStore, 'eraseOldProofs'> &
-    Pick<AuditLogStore, 'deleteAuditLog'> &
-    Pick<WebhookStore, 'deleteDeliveries'> &
-    Pick<AlertStore, 'deleteAlerts'>;
-  clock: Clock;
+export interface RetentionOptions extends Pick<Deps, 'store' | 'clock'> {
   /** `null` disables deletion. */
   telemetryRetentionMs: number | null;
   eventRetentionMs: number | null;

@@ -9,7 +9,6 @@ import { tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type {
   Anchor,
-  Inclusion,
   Task,
   TaskDetail,
   TaskListItem,
@@ -109,7 +108,10 @@ export function* canonicalSteps(
   for (const piece of canonicalPieces(document)) {
     text += piece;
     bytes += Buffer.byteLength(piece);
-    if (bytes > maxBytes) throw documentTooLarge(field, maxBytes);
+    if (bytes > maxBytes) {
+      const { code, message } = tooLarge(field, maxBytes);
+      throw wireError(code, message);
+    }
     yield;
   }
   return text;
@@ -158,8 +160,8 @@ export async function listTasks(
     cursorOf: ({ createdAt, id }) => `${createdAt}_${id}`,
     view: (task) => task,
   });
-  const networks = await networksOf(deps, page.items);
-  return { ...page, items: page.items.map((task) => viewTaskListItem(task, networks)) };
+  const items = await Promise.all(page.items.map((task) => viewTaskListItem(deps, task)));
+  return { ...page, items };
 }
 
 function filterStateOf({ progress, creditRefusedAt }: TaskListRecord) {
@@ -196,7 +198,7 @@ export function viewVerification(
     explorer_url: explorerUrlOf(network, receipt.txHash),
     chain_id: receipt.chainId,
     claim_hash: completion.claimHash,
-    inclusion: viewInclusion(receipt.inclusion),
+    inclusion: receipt.inclusion,
     finality: receipt.finality,
   };
 }
@@ -206,11 +208,6 @@ async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor 
   if (completion.txHash === null) return viewAnchor(completion, null);
   const chainId = completion.receipt?.chainId ?? (await anchoringChainId(deps));
   return viewAnchor(completion, await deps.network(chainId));
-}
-
-function documentTooLarge(field: string, maxBytes: number) {
-  const { code, message } = tooLarge(field, maxBytes);
-  return wireError(code, message);
 }
 
 function nextStep(task: TaskRecord): string {
@@ -224,17 +221,10 @@ function readCursor(cursor: string): TimePlace {
   return { at: Number(at), id };
 }
 
-async function networksOf(
-  { network }: Deps,
-  tasks: readonly TaskListRecord[],
-): Promise<Map<number, Network>> {
-  const chainIds = new Set(tasks.flatMap(({ progress }) => progress?.chainId ?? []));
-  const found = [...chainIds].map(async (id) => [id, await network(id)] as const);
-  return new Map(await Promise.all(found));
-}
-
-function viewTaskListItem(task: TaskListRecord, networks: Map<number, Network>): TaskListItem {
+async function viewTaskListItem(deps: Deps, task: TaskListRecord): Promise<TaskListItem> {
   const { progress } = task;
+  const chainId = progress?.chainId ?? null;
+  const network = chainId === null ? null : await deps.network(chainId);
   return {
     id: task.id,
     title: task.title,
@@ -244,8 +234,7 @@ function viewTaskListItem(task: TaskListRecord, networks: Map<number, Network>):
     occurred_at: task.occurredAt,
     robot_id: task.robotId,
     credit_refused_at: formatIfAny(task.creditRefusedAt),
-    anchor:
-      progress === null ? null : viewAnchor(progress, networks.get(progress.chainId ?? 0) ?? null),
+    anchor: progress && viewAnchor(progress, network),
   };
 }
 
@@ -287,10 +276,4 @@ function viewAnchor(
     attempts: completion.attempts,
     updated_at: formatTimestamp(completion.updatedAt),
   };
-}
-
-function viewInclusion(inclusion: Inclusion | null): Inclusion | null {
-  if (inclusion === null) return null;
-  const { root, leaf_index, leaf_count, path } = inclusion;
-  return { root, leaf_index, leaf_count, path };
 }

@@ -60,9 +60,7 @@ export function taskHandlers(deps: Deps, longReads: LongReads) {
     async listTasks({ caller, query, request }) {
       const read = (more = query) => longReads(caller.wallet, () => listTasks(deps, caller, more));
       if (!wantsCsv(request)) return read();
-      return Csv.open(taskColumns, (cursor = query.cursor) =>
-        read({ ...query, limit: '200', ...(cursor !== undefined && { cursor }) }).then(flattened),
-      );
+      return Csv.open(taskColumns, query, (more) => read(more).then(flattened));
     },
     getProof: ({ caller, params }) => readProof(deps, params.id, caller),
     eraseProof: ({ caller, params }) => eraseProof(deps, params.id, caller),

@@ -16,17 +16,12 @@ export function telemetryHandlers(deps: Deps, longReads: LongReads) {
     async readTelemetry({ caller, params, query, request }) {
       const robot = { wallet: caller.wallet, robotId: params.id };
       const { resolution } = query;
-      if (resolution === undefined && wantsCsv(request)) {
-        return Csv.open(sampleColumns, async (cursor = query.cursor) => {
-          const more = { ...query, limit: '200', ...(cursor !== undefined && { cursor }) };
-          const page = await longReads(caller.wallet, () => listSamples(deps, robot, more));
-          return JSON.parse(page.text);
-        });
+      if (resolution !== undefined) {
+        return longReads(caller.wallet, () => readSeries(deps, robot, { ...query, resolution }));
       }
-      if (resolution === undefined) {
-        return longReads(caller.wallet, () => listSamples(deps, robot, query));
-      }
-      return longReads(caller.wallet, () => readSeries(deps, robot, { ...query, resolution }));
+      const read = (more = query) => longReads(caller.wallet, () => listSamples(deps, robot, more));
+      if (!wantsCsv(request)) return read();
+      return Csv.open(sampleColumns, query, async (more) => JSON.parse((await read(more)).text));
     },
     listEvents: ({ caller: { wallet }, query }) =>
       longReads(wallet, () => listEvents(deps, wallet, query)),

@@ -5,7 +5,10 @@ import type { Page } from '../../ports/json-text.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-type ReadPage = (cursor: string | undefined) => Promise<Page<Row>>;
+type ReadPage = (cursor?: string) => Promise<Page<Row>>;
+
+/** Items of a page. */
+const PAGE = '200';
 
 /** The answer of a handler whose caller prefers CSV. */
 export class Csv {
@@ -16,8 +19,14 @@ export class Csv {
   }
 
   /** Reads the first page, whose errors are answered as any. The others are read one by one, as the caller takes them. */
-  static async open(columns: readonly string[], read: ReadPage): Promise<Csv> {
-    return new Csv(linesOf(columns, await read(undefined), read));
+  static async open<Query extends { cursor?: string }>(
+    columns: readonly string[],
+    query: Query,
+    read: (query: Query) => Promise<Page<Row>>,
+  ): Promise<Csv> {
+    const readPage: ReadPage = (cursor = query.cursor) =>
+      read({ ...query, limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    return new Csv(linesOf(columns, await readPage(), readPage));
   }
 
   send({ method }: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -24,6 +24,14 @@ export class PostgresError extends Error {
   }
 }
 
+export function isLost(error: unknown): boolean {
+  return error instanceof PostgresError && error.kind === 'lost';
+}
+
+export function isConflict(error: unknown): boolean {
+  return error instanceof PostgresError && error.kind === 'conflict';
+}
+
 /** Converts an error for the caller of the store. Database errors become `storage_unavailable`: the caller can retry. */
 export function databaseErrorAnswer(error: unknown, message: string): unknown {
   if (!(error instanceof PostgresError)) return error;

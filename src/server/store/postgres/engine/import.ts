@@ -17,7 +17,7 @@ import {
   openConnections,
   requireUtf8,
 } from './connections.ts';
-import { cannotUse, PostgresError } from './errors.ts';
+import { cannotUse, isLost } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { makePartitions } from './partitions.ts';
 import { plannedAnew, type SqlValue, sql } from './sql.ts';
@@ -97,7 +97,7 @@ async function commit(connection: Connection, source: ImportSource): Promise<voi
   try {
     await connection.execute('COMMIT');
   } catch (error) {
-    if (!(error instanceof PostgresError) || error.kind !== 'lost') {
+    if (!isLost(error)) {
       source.takeBackMark();
       throw error;
     }

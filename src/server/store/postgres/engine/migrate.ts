@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { schemaTooNew, schemaTooOld } from '../../engine/schema-errors.ts';
 import type { Connection, Connections } from './connections.ts';
-import { PostgresError } from './errors.ts';
+import { isConflict, isLost } from './errors.ts';
 import { sql } from './sql.ts';
 
 export interface Migration {
@@ -69,8 +69,7 @@ export async function migrate(connections: Connections, migrations: readonly Mig
       if (version >= migrations.length) return version;
       attempt = 0;
     } catch (error) {
-      const isConflict = error instanceof PostgresError && error.kind === 'conflict';
-      if (!isConflict || attempt === ATTEMPTS) throw error;
+      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
       await delay(Math.random() * 2 * REST_MS);
     }
   }
@@ -105,8 +104,7 @@ async function step(connection: Connection, migrations: readonly Migration[]): P
     await connection.execute('COMMIT');
     return migration === undefined ? version : version + 1;
   } catch (error) {
-    const isLost = error instanceof PostgresError && error.kind === 'lost';
-    if (!isLost) await connection.execute('ROLLBACK');
+    if (!isLost(error)) await connection.execute('ROLLBACK');
     throw error;
   }
 }

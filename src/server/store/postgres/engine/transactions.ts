@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { begin, type Connection, type Connections, type Queries } from './connections.ts';
-import { databaseErrorAnswer, PostgresError } from './errors.ts';
+import { databaseErrorAnswer, isConflict, isLost } from './errors.ts';
 import type { Sql } from './sql.ts';
 
 /** What the stores of the nouns share. All methods reject with `storage_unavailable` if the database fails. */
@@ -108,12 +108,4 @@ async function retried<T>(work: () => Promise<T>): Promise<T> {
       await delay(Math.random() * BACKOFF_MS * 2 ** Math.min(attempt, ATTEMPTS));
     }
   }
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof PostgresError && error.kind === 'lost';
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof PostgresError && error.kind === 'conflict';
 }

@@ -43,14 +43,6 @@ export async function follow(context: AnchoringContext, live: LiveAttempts) {
 /** Number of attempts in each of the three parts of a check. */
 const WATCHED = 32;
 
-interface IncludedLook {
-  readonly changes: InclusionChanges;
-  /** Number of attempts checked. */
-  readonly count: number;
-  /** Whether the next check should follow at once. */
-  readonly isMoreDue: boolean;
-}
-
 type WatchedAttempt = IncludedAttempt & Partial<Pick<MinedAttempt, 'isFinal'>>;
 type Place = Pick<IncludedAttempt, 'blockNumber' | 'id'>;
 
@@ -77,9 +69,10 @@ export function createIncludedWatch(context: AnchoringContext) {
   return {
     /**
      * Checks attempts that are in a block and not final: the lowest blocks, which become final first; the highest, which
-     * a reorganization replaces first; and, a few more at each check, those in between.
+     * a reorganization replaces first; and, a few more at each check, those in between. `count`: the number of attempts
+     * checked. `isMoreDue`: whether the next check should follow at once.
      */
-    async look(live: LiveAttempts): Promise<IncludedLook> {
+    async look(live: LiveAttempts) {
       if (live.reorgedFrom !== null) lost = await resendAfterReorg(context, live.reorgedFrom);
       const ends = await store.listIncludedAttempts(lease, WATCHED);
       const all: WatchedAttempt[] = [...ends, ...(await between(ends)), ...lost];

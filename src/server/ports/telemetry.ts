@@ -19,7 +19,7 @@ export interface NewSamples {
   robotId: string;
   /** SHA-256 of the API key of the call; see `RobotCaller`. */
   keyHash: string;
-  samples: SampleRecord[];
+  samples: readonly SampleRecord[];
   now: number;
 }
 

@@ -1,7 +1,6 @@
 // Checks the roll-ups of telemetry against the samples.
 
-import type { Resolution } from '../../../protocol/telemetry.ts';
-import { stepMs } from '../../ports/telemetry.ts';
+import { type SampleRecord, stepMs } from '../../ports/telemetry.ts';
 import {
   type Aggregate,
   agree,
@@ -12,16 +11,17 @@ import {
   type StoredNames,
 } from '../rows/aggregate.ts';
 import { decodeAggregate } from '../rows/aggregate-bytes.ts';
-import { beginOf, DayAggregates, resolutions } from '../rows/roll-ups.ts';
+import {
+  type AggregateOfDay,
+  beginOf,
+  DayAggregates,
+  resolutions,
+  type StoredAggregate,
+} from '../rows/roll-ups.ts';
+import { SAMPLE_COLUMNS } from '../telemetry.ts';
 import { folded, type Snapshot, selecting } from './snapshot.ts';
 
-interface SampleRow {
-  robot_id: string;
-  recorded_at: number;
-  battery_pct: number | null;
-  state: string | null;
-  metrics: string;
-}
+type SampleRow = SampleRecord & { robotId: string };
 
 /** The aggregates of a robot's day (UTC), recomputed from its samples. */
 interface RobotDay {
@@ -32,28 +32,21 @@ interface RobotDay {
   storedNames: number;
 }
 
-interface StoredAggregate {
-  resolution: Resolution;
-  at: number;
-  samples: number;
-  summary: Buffer;
-}
-
 /** Existing robots only. Retention is about to delete the rest. */
 const LIVE = 'robot_id IN (SELECT id FROM robots)';
 
 /** Compares roll-ups and samples in both directions, except what retention deleted. Holds one robot's day at a time. */
 export async function* rollupsFollowSamples(snapshot: Snapshot): AsyncGenerator<string> {
   const samples = snapshot.scan<SampleRow>(
-    `SELECT robot_id, recorded_at, battery_pct, state, metrics FROM telemetry WHERE ${LIVE}
+    `SELECT robot_id AS "robotId", ${SAMPLE_COLUMNS} FROM telemetry WHERE ${LIVE}
      ORDER BY robot_id, recorded_at, id`,
   );
   const days = folded(samples, {
     start: (row) => startDay(snapshot, row),
     isSame: (open, row) =>
-      open.robotId === row.robot_id && open.day === beginOf('day', row.recorded_at),
-    add(open, { battery_pct: batteryPct, state, metrics, recorded_at: recordedAt }) {
-      open.aggregates.add(recordedAt, readingsOf({ batteryPct, state, metrics }));
+      open.robotId === row.robotId && open.day === beginOf('day', row.recordedAt),
+    add(open, row) {
+      open.aggregates.add(row.recordedAt, readingsOf(row));
       return open;
     },
   });
@@ -71,10 +64,7 @@ const rollupsWithoutSamples = selecting(`
     SELECT 1 FROM telemetry t WHERE t.robot_id = r.robot_id
       AND t.recorded_at >= r.day AND t.recorded_at < r.day + 86400000)`);
 
-async function startDay(
-  { rows }: Snapshot,
-  { robot_id: robotId, recorded_at: recordedAt }: SampleRow,
-): Promise<RobotDay> {
+async function startDay({ rows }: Snapshot, { robotId, recordedAt }: SampleRow): Promise<RobotDay> {
   const day = beginOf('day', recordedAt);
   const [row] = await rows<{ names: string }>(
     'SELECT names FROM telemetry_names WHERE robot_id = $1 AND day = $2',
@@ -95,7 +85,7 @@ async function* violationsOfDay(
   );
   // Retention deleted the robot's samples before the horizon.
   const horizon = deleted?.before ?? Number.NEGATIVE_INFINITY;
-  const stored = await rows<StoredAggregate>(
+  const stored = await rows<AggregateOfDay>(
     `SELECT resolution, at, samples, summary FROM telemetry_rollups
      WHERE robot_id = $1 AND resolution IN ('minute', 'hour', 'day') AND at >= $2 AND at < $3`,
     [robotId, day, day + stepMs.day],

@@ -1,7 +1,7 @@
 // Authenticates robots, and keeps their last readings.
 
 import type { RobotStore } from '../../ports/robots.ts';
-import type { SampleRecord } from '../../ports/telemetry.ts';
+import type { NewSamples } from '../../ports/telemetry.ts';
 import { newest } from '../rows/robots.ts';
 import type { Queries } from './engine/connections.ts';
 import { type CountedRow, counting, oldWindows, toCounted } from './engine/rate-counters.ts';
@@ -14,13 +14,6 @@ const authenticate = sql(`WITH robot AS (SELECT id, wallet,
   ${counting('robot', 'SELECT id::text AS key FROM robot')}
   SELECT robot.id, robot.wallet, robot.suspended_at, call.now, counted.used
   FROM robot CROSS JOIN call LEFT JOIN counted ON true`);
-/** New samples of a robot, received at `now`. */
-interface Heard {
-  robotId: string;
-  samples: readonly SampleRecord[];
-  now: number;
-}
-
 // If a reading is null, its time is null too. The comparison is then null, and the stored reading stays.
 const show = sql(`UPDATE robots SET
     last_seen_at = greatest(last_seen_at, heard.at),
@@ -55,7 +48,10 @@ export function robotAuthentication(access: Access): Pick<RobotStore, 'authentic
  * Updates the last-seen time, battery and state of robots from new samples (`TelemetryStore.recordSamples`). Call it
  * inside a write that has locked the robots, with each robot once.
  */
-export async function showNewest(tx: Queries, robots: readonly Heard[]): Promise<void> {
+export async function showNewest(
+  tx: Queries,
+  robots: readonly Omit<NewSamples, 'keyHash'>[],
+): Promise<void> {
   const batteries = robots.map(({ samples, now }) =>
     newest(samples, now, ({ batteryPct }) => batteryPct),
   );

@@ -2,23 +2,19 @@
 
 import { startYielding } from '../../../base/cooperative-yield.ts';
 import type { Resolution } from '../../../protocol/telemetry.ts';
-import type { SampleRecord } from '../../ports/telemetry.ts';
+import type { NewSamples } from '../../ports/telemetry.ts';
 import { noNames, readingsOf, rollUpNames, type StoredNames } from '../rows/aggregate.ts';
 import {
+  type AggregateOfDay,
   addToAggregates,
   byInterval,
   newNames,
   resolutions,
-  type StoredAggregate,
 } from '../rows/roll-ups.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
 
-interface RollupRow extends StoredAggregate {
-  robot_id: string;
-  resolution: Resolution;
-  at: number;
-}
+type RollupRow = AggregateOfDay & { robot_id: string };
 
 interface NamesRow {
   robot_id: string;
@@ -27,10 +23,7 @@ interface NamesRow {
 }
 
 /** New samples of a robot, not aggregated yet. */
-interface RobotSamples {
-  robotId: string;
-  samples: readonly SampleRecord[];
-}
+type RobotSamples = Pick<NewSamples, 'robotId' | 'samples'>;
 
 interface RobotDay extends RobotSamples {
   day: number;

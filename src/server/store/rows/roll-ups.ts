@@ -73,6 +73,12 @@ export interface StoredAggregate {
   summary: Buffer;
 }
 
+/** The interval of a robot's day, with its aggregate. */
+export interface AggregateOfDay extends StoredAggregate {
+  resolution: Resolution;
+  at: number;
+}
+
 /** Reused: a new one costs several times as much. */
 const aggregate = new Aggregate();
 
@@ -81,7 +87,7 @@ export function addToAggregates(
   samples: readonly Reading[],
   names: RollUpNames,
   storedOf: (resolution: Resolution, at: number) => StoredAggregate | undefined,
-): (StoredAggregate & { resolution: Resolution; at: number })[] {
+): AggregateOfDay[] {
   const counted = samples.map(({ recordedAt, readings }) => {
     return { recordedAt, readings: numbered(names, readings) };
   });

@@ -1,7 +1,6 @@
 // The store's contract for the list of anchoring accounts. Conventions: store.ts.
 import type { Hex } from '../../proof/bytes.ts';
-import type { Lease } from './anchoring.ts';
-import type { SenderKey } from './operations.ts';
+import type { Lease, SenderKey } from './anchoring.ts';
 
 export interface NewAnchoringAccount extends SenderKey {
   /** The newest block when the account was first used. */

@@ -6,6 +6,12 @@ export interface ChainIdentity {
   genesisHash: Hex;
 }
 
+/** An account that may anchor. */
+export interface SenderKey {
+  chainId: number;
+  address: string;
+}
+
 /**
  * The fees from which a reservation is computed. The store keeps the last quote, so that a request needs no RPC call.
  */
@@ -129,7 +135,7 @@ export interface AnchorStore {
    * the sender is held (`OperationsStore.holdQueue`).
    */
   acquireLease(
-    sender: { chainId: number; address: string },
+    sender: SenderKey,
     holder: string,
     ttlMs: number,
     now: number,
@@ -235,5 +241,5 @@ export interface AnchorStore {
    */
   recordReplacedNonce(lease: Lease, attemptId: string, now: number): Promise<void>;
   /** Every account with attempts that are open or not final, regardless of who holds its lease. */
-  listOpenSenders(): Promise<{ chainId: number; address: string }[]>;
+  listOpenSenders(): Promise<SenderKey[]>;
 }

@@ -1,6 +1,6 @@
 // The store's contract with commands and metrics: backlog, senders, invariants.
 import type { Hex } from '../../proof/bytes.ts';
-import type { OpenAttempt } from './anchoring.ts';
+import type { OpenAttempt, SenderKey } from './anchoring.ts';
 import type { Actor } from './audit-log.ts';
 
 /** The findings of `svc-server check`. An empty list of violations means that the invariant holds. */
@@ -20,12 +20,6 @@ export interface Backlog {
   attempts: Record<'signed' | 'submitted' | 'reorged' | 'included', number>;
   /** Since when the oldest transaction without a block has waited; null if none does. */
   oldestUnminedAt: number | null;
-}
-
-/** An account that may anchor. */
-export interface SenderKey {
-  chainId: number;
-  address: string;
 }
 
 /** An account that held a lease in this database, and its work in progress. */

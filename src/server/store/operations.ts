@@ -2,7 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { SvcError } from '../../base/svc-error.ts';
-import type { OperationsStore, SenderKey } from '../ports/operations.ts';
+import type { SenderKey } from '../ports/anchoring.ts';
+import type { OperationsStore } from '../ports/operations.ts';
 import { nextNonce, openAttempts } from './anchoring/anchor-attempts.ts';
 import { recordAudit } from './audit-log.ts';
 import { first, lockRows, rows, type StepRunner, type Steps, some } from './engine/steps.ts';

@@ -7,9 +7,9 @@ import type {
   Lease,
   NewAttempt,
   OpenAttempt,
+  SenderKey,
   Variant,
 } from '../../ports/anchoring.ts';
-import type { SenderKey } from '../../ports/operations.ts';
 import { type AttemptEvent, completionMove, moveAttempt } from '../../rules/anchoring.ts';
 import { transactionCost } from '../../rules/credits.ts';
 import { among, first, rows, type StepRunner, type Steps, some } from '../engine/steps.ts';

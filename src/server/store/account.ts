@@ -1,9 +1,9 @@
 // Stores accounts: their use, summaries, suspension and deletion.
 
-import type { AccountStore, Deletion, DeletionStore } from '../ports/account.ts';
+import type { AccountStore, AccountSummary, Deletion, DeletionStore } from '../ports/account.ts';
 import { recordAudit } from './audit-log.ts';
-import { first, firstAs, lock, rows, type StepRunner, some } from './engine/steps.ts';
-import { SUMMARY, SUMMARY_MS, type SummaryRow, toSummary } from './rows/account.ts';
+import { first, firstAs, type InText, lock, rows, type StepRunner, some } from './engine/steps.ts';
+import { SUMMARY, SUMMARY_MS, toBalance } from './rows/account.ts';
 
 /** So that a commit does not delay others. */
 const ROWS_PER_COMMIT = 500;
@@ -53,11 +53,14 @@ export function accountStore({ read, write }: StepRunner): Omit<AccountStore, 'l
 
     async summarizeAccounts(now, limit, after) {
       const values = [now - SUMMARY_MS, after ?? '', limit];
-      return (await read(() => rows<SummaryRow>(accountSql.summaries, ...values))).map(toSummary);
+      type Row = InText<AccountSummary>;
+      return (await read(() => rows<Row>(accountSql.summaries, ...values))).map(toBalance);
     },
 
     summarizeAccount: (now, wallet) =>
-      read(() => firstAs(toSummary, accountSql.summary, now - SUMMARY_MS, wallet)),
+      read(() =>
+        firstAs(toBalance<InText<AccountSummary>>, accountSql.summary, now - SUMMARY_MS, wallet),
+      ),
 
     suspendAccount: (wallet, isSuspended, by, reason) =>
       write(function* () {

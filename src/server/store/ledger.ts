@@ -6,6 +6,7 @@ import {
   among,
   first,
   firstAs,
+  type InText,
   insert,
   lock,
   lockRows,
@@ -15,6 +16,7 @@ import {
   type Steps,
 } from './engine/steps.ts';
 import {
+  BALANCE_COLUMNS,
   type BalanceChange,
   type GrantRow,
   grantEntry,
@@ -24,6 +26,7 @@ import {
   type Reservation,
   requireRoom,
   requireSameGrant,
+  toBalance,
 } from './rows/account.ts';
 
 export const ledgerSql = {
@@ -31,14 +34,14 @@ export const ledgerSql = {
     WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
   openAccount: `INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
     VALUES ($1, 0, '0', $2) ON CONFLICT DO NOTHING`,
-  balance: 'SELECT wallet, anchor_quota, gas_credit_wei FROM accounts WHERE wallet = $1',
-  lockBalances: `SELECT wallet, anchor_quota, gas_credit_wei FROM accounts
+  balance: `SELECT ${BALANCE_COLUMNS} FROM accounts WHERE wallet = $1`,
+  lockBalances: `SELECT ${BALANCE_COLUMNS} FROM accounts
     WHERE wallet ${among('text', 1)} ORDER BY wallet FOR NO KEY UPDATE`,
   lockReserving: `SELECT wallet FROM accounts WHERE wallet IN
     (SELECT wallet FROM ledger WHERE task_id ${among('uuid', 1)} AND kind = 'reserve')
     ORDER BY wallet FOR NO KEY UPDATE`,
   setBalance: 'UPDATE accounts SET anchor_quota = $2, gas_credit_wei = $3 WHERE wallet = $1',
-  grant: `SELECT wallet, anchors, gas_wei, note FROM ledger
+  grant: `SELECT wallet, anchors, gas_wei AS "gasWei", note FROM ledger
     WHERE grant_id = $1 AND kind = 'grant'`,
   reservations: `SELECT task_id, wallet, cycle, gas_wei FROM ledger
     WHERE task_id ${among('uuid', 1)} AND kind = 'reserve' ORDER BY task_id, cycle`,
@@ -81,7 +84,7 @@ export function* openAccount(wallet: string, now: number): Steps<void> {
 }
 
 export function balanceOf(wallet: string): Steps<Balance | null> {
-  return firstAs(toBalance, ledgerSql.balance, wallet);
+  return firstAs(toBalance<InText<Balance>>, ledgerSql.balance, wallet);
 }
 
 /**
@@ -92,7 +95,7 @@ export function* postEntries(entries: readonly LedgerEntry[]): Steps<void> {
   if (entries.length === 0) return;
   const changes = sums(entries);
   const wallets = JSON.stringify([...changes.keys()]);
-  const balances = yield* rows<BalanceRow>(ledgerSql.lockBalances, wallets);
+  const balances = yield* rows<InText<Balance>>(ledgerSql.lockBalances, wallets);
   if (balances.length !== changes.size) {
     throw new Error('The account of a ledger entry is missing');
   }
@@ -136,16 +139,6 @@ export function* reservationsOf(taskIds: readonly string[]) {
     if (row === undefined) throw new Error('The task has no reservation');
     return { wallet: row.wallet, cycle: row.cycle, gasWei: -BigInt(row.gas_wei) };
   };
-}
-
-interface BalanceRow {
-  wallet: string;
-  anchor_quota: number;
-  gas_credit_wei: string;
-}
-
-function toBalance({ wallet, anchor_quota, gas_credit_wei }: BalanceRow): Balance {
-  return { wallet, anchorQuota: anchor_quota, gasCreditWei: BigInt(gas_credit_wei) };
 }
 
 function toRow({ gasWei, taskId, grantId, cycle, note, ...row }: LedgerEntry): object {

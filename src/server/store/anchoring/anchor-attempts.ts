@@ -12,14 +12,21 @@ import type {
 } from '../../ports/anchoring.ts';
 import { type AttemptEvent, completionMove, moveAttempt } from '../../rules/anchoring.ts';
 import { transactionCost } from '../../rules/credits.ts';
-import { among, first, rows, type StepRunner, type Steps, some } from '../engine/steps.ts';
+import {
+  among,
+  first,
+  type InText,
+  rows,
+  type StepRunner,
+  type Steps,
+  some,
+} from '../engine/steps.ts';
 import {
   IS_OPEN,
   OPEN_ATTEMPT_COLUMNS,
   requireDearer,
   toVariant,
   VARIANT_COLUMNS,
-  type VariantRow,
 } from '../rows/anchoring.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -159,7 +166,7 @@ export function* openAttempts({ chainId, address }: SenderKey): Steps<OpenAttemp
   const open = yield* rows<Row>(attemptSql.open, chainId, address);
   if (open.length === 0) return [];
   const ids = JSON.stringify(open.map(({ id }) => id));
-  const variants = yield* rows<VariantRow & { attempt_id: string }>(attemptSql.variants, ids);
+  const variants = yield* rows<InText<Variant> & { attempt_id: string }>(attemptSql.variants, ids);
   return open.map((attempt) => ({
     ...attempt,
     variants: variants.filter(({ attempt_id }) => attempt_id === attempt.id).map(toVariant),
@@ -218,7 +225,7 @@ function* addVariant(
 }
 
 function* newestVariant(attemptId: string): Steps<Variant & { seq: number }> {
-  const row = yield* first<VariantRow & { seq: number }>(attemptSql.newestVariant, attemptId);
+  const row = yield* first<InText<Variant> & { seq: number }>(attemptSql.newestVariant, attemptId);
   if (row === undefined) throw new Error(`Attempt ${attemptId} has no variant`);
   return { ...toVariant(row), seq: row.seq };
 }

@@ -14,6 +14,11 @@ export const JOIN_PROOFS = 'LEFT JOIN proofs p ON p.task_id = t.id';
 /** Wei are texts, which both databases convert. */
 export type StepValue = string | number | Buffer | null;
 
+/** A row of the record, in which wei are texts. */
+export type InText<Record> = {
+  [Member in keyof Record]: Record[Member] extends bigint ? string : Record[Member];
+};
+
 /** Tables that get many rows at once. A row that conflicts is left out. */
 export const insertColumns = {
   ledger: 'wallet kind anchors gas_wei task_id cycle grant_id note at',

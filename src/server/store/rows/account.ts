@@ -1,10 +1,11 @@
 // Converts rows of accounts and ledger, and checks grants.
 
-import type { AccountSummary, Balance, Grant, LedgerRecord } from '../../ports/account.ts';
+import type { Balance, Grant, LedgerRecord } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
 import { chargeOf } from '../../rules/credits.ts';
+import type { InText } from '../engine/steps.ts';
 
-export type LedgerRow = Omit<LedgerRecord, 'gasWei'> & { gasWei: string };
+export type LedgerRow = InText<LedgerRecord>;
 
 export const LEDGER_COLUMNS = `seq, kind, anchors, gas_wei AS "gasWei", task_id AS "taskId", cycle,
   grant_id AS "grantId", note, at`;
@@ -37,10 +38,10 @@ export const SUMMARY = `WITH waiting AS (
      WHERE ${UNCOVERED} AND e.kind = 'settle' AND ${EXCESS} > 0) AS "uncoveredWei"
   FROM accounts a`;
 
-export type SummaryRow = Omit<AccountSummary, 'gasCreditWei'> & { gasCreditWei: string };
+export const BALANCE_COLUMNS = `wallet, anchor_quota AS "anchorQuota", gas_credit_wei AS "gasCreditWei"`;
 
-export function toSummary(row: SummaryRow): AccountSummary {
-  return { ...row, gasCreditWei: BigInt(row.gasCreditWei) };
+export function toBalance<Row extends InText<Balance>>({ gasCreditWei, ...row }: Row) {
+  return { ...row, gasCreditWei: BigInt(gasCreditWei) };
 }
 
 /** A change of an account's balance; amounts are signed. */
@@ -50,15 +51,13 @@ export interface BalanceChange {
   gasWei: bigint;
 }
 
-interface Common extends BalanceChange {
-  at: number;
-}
-
 type OfTask = { kind: 'reserve' | 'settle' | 'release'; taskId: string; cycle: number };
 type OfGrant = { kind: 'grant'; grantId: string; note: string };
 
-export type LedgerEntry = Common &
-  ((OfTask & { grantId?: never; note?: never }) | (OfGrant & { taskId?: never; cycle?: never }));
+export type LedgerEntry = BalanceChange & { at: number } & (
+    | (OfTask & { grantId?: never; note?: never })
+    | (OfGrant & { taskId?: never; cycle?: never })
+  );
 
 export interface Reservation {
   wallet: string;
@@ -66,12 +65,7 @@ export interface Reservation {
   gasWei: bigint;
 }
 
-export interface GrantRow {
-  wallet: string;
-  anchors: number;
-  gas_wei: string;
-  note: string;
-}
+export type GrantRow = InText<Pick<Grant, 'wallet' | 'anchors' | 'gasWei' | 'note'>>;
 
 export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant) {
   return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now } as const;
@@ -82,7 +76,7 @@ export function requireSameGrant(stored: GrantRow, grant: Grant): void {
   const isSame =
     stored.wallet === grant.wallet &&
     stored.anchors === grant.anchors &&
-    BigInt(stored.gas_wei) === grant.gasWei &&
+    BigInt(stored.gasWei) === grant.gasWei &&
     stored.note === grant.note;
   if (!isSame) throw wireError('id_conflict', 'The grant id is already used with other content.');
 }

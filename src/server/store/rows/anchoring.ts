@@ -12,6 +12,7 @@ import type {
   Variant,
 } from '../../ports/anchoring.ts';
 import type { Backlog } from '../../ports/operations.ts';
+import type { InText } from '../engine/steps.ts';
 
 export const OPEN_ATTEMPT_COLUMNS = `id, nonce, state, payload,
   unsettled_leaves AS "unsettledLeaves", mined_tx_hash AS "minedTxHash", created_at AS "createdAt"`;
@@ -47,14 +48,8 @@ export const SELECT_MINED = `SELECT ${INCLUDED_COLUMNS}, a.state = 'finalized' A
   WHERE a.chain_id = $1 AND a.sender = $2 AND a.nonce >= $3 AND a.state IN ('included', 'finalized')
   ORDER BY a.nonce LIMIT $4`;
 
-export interface VariantRow {
-  tx_hash: Hex;
-  raw_tx: Hex;
-  max_fee_per_gas: string;
-  max_priority_fee_per_gas: string;
-}
-
-export const VARIANT_COLUMNS = 'tx_hash, raw_tx, max_fee_per_gas, max_priority_fee_per_gas';
+export const VARIANT_COLUMNS = `tx_hash AS "txHash", raw_tx AS "rawTx",
+  max_fee_per_gas AS "maxFeePerGas", max_priority_fee_per_gas AS "maxPriorityFeePerGas"`;
 
 export function toIncluded<Row extends IncludedRow>({ blockNumber, isSafe, ...row }: Row) {
   return { ...row, blockNumber: BigInt(blockNumber), isSafe: Boolean(isSafe) };
@@ -64,13 +59,9 @@ export function toMined({ isFinal, ...row }: MinedRow): MinedAttempt {
   return { ...toIncluded(row), isFinal: Boolean(isFinal) };
 }
 
-export function toVariant(row: VariantRow): Variant {
-  return {
-    txHash: row.tx_hash,
-    rawTx: row.raw_tx,
-    maxFeePerGas: BigInt(row.max_fee_per_gas),
-    maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
-  };
+export function toVariant(row: InText<Variant>): Variant {
+  const { txHash, rawTx, maxFeePerGas, maxPriorityFeePerGas: tip } = row;
+  return { txHash, rawTx, maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(tip) };
 }
 
 /** @throws Error unless `replaces` names the newest variant and both fees of `variant` are higher. */

@@ -1,10 +1,11 @@
 // Reads tasks: one by id, the list, public anchors and anchor transactions; and names what requests wait for.
 
-import type { TaskStore } from '../ports/tasks.ts';
+import type { TaskRecord, TaskStore } from '../ports/tasks.ts';
 import type { FindTasks } from './anchoring/anchor-changes.ts';
-import { firstAs, NO_ID, rows, type StepRunner, some } from './engine/steps.ts';
+import { firstAs, NO_ID, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 import {
   FIND_PUBLIC_ANCHOR,
+  FIND_TASK,
   FIND_VISIBLE_TASK,
   LIST_COLUMNS,
   type TaskListRow,
@@ -49,6 +50,7 @@ const pages = {
 
 export const taskSql = {
   ...pages,
+  find: FIND_TASK,
   visible: FIND_VISIBLE_TASK,
   publicAnchor: FIND_PUBLIC_ANCHOR,
   signed: 'SELECT tx_hash FROM variants WHERE tx_hash = $1',
@@ -60,6 +62,11 @@ export const taskSql = {
 export function taskOwners({ read }: StepRunner): FindTasks {
   return (attemptId, taskIds) =>
     read(() => rows(taskSql.owners, attemptId, JSON.stringify(taskIds)));
+}
+
+/** Finds a task with its completion and receipt, whoever asks. */
+export function findTask(id: string): Steps<TaskRecord | null> {
+  return firstAs(toTask, taskSql.find, id);
 }
 
 export function taskStore({ read }: StepRunner): Omit<TaskStore, 'createTask'> {

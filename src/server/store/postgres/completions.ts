@@ -12,11 +12,10 @@ import type { StepRunner } from '../engine/steps.ts';
 import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { QUEUE_TOPIC } from '../tasks.ts';
+import { findTask, QUEUE_TOPIC } from '../tasks.ts';
 import { sql } from './engine/sql.ts';
 import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
-import { readTask } from './tasks.ts';
 
 interface SituationRow extends QuoteRow {
   wallet: string;
@@ -128,7 +127,7 @@ async function decide(
 
 /** The completion that prevents a new one. `null` if it failed or was deleted meanwhile. */
 async function existingCompletion(access: Access, taskId: string): Promise<QueueOutcome | null> {
-  const task = await readTask(access, taskId);
+  const task = await runSteps(access, findTask(taskId));
   if (task?.status === 'verified') return { outcome: 'already_completed', task };
   if (task === null || task.completion === null || task.completion.state === 'failed') return null;
   return { outcome: 'completion_in_progress', task };

@@ -1,19 +1,13 @@
 // Claims tasks, and finds them in writes.
 
-import type { TaskRecord, TaskStore } from '../../ports/tasks.ts';
+import type { TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
-import { claimedTask, FIND_TASK, isSameClaim, type TaskRow, toTask } from '../rows/tasks.ts';
+import { claimedTask, isSameClaim } from '../rows/tasks.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import type { Queries } from './engine/connections.ts';
+import { findTask } from '../tasks.ts';
 import { sql } from './engine/sql.ts';
+import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
-
-const find = sql(FIND_TASK);
-
-export async function readTask(queries: Queries, id: string): Promise<TaskRecord | null> {
-  const row = await queries.first<TaskRow>(find, [id]);
-  return row === undefined ? null : toTask(row);
-}
 
 // No row if the robot or its key is gone. If the task was deleted while this statement waited for its id, the schema
 // refuses the insert and the statement is retried.
@@ -46,7 +40,7 @@ export function claimStore(access: Access, usage: StorageUsage): Pick<TaskStore,
         usage.add(claimed.wallet, rowBytes(...documents));
         return { outcome: 'created', task: claimedTask(task, claimed.wallet) };
       }
-      const stored = await readTask(access, task.id);
+      const stored = await runSteps(access, findTask(task.id));
       if (stored === null || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };
       // An id made by the server exists only if the connection was lost after the commit of the first try.
       if (!task.idGiven) return { outcome: 'created', task: stored };

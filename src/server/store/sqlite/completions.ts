@@ -8,17 +8,15 @@ import { lacksCredit } from '../../rules/credits.ts';
 import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
 import { chainStatusSql } from '../anchoring/chain-status.ts';
-import { firstAs, type StepRunner, some } from '../engine/steps.ts';
+import { firstAs, rows, type StepRunner, some } from '../engine/steps.ts';
 import { eventSql } from '../events.ts';
 import { balanceOf, newestSeq, postEntries } from '../ledger.ts';
 import { toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { QUEUE_TOPIC } from '../tasks.ts';
+import { findTask, QUEUE_TOPIC } from '../tasks.ts';
 import type { Access } from './engine/connections.ts';
 import { runOn } from './engine/steps.ts';
-import { lastSeen } from './robots.ts';
-import { taskReader } from './tasks.ts';
 
 /** Evidence that counts in an account's usage. */
 interface StoredProof {
@@ -28,14 +26,12 @@ interface StoredProof {
 
 export function completionStore(access: Access, usage: StorageUsage, { wake }: StepRunner) {
   const { writer, write } = access;
-  const readTask = taskReader(writer);
-  const seen = lastSeen(writer);
   const run = runOn(writer);
   const queue = queueInto(writer);
 
   function queueInWrite(completion: NewCompletion): QueueOutcome & Partial<StoredProof> {
     const { robotId, keyHash, taskId, now } = completion;
-    const found = readTask(taskId);
+    const found = run(findTask(taskId));
     const record = found?.robotId === robotId ? found : null;
     const decision = decideCompletion({
       hasKey: run(some(eventSql.lockRobot, robotId, keyHash)),
@@ -49,7 +45,7 @@ export function completionStore(access: Access, usage: StorageUsage, { wake }: S
     if (outcome !== 'queued') return { outcome, task: task.record };
     const { wallet } = task.record;
     const bytes = queue(completion, wallet, decision.gasWei);
-    seen(robotId, now);
+    run(rows(eventSql.seen, robotId, now));
     return { outcome, wallet, bytes };
   }
 

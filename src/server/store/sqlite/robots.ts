@@ -36,7 +36,7 @@ export function robotAuthentication({ reader, read }: Access, counters: RateCoun
 export function showNewest(
   writer: Database,
 ): (robotId: string, samples: readonly SampleRecord[], now: number) => void {
-  const seen = lastSeen(writer);
+  const run = runOn(writer);
   const showing = (column: 'battery' | 'state', value: 'battery_pct' | 'state') =>
     writer.prepare<{ robotId: string; value: string | number; at: number }>(
       `UPDATE robots SET ${value} = :value, ${column}_at = :at
@@ -45,16 +45,10 @@ export function showNewest(
   const showBattery = showing('battery', 'battery_pct');
   const showState = showing('state', 'state');
   return (robotId, samples, now) => {
-    seen(robotId, now);
+    run(rows(eventSql.seen, robotId, now));
     const battery = newest(samples, now, ({ batteryPct }) => batteryPct);
     if (battery !== null) showBattery.run({ robotId, ...battery });
     const state = newest(samples, now, (sample) => sample.state);
     if (state !== null) showState.run({ robotId, ...state });
   };
-}
-
-/** Updates the robot's last-seen time. The time never goes back. */
-export function lastSeen(writer: Database) {
-  const run = runOn(writer);
-  return (robotId: string, now: number) => run(rows(eventSql.seen, robotId, now));
 }

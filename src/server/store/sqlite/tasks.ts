@@ -1,28 +1,16 @@
 // Claims tasks, and finds them in writes.
 
-import type { Database } from 'better-sqlite3';
-import type { NewTask, TaskRecord, TaskStore } from '../../ports/tasks.ts';
+import type { NewTask, TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
-import { some } from '../engine/steps.ts';
+import { rows, some } from '../engine/steps.ts';
 import { eventSql } from '../events.ts';
-import { claimedTask, FIND_TASK, isSameClaim, type TaskRow, toTask } from '../rows/tasks.ts';
+import { claimedTask, isSameClaim } from '../rows/tasks.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { type Access, numbered } from './engine/connections.ts';
+import { findTask } from '../tasks.ts';
+import type { Access } from './engine/connections.ts';
 import { runOn } from './engine/steps.ts';
-import { lastSeen } from './robots.ts';
-
-/** Reads a task with its completion and receipt, on the given connection. */
-export function taskReader(db: Database): (id: string) => TaskRecord | null {
-  const find = db.prepare<object, TaskRow>(FIND_TASK);
-  return (id) => {
-    const row = find.get(numbered(id));
-    return row === undefined ? null : toTask(row);
-  };
-}
 
 export function claimStore({ writer, write }: Access, usage: StorageUsage) {
-  const readTaskInWrite = taskReader(writer);
-  const seen = lastSeen(writer);
   const run = runOn(writer);
   // Inserts nothing if the key was revoked or the id is taken; only then do further statements find out which.
   const insert = writer.prepare<[NewTask], { wallet: string }>(
@@ -38,15 +26,15 @@ export function claimStore({ writer, write }: Access, usage: StorageUsage) {
     const { id, robotId, keyHash, createdAt } = task;
     const inserted = insert.get(task);
     if (inserted !== undefined) {
-      seen(robotId, createdAt);
+      run(rows(eventSql.seen, robotId, createdAt));
       return { outcome: 'created', task: claimedTask(task, inserted.wallet) };
     }
     if (!run(some(eventSql.lockRobot, robotId, keyHash))) return { outcome: 'key_revoked' };
-    const stored = readTaskInWrite(id);
+    const stored = run(findTask(id));
     if (stored === null || !task.idGiven || !isSameClaim(stored, task)) {
       return { outcome: 'id_conflict' };
     }
-    seen(robotId, createdAt);
+    run(rows(eventSql.seen, robotId, createdAt));
     return { outcome: 'repeated', task: stored };
   }
 

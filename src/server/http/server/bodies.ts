@@ -153,7 +153,7 @@ export function requireBody(request: FastifyRequest): void {
   if (route?.body) {
     if (route.method === 'POST') dropAbsent(route.body, body);
     if (absent) throw wireError('invalid_json', 'The body is empty. Send a JSON object.');
-  } else if (!absent && !isEmptyObject(body)) {
+  } else if (!absent && JSON.stringify(body) !== '{}') {
     throw wireError('invalid_request', 'This endpoint accepts no body, or an empty JSON object.');
   }
 }
@@ -195,13 +195,4 @@ function requireUtf8(contentType: string): void {
       throw wireError('unsupported_media_type', 'The body must be application/json in UTF-8.');
     }
   }
-}
-
-function isEmptyObject(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.keys(value).length === 0
-  );
 }

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { keepPrivate } from '../../../../base/private-file.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { schemaTooNew, schemaTooOld } from '../../engine/schema-errors.ts';
+import { closing, isSound } from './connections.ts';
 
 /** The SQL of one schema version. It runs in a transaction of its own. */
 export type Migration = string;
@@ -94,13 +95,8 @@ function foreign(): SvcError {
 function snapshot(db: Database.Database, path: string): void {
   keepPrivate(path);
   db.prepare('VACUUM INTO ?').run(path);
-  const copy = new Database(path, { readonly: true, fileMustExist: true });
-  try {
-    const verdict = copy.pragma('integrity_check', { simple: true });
-    if (verdict !== 'ok') {
-      throw new SvcError('snapshot_failed', 'The snapshot before the migration is damaged.');
-    }
-  } finally {
-    copy.close();
-  }
+  closing(new Database(path, { readonly: true, fileMustExist: true }), (copy) => {
+    if (isSound(copy)) return;
+    throw new SvcError('snapshot_failed', 'The snapshot before the migration is damaged.');
+  });
 }

@@ -5,7 +5,7 @@ import { closeSync, existsSync, linkSync, openSync, rmSync, statSync } from 'nod
 import Database from 'better-sqlite3';
 import { syncFolderOf } from '../../../../base/durable-folder.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
-import { canonicalPath, requireDatabase, usable } from '../engine/connections.ts';
+import { canonicalPath, closing, isSound, requireDatabase, usable } from '../engine/connections.ts';
 import { syncFile } from '../engine/disk.ts';
 import { requireOwnSchema } from '../engine/migrate.ts';
 import { migrations } from '../migrations.ts';
@@ -39,27 +39,20 @@ export function backupDatabase(databasePath: string, file: string): number {
 
 /** Copies the committed state, write-ahead log included, into a new file that only its owner may read. */
 export function copyDatabase(from: string, to: string): void {
-  const db = new Database(from, { readonly: true, fileMustExist: true });
-  try {
+  closing(new Database(from, { readonly: true, fileMustExist: true }), (db) => {
     requireOwnSchema(db, migrations);
     // Create the file empty first: SQLite then fills it and keeps its permissions.
     closeSync(openSync(to, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(to);
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** Checks the integrity of the whole copy. @throws SvcError `backup_failed` */
 export function verifyCopy(file: string): void {
-  const copy = new Database(file, { readonly: true, fileMustExist: true });
-  try {
+  closing(new Database(file, { readonly: true, fileMustExist: true }), (copy) => {
     requireOwnSchema(copy, migrations);
-    if (copy.pragma('integrity_check', { simple: true }) === 'ok') return;
-  } finally {
-    copy.close();
-  }
-  throw new SvcError('backup_failed', `The copy ${file} is damaged.`);
+    if (!isSound(copy)) throw new SvcError('backup_failed', `The copy ${file} is damaged.`);
+  });
 }
 
 /** Gives the copy its name with a link: unlike a rename, it never replaces a file that was created meanwhile. */

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { holdQueue } from '../../operations.ts';
-import { canonicalPath, lockDatabase, usable } from '../engine/connections.ts';
+import { canonicalPath, closing, lockDatabase, usable } from '../engine/connections.ts';
 import { syncFile } from '../engine/disk.ts';
 import { migrate } from '../engine/migrate.ts';
 import { runOn } from '../engine/steps.ts';
@@ -56,13 +56,10 @@ export function restoreDatabase({ databasePath, file, force, now }: RestoreOptio
 
 /** Migrates the copy, holds its queue and flushes it. */
 function makeReady(copy: string, now: number): void {
-  const db = new Database(copy, { fileMustExist: true });
-  try {
+  closing(new Database(copy, { fileMustExist: true }), (db) => {
     db.pragma('secure_delete = ON');
     migrate({ db, migrations, now: null });
     db.transaction(() => runOn(db)(holdQueue(now))).immediate();
-  } finally {
-    db.close();
-  }
+  });
   syncFile(copy);
 }

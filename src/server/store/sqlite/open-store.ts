@@ -175,8 +175,6 @@ function buildStore(
     writer,
     reader,
     write: (work) => group.write(work),
-    purgeLog: log.purge,
-    joinLogPurge: log.join,
     async read(query) {
       if (!reader.open) throw storageUnavailable('The database is closed.');
       try {
@@ -193,7 +191,7 @@ function buildStore(
   if (exclusive) counters.load(reader);
   const triggers = new Triggers();
   const feed = new ChangeFeed();
-  const steps = stepRunner(access, triggers);
+  const steps = stepRunner(access, log, triggers);
   const source = { readErrors: () => readUsageErrors(access), hasRoom };
   const usage = new StorageUsage(steps, source, options.storage ?? UNLIMITED);
   const touch = writer.prepare(

@@ -138,10 +138,6 @@ export interface Access {
   clock: Clock;
   /** See `GroupCommit.write`. */
   write<T>(work: () => T): Promise<T>;
-  /** See `startLogPurge`. Call it after the commit of an erasure. */
-  purgeLog(): Promise<void>;
-  /** See `startLogPurge`. Call it after a repeated erasure that found nothing left to erase. */
-  joinLogPurge(): Promise<void>;
   /**
    * Runs a query in one synchronous block, with what `query` does with the result. Rejects with `storage_unavailable` if
    * the database cannot be read.

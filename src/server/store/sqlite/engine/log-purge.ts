@@ -10,6 +10,8 @@ import type { ReadSnapshot } from './read-snapshot.ts';
 const PAUSE_FACTOR = 4;
 const RETRY_MS = 1_000;
 
+export type LogPurge = ReturnType<typeof startLogPurge>;
+
 /** `onFatal` is called when disk or file can no longer be trusted. */
 export function startLogPurge({
   writer,

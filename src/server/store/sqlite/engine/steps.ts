@@ -11,7 +11,8 @@ import {
   type StepRunner,
   type Steps,
 } from '../../engine/steps.ts';
-import type { Access } from './connections.ts';
+import { type Access, numbered } from './connections.ts';
+import type { LogPurge } from './log-purge.ts';
 
 type RunSteps = <Result>(steps: Steps<Result>) => Result;
 
@@ -48,7 +49,8 @@ export const sqliteTexts: ReadonlyMap<string, string> = new Map(
 const runners = new WeakMap<Database, RunSteps>();
 
 export function stepRunner(
-  { reader, writer, clock, read, write, purgeLog, joinLogPurge }: Access,
+  { reader, writer, clock, read, write }: Access,
+  log: LogPurge,
   triggers: Triggers,
 ): StepRunner {
   const [reading, writing] = [runOn(reader), runOn(writer)];
@@ -74,8 +76,8 @@ export function stepRunner(
       for (const topic of topics) triggers.wake(topic);
     },
     pollMs: null,
-    purgeLog,
-    joinLogPurge,
+    purgeLog: log.purge,
+    joinLogPurge: log.join,
   };
 }
 
@@ -102,7 +104,7 @@ function createRunner(db: Database): RunSteps {
     if ('lock' in step || 'mutex' in step || 'isLock' in step) return [];
     const statement = prepare('text' in step ? step.text : insertInto(step.insert));
     if (!('text' in step)) return step.rows.flatMap((row) => statement.all(row));
-    const named = Object.fromEntries(step.values.map((value, i) => [i + 1, value]));
+    const named = numbered(...step.values);
     if (statement.reader) return statement.all(named);
     statement.run(named);
     return [];

@@ -20,7 +20,7 @@ export async function readProof({ store }: Deps, id: string, viewer: Viewer) {
       { details: { proof_hash: proofHash } },
     );
   }
-  const proof = parseProof(found.proof);
+  const proof: Proof = JSON.parse(found.proof);
   return { proof, proof_hash: proofHash } satisfies Answer<'getProof'>['body'];
 }
 
@@ -65,7 +65,7 @@ export async function readBundle(
     chain_id: receipt.chainId,
     task: { id, robot_id: found.task.robotId, robot_name: found.robotName },
     claim: claimOf(found.task),
-    ...(found.proof === null ? {} : { proof: parseProof(found.proof) }),
+    ...(found.proof === null ? {} : { proof: JSON.parse(found.proof) }),
     proof_hash: proofHash,
     inclusion: receipt.inclusion,
     anchor: {
@@ -87,11 +87,6 @@ export async function readBundle(
 function completionOf(task: TaskRecord): CompletionRecord {
   if (task.completion === null) throw nothingHandedIn();
   return task.completion;
-}
-
-/** The store holds the canonical text of a proof, so it parses as one. */
-function parseProof(text: string): Proof {
-  return JSON.parse(text);
 }
 
 function nothingHandedIn() {

@@ -1,6 +1,6 @@
 // The store's contract for tasks.
 import type { Hex } from '../../proof/bytes.ts';
-import type { Finality, Inclusion } from '../../protocol/resources.ts';
+import type { AnchorState, Finality, Inclusion } from '../../protocol/resources.ts';
 
 export interface NewTask
   extends Omit<TaskRecord, 'wallet' | 'status' | 'creditRefusedAt' | 'completion'> {
@@ -29,13 +29,7 @@ export interface TaskRecord {
 }
 
 /** The states of a completion; docs/anchoring.md explains them. */
-export type CompletionState =
-  | 'queued'
-  | 'submitted'
-  | 'included'
-  | 'finalized'
-  | 'reorged'
-  | 'failed';
+export type CompletionState = AnchorState;
 
 export interface CompletionRecord {
   state: CompletionState;

@@ -1,28 +1,20 @@
 // Opens the store of the configured database, and moves a service from SQLite to PostgreSQL.
 
-import type { Clock } from '../../base/clock.ts';
 import type { DatabaseConfig } from '../config.ts';
 import type { Store } from '../ports/store.ts';
-import type { StorageLimits } from '../rules/storage.ts';
 import type { ConnectionOptions } from './postgres/engine/connections.ts';
 import { type ImportProgress, importTables } from './postgres/engine/import.ts';
+import type { PostgresStoreOptions } from './postgres/open-store.ts';
 import { openExport } from './sqlite/files/export.ts';
+import type { SqliteStoreOptions } from './sqlite/open-store.ts';
 
-interface OpenStoreOptions {
-  clock: Clock;
-  /** True for a server, which creates and migrates the database; false for a command that runs next to a server. */
-  serves: boolean;
-  /** Called once, when disk, file or schema can no longer be trusted; the process should end. */
-  onFatal?: (error: Error) => void;
-  /** Called after each commit; `seconds` covers the work in it. */
-  onCommit?: (commit: { writes: number; seconds: number }) => void;
-  /** PostgreSQL only: called after each attempt to create partitions ahead, with the error or `null`. */
-  onPartitions?: (error: unknown) => void;
-  /** SQLite only: `hasRoom` answers false below this many free bytes. Default: 0. */
-  minFreeBytes?: number;
-  /** Default: no quotas. */
-  storage?: StorageLimits;
-}
+/** Without `onFatal`, the failure of disk, file or schema is only seen in the errors of calls. */
+type OpenStoreOptions = Pick<
+  SqliteStoreOptions,
+  'clock' | 'onCommit' | 'minFreeBytes' | 'storage'
+> &
+  Partial<Pick<SqliteStoreOptions, 'onFatal'>> &
+  Pick<PostgresStoreOptions, 'serves' | 'onPartitions'>;
 
 /** Opens the store and loads only the driver of its database. @throws SvcError as the opener of that database. */
 export async function openStore(

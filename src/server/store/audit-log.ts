@@ -1,15 +1,20 @@
 // Stores the audit log: its entries are written in the commits of what they record.
 
+import { v7 as newId } from 'uuid';
 import type { AuditKind } from '../../protocol/audit-log.ts';
 import type { Actor, AuditLogStore, AuditRecord, AuditTarget } from '../ports/audit-log.ts';
 import { insert, LAST_ID, NO_ID, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
-import { AUDIT_COLUMNS, auditRow } from './rows/audit-log.ts';
+
+/** The columns have the names of the API. */
+const COLUMNS = 'id, kind, actor, actor_name, source, target_id, detail, count, at';
+
+const HOUR_MS = 60 * 60_000;
 
 export const auditSql = {
   isAccount: 'SELECT wallet FROM accounts WHERE wallet = $1',
   countAgain: `UPDATE audit_log SET count = count + 1, source = $3
     WHERE wallet = $1 AND at = $2 AND kind = 'sign_in_failed'`,
-  page: `SELECT ${AUDIT_COLUMNS} FROM audit_log WHERE wallet = $1 AND id < $2
+  page: `SELECT ${COLUMNS} FROM audit_log WHERE wallet = $1 AND id < $2
     ORDER BY id DESC LIMIT $3`,
   expire: `DELETE FROM audit_log WHERE at < $1 AND id IN
     (SELECT id FROM audit_log WHERE id > '${NO_ID}' ORDER BY id LIMIT $2) RETURNING id`,
@@ -35,17 +40,21 @@ export function auditLogStore({ read, write }: StepRunner): AuditLogStore {
   };
 }
 
-/** Adds an entry if there is an actor. Call it inside a write. */
+/**
+ * Adds an entry if there is an actor. Failed sign-ins of one hour share an entry, so that strangers cannot fill the log.
+ * Call it inside a write.
+ */
 export function* recordAudit(
   wallet: string,
   kind: AuditKind,
   by: Actor | undefined,
-  target?: AuditTarget,
+  target: AuditTarget = {},
 ): Steps<void> {
   if (by === undefined) return;
-  const row = auditRow(wallet, kind, by, target);
-  const added = yield* insert('audit_log', [row]);
-  if (added.length === 0) yield* rows(auditSql.countAgain, wallet, row.at, row.source);
+  const at = kind === 'sign_in_failed' ? by.at - (by.at % HOUR_MS) : by.at;
+  const row = { id: newId(), wallet, kind, target_id: null, detail: null, ...target, count: 1 };
+  const added = yield* insert('audit_log', [{ ...row, ...by, at }]);
+  if (added.length === 0) yield* rows(auditSql.countAgain, wallet, at, by.source);
 }
 
 /** As `recordAudit`, of a robot or a fleet. */

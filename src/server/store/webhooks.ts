@@ -17,8 +17,17 @@ import type {
   WebhookToSend,
 } from '../ports/webhooks.ts';
 import { FUNDED_MS } from '../rules/storage.ts';
-import { insert, LAST_ID, lock, rows, type StepRunner, type Steps } from './engine/steps.ts';
-import { auditRow } from './rows/audit-log.ts';
+import { recordAudit } from './audit-log.ts';
+import {
+  first,
+  insert,
+  LAST_ID,
+  lock,
+  rows,
+  type StepRunner,
+  type Steps,
+  some,
+} from './engine/steps.ts';
 import { isFundedSince } from './storage-usage.ts';
 
 /** So that a commit does not delay others. */
@@ -125,11 +134,8 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
       write(function* () {
         const { id, wallet, url, events, secret, created_at: at } = webhook;
         yield* lock(wallet);
-        const [found] = yield* rows<{ used: number; funded: 0 | 1 }>(
-          webhookSql.count,
-          wallet,
-          at - FUNDED_MS,
-        );
+        type Count = { used: number; funded: 0 | 1 };
+        const found = yield* first<Count>(webhookSql.count, wallet, at - FUNDED_MS);
         const max = found?.funded ? limits.webhooksPerAccount : limits.webhooksWithoutGrant;
         if ((found?.used ?? 0) >= max) return false;
         yield* rows(webhookSql.create, id, wallet, url, events, secret, at);
@@ -173,17 +179,10 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
           before === null
             ? [{ number: Number.MAX_SAFE_INTEGER }]
             : yield* rows<{ number: number }>(webhookSql.place, before, webhookId);
-        return yield* rows<DeliveryRecord>(
-          webhookSql.deliveries,
-          webhookId,
-          place?.number ?? 0,
-          limit,
-        );
+        const values = [webhookId, place?.number ?? 0, limit];
+        return yield* rows<DeliveryRecord>(webhookSql.deliveries, ...values);
       }),
-    replayDelivery: (id, wallet) =>
-      write(function* () {
-        return (yield* rows(webhookSql.replay, id, wallet)).length > 0;
-      }),
+    replayDelivery: (id, wallet) => write(() => some(webhookSql.replay, id, wallet)),
     deleteDeliveries: (before, limit) =>
       write(function* () {
         const old = yield* rows(webhookSql.expire, before, limit);
@@ -252,7 +251,7 @@ function* recordAttempt({ deliveryId, status, error, at }: Attempt): Steps<void>
   yield* rows(webhookSql.tried, deliveryId, status, error, at);
 }
 
-function* record(
+function record(
   kind: AuditKind,
   { wallet, ...by }: Actor & { wallet: string },
   id: string,
@@ -260,7 +259,7 @@ function* record(
 ): Steps<void> {
   // Path and query of a URL may have a token.
   const detail = new URL(url).origin;
-  yield* insert('audit_log', [auditRow(wallet, kind, by, { target_id: id, detail })]);
+  return recordAudit(wallet, kind, by, { target_id: id, detail });
 }
 
 /** Writes messages to the outbox. Call it in the write of their facts. */

@@ -17,6 +17,11 @@ export const telemetrySql = {
   names: 'SELECT day, names FROM telemetry_names WHERE robot_id = $1 AND day >= $2 AND day <= $3',
 } as const;
 
+/** Compares the metrics as text: both are canonical JSON, so equal content is equal text. */
+export function isSameSample(a: SampleRecord, b: SampleRecord): boolean {
+  return a.batteryPct === b.batteryPct && a.state === b.state && a.metrics === b.metrics;
+}
+
 export function telemetryReads({ read }: StepRunner) {
   return {
     listSamples: ({ wallet, robotId }, { from, to }, { limit, before }) =>

@@ -3,7 +3,7 @@
 import { startYielding } from '../../../base/cooperative-yield.ts';
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { NewSamples } from '../../ports/telemetry.ts';
-import { noNames, readingsOf, rollUpNames, type StoredNames } from '../rows/aggregate.ts';
+import { noNames, rollUpNames, type StoredNames } from '../rows/aggregate.ts';
 import {
   type AggregateOfDay,
   addToAggregates,
@@ -58,10 +58,7 @@ export async function addToRollups(tx: Queries, robots: readonly RobotSamples[])
   for (const { robotId, day, samples } of days) {
     const held = namesOf(robotId, day);
     const names = rollUpNames(held);
-    const readings = samples.map((sample) => {
-      return { recordedAt: sample.recordedAt, readings: readingsOf(sample) };
-    });
-    const added = addToAggregates(readings, names, (resolution, at) =>
+    const added = addToAggregates(samples, names, (resolution, at) =>
       stored.get(keyOf(robotId, resolution, at)),
     );
     aggregates.push(...added.map((row) => ({ robot_id: robotId, ...row })));

@@ -5,7 +5,7 @@ import { samplesBytes } from '../../rules/storage.ts';
 import { batching } from '../engine/batching.ts';
 import { type CountedIn, countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { SAMPLE_COLUMNS } from '../telemetry.ts';
+import { isSameSample, SAMPLE_COLUMNS } from '../telemetry.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/sql.ts';
 import { runSteps } from './engine/steps.ts';
@@ -136,17 +136,13 @@ function toBatch(robot: RobotRow, request: NewSamples): Batch {
     const key = keyOf(request.robotId, sample);
     const first = firsts.get(key);
     if (first === undefined) firsts.set(key, sample);
-    else if (conflict === null && !isSame(first, sample)) conflict = place;
+    else if (conflict === null && !isSameSample(first, sample)) conflict = place;
   }
   return { robot, request, samples: [...firsts.values()], conflict };
 }
 
 function keyOf(robotId: string, { recordedAt, id }: SampleRecord): string {
   return `${robotId} ${recordedAt} ${id}`;
-}
-
-function isSame(a: SampleRecord, b: SampleRecord): boolean {
-  return a.batteryPct === b.batteryPct && a.state === b.state && a.metrics === b.metrics;
 }
 
 /** Stores the samples. Of a request with a conflict, it stores nothing. */
@@ -192,7 +188,7 @@ function withoutOld(batch: Batch, old: ReadonlyMap<string, SampleRecord>): Batch
   const storedAs = (sample: SampleRecord) => old.get(keyOf(robot.id, sample));
   const differs = (sample: SampleRecord) => {
     const stored = storedAs(sample);
-    return stored !== undefined && !isSame(stored, sample);
+    return stored !== undefined && !isSameSample(stored, sample);
   };
   const samples = batch.samples.filter((sample) => storedAs(sample) === undefined);
   const conflict = batch.samples.find(differs);

@@ -1,7 +1,7 @@
 // Aggregates telemetry samples: counts of states; count, min, max and mean of numbers.
 
 import { limits } from '../../../protocol/limits.ts';
-import type { SampleSummary, Spread } from '../../ports/telemetry.ts';
+import type { SampleRecord, SampleSummary, Spread } from '../../ports/telemetry.ts';
 
 /** Names in the order of their first use, up to a limit. Each has a number, counted from 0. */
 class NameList {
@@ -62,11 +62,9 @@ export interface SampleReadings {
 }
 
 /** Parses `metrics`, which is the canonical JSON of an object. */
-export function readingsOf(sample: {
-  batteryPct: number | null;
-  state: string | null;
-  metrics: string;
-}): SampleReadings {
+export function readingsOf(
+  sample: Pick<SampleRecord, 'batteryPct' | 'state' | 'metrics'>,
+): SampleReadings {
   const { batteryPct, state } = sample;
   if (sample.metrics === '{}') return { batteryPct, state, metrics: [] };
   const members: Record<string, unknown> = JSON.parse(sample.metrics);

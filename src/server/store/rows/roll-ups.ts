@@ -1,11 +1,12 @@
 // Groups telemetry samples by minute, hour and day (UTC).
 
 import type { Resolution } from '../../../protocol/telemetry.ts';
-import { stepMs } from '../../ports/telemetry.ts';
+import { type SampleRecord, stepMs } from '../../ports/telemetry.ts';
 import {
   Aggregate,
   numbered,
   type RollUpNames,
+  readingsOf,
   type SampleReadings,
   type StoredNames,
 } from './aggregate.ts';
@@ -47,11 +48,6 @@ export class DayAggregates {
   }
 }
 
-export interface Reading {
-  recordedAt: number;
-  readings: SampleReadings;
-}
-
 /** Groups items by the start of their interval. */
 export function byInterval<Item extends { recordedAt: number }>(
   resolution: Resolution,
@@ -84,12 +80,12 @@ const aggregate = new Aggregate();
 
 /** The aggregates of the samples of a robot's day, added to the stored ones. Gives new names a number. */
 export function addToAggregates(
-  samples: readonly Reading[],
+  samples: readonly SampleRecord[],
   names: RollUpNames,
   storedOf: (resolution: Resolution, at: number) => StoredAggregate | undefined,
 ): AggregateOfDay[] {
-  const counted = samples.map(({ recordedAt, readings }) => {
-    return { recordedAt, readings: numbered(names, readings) };
+  const counted = samples.map((sample) => {
+    return { recordedAt: sample.recordedAt, readings: numbered(names, readingsOf(sample)) };
   });
   return resolutions.flatMap((resolution) =>
     [...byInterval(resolution, counted)].map(([at, ofInterval]) => {

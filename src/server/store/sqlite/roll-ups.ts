@@ -2,20 +2,17 @@
 
 import type { Database } from 'better-sqlite3';
 import type { Resolution } from '../../../protocol/telemetry.ts';
+import type { SampleRecord } from '../../ports/telemetry.ts';
 import { noNames, rollUpNames, type StoredNames } from '../rows/aggregate.ts';
-import {
-  addToAggregates,
-  byInterval,
-  newNames,
-  type Reading,
-  type StoredAggregate,
-} from '../rows/roll-ups.ts';
+import { addToAggregates, byInterval, newNames, type StoredAggregate } from '../rows/roll-ups.ts';
 
 /**
  * Adds new samples to the aggregates of their minutes, hours and days. Each aggregate is read and written once. Call it
  * inside a write.
  */
-export function rollupWriter(writer: Database): (robotId: string, samples: Reading[]) => void {
+export function rollupWriter(
+  writer: Database,
+): (robotId: string, samples: readonly SampleRecord[]) => void {
   const findNames = writer.prepare<[string, number], { names: string }>(
     'SELECT names FROM telemetry_names WHERE robot_id = ? AND day = ?',
   );
@@ -32,15 +29,15 @@ export function rollupWriter(writer: Database): (robotId: string, samples: Readi
      VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET samples = excluded.samples, summary = excluded.summary`,
   );
-  function addDay(robotId: string, day: number, readings: Reading[]): void {
+  function addDay(robotId: string, day: number, samples: SampleRecord[]): void {
     const row = findNames.get(robotId, day);
     const stored: StoredNames = row === undefined ? noNames : JSON.parse(row.names);
     const names = rollUpNames(stored);
-    const aggregates = addToAggregates(readings, names, (resolution, at) =>
+    const aggregates = addToAggregates(samples, names, (resolution, at) =>
       find.get(robotId, resolution, at),
     );
-    for (const { resolution, at, samples, summary } of aggregates) {
-      save.run(robotId, resolution, at, samples, summary);
+    for (const { resolution, at, samples: count, summary } of aggregates) {
+      save.run(robotId, resolution, at, count, summary);
     }
     const grown = newNames(names, stored);
     if (grown !== null) saveNames.run(robotId, day, grown);

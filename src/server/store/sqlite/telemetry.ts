@@ -4,11 +4,9 @@ import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telem
 import { samplesBytes } from '../../rules/storage.ts';
 import { first } from '../engine/steps.ts';
 import { eventSql } from '../events.ts';
-import { readingsOf } from '../rows/aggregate.ts';
-import type { Reading } from '../rows/roll-ups.ts';
 import { type CountedIn, countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { SAMPLE_COLUMNS } from '../telemetry.ts';
+import { isSameSample, SAMPLE_COLUMNS } from '../telemetry.ts';
 import type { Access } from './engine/connections.ts';
 import { runOn } from './engine/steps.ts';
 import { showNewest } from './robots.ts';
@@ -35,8 +33,8 @@ export function telemetryStore(access: Access, usage: StorageUsage) {
     if (robot === undefined) return { outcome: 'key_revoked' as const };
     const isNew = samples.map((sample, index) => insert(robotId, sample, index));
     const inserted = samples.filter((_, index) => isNew[index]);
-    // Parse the readings here, not before the write: otherwise all waiting requests would hold theirs in memory.
-    addToRollups(robotId, inserted.map(toReading));
+    // This parses the readings. Not before the write: otherwise all waiting requests would hold theirs in memory.
+    addToRollups(robotId, inserted);
     show(robotId, inserted, now);
     run(countSamples([{ ...robot, samples: inserted }]));
     return { outcome: 'recorded' as const, wallet: robot.wallet, bytes: samplesBytes(inserted) };
@@ -72,15 +70,7 @@ function insertSample({
     const { recordedAt, id, batteryPct, state, metrics } = sample;
     if (insert.run(robotId, recordedAt, id, batteryPct, state, metrics).changes > 0) return true;
     const stored = find.get(robotId, sample.recordedAt, sample.id);
-    const isSame =
-      stored?.batteryPct === sample.batteryPct &&
-      stored.state === sample.state &&
-      stored.metrics === sample.metrics;
-    if (!isSame) throw new SampleConflict(index);
+    if (stored === undefined || !isSameSample(stored, sample)) throw new SampleConflict(index);
     return false;
   };
-}
-
-function toReading(sample: SampleRecord): Reading {
-  return { recordedAt: sample.recordedAt, readings: readingsOf(sample) };
 }

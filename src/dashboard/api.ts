@@ -40,14 +40,13 @@ export async function ask<Called extends Call>(
 ): Promise<Reply<Called>> {
   const { params = {}, query = {}, body, signal } = (input ?? {}) as LooseInput;
   const [method = '', path = ''] = call.split(' ');
-  const target = path.replace(/:(\w+)/g, (_, name: string) =>
+  const place = path.replace(/:(\w+)/g, (_, name: string) =>
     encodeURIComponent(params[name] ?? ''),
   );
-  const given = Object.entries(query).filter((entry): entry is [string, string] => {
-    return entry[1] !== undefined;
-  });
-  const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
-  const known = method === 'GET' ? reads.get(target + search) : undefined;
+  // No type of an input has a parameter that is present and undefined.
+  const search = new URLSearchParams(query as Record<string, string>).toString();
+  const target = search === '' ? place : `${place}?${search}`;
+  const known = method === 'GET' ? reads.get(target) : undefined;
   const init: RequestInit = {
     method,
     headers: {
@@ -57,13 +56,13 @@ export async function ask<Called extends Call>(
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   };
-  const response = await answered(fetch(target + search, init), init);
+  const response = await answered(fetch(target, init), init);
   if (response.status === 304 && known) return known.answer as Reply<Called>;
   if (!response.ok) throw await refusal(response);
   if (response.status === 204) return null as Reply<Called>;
   const answer = await answered(response.json(), init);
   const tag = response.headers.get('etag');
-  if (tag !== null) keep(target + search, { tag, answer });
+  if (tag !== null) keep(target, { tag, answer });
   return answer;
 }
 

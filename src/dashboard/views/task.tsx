@@ -51,7 +51,7 @@ export default function Task() {
         </>
       }
     >
-      <AnchorCard anchor={anchor} verification={verification} refusedAt={task.credit_refused_at} />
+      <AnchorCard {...query.data} />
       {verification && <ReceiptCard verification={verification} />}
       <div className="grid-wide">
         <ClaimCard task={task} />

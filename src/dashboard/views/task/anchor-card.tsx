@@ -1,6 +1,7 @@
 // The stages of a task's anchor.
 import { Alert, Text } from '@mantine/core';
-import type { Anchor, Verification } from '../../../protocol/resources.ts';
+import type { Anchor } from '../../../protocol/resources.ts';
+import type { Reply } from '../../api.ts';
 import { stateNames } from '../../ui/badge.tsx';
 import { Card, Fact, HexFact, TransactionFact } from '../../ui/card.tsx';
 import { CreditLink } from '../../ui/credit.tsx';
@@ -20,15 +21,9 @@ const meanings: Record<Anchor['state'], string> = {
     'The chain refused the anchor before it was signed. The robot can submit the proof again.',
 };
 
-interface AnchorCardProps {
-  anchor: Anchor | null;
-  verification: Verification | null;
-  /** When a completion was refused for lack of credit. */
-  refusedAt: string | null;
-}
-
-export function AnchorCard({ anchor, verification, refusedAt }: AnchorCardProps) {
+export function AnchorCard({ task, anchor, verification }: Reply<'GET /api/v1/tasks/:id'>) {
   if (anchor === null) {
+    const refusedAt = task.credit_refused_at;
     return (
       <Card title="Anchor">
         {refusedAt === null ? (

@@ -11,34 +11,32 @@ export const anchorsListQuery = {
   refetchInterval: false as const,
 };
 
-export interface Sender {
-  address: string;
-  standing: 'listed' | 'retired' | 'unlisted';
-  /** What the service states about the account. */
-  text: string;
-}
+export type Sender = NonNullable<ReturnType<typeof senderOf>>;
 
-/** The sender as the chain has it, and whether the service lists it; null while there is no transaction. */
-export function senderOf({ chain_id, tx, receipt }: ChainFacts, list: AnchorsList): Sender | null {
+/**
+ * The sender as the chain has it, whether the service lists it, and what the service states about it. Null while there
+ * is no transaction.
+ */
+export function senderOf({ chain_id, tx, receipt }: ChainFacts, list: AnchorsList) {
   if (tx === null) return null;
   const address = tx.from;
   const entry = list.accounts.find(
     (one) => one.chain_id === chain_id && one.address.toLowerCase() === address.toLowerCase(),
   );
   if (entry === undefined) {
-    return { address, standing: 'unlisted', text: 'Not in the list of this service' };
+    return { address, standing: 'unlisted', text: 'Not in the list of this service' } as const;
   }
   const { first_block, last_block } = entry;
   if (last_block === null) {
     const text = `This service states that it is its account, used since block ${first_block}`;
-    return { address, standing: 'listed', text };
+    return { address, standing: 'listed', text } as const;
   }
   const isBefore = receipt !== null && BigInt(receipt.block_number) <= BigInt(last_block);
   return {
     address,
     standing: isBefore ? 'listed' : 'retired',
     text: `This service states that it was its account from block ${first_block} to block ${last_block}`,
-  };
+  } as const;
 }
 
 /** Names what no check covers, as `svc verify` does. */

@@ -189,19 +189,14 @@ async function verify(
   throw new ServiceError('unexpected', 'The service answered about another proof.');
 }
 
-/** Null if the service anchored nothing in such a transaction. */
+/** Null for a transaction without an anchor. Rejects as unknown if the service knows no such transaction. */
 async function subjectOfTransaction(txHash: string, signal: AbortSignal): Promise<Subject | null> {
-  try {
-    const { tx } = await ask('GET /api/v1/transactions/:txHash', { params: { txHash }, signal });
-    const found = subjectOfCalldata(tx?.input ?? '0x');
-    if (typeof found !== 'number') return found;
-    throw new AmbiguousError(
-      `It is the transaction of a batch of ${found} proofs. Give the hash, the receipt or the bundle of one of them.`,
-    );
-  } catch (error) {
-    if (isUnknown(error)) return null;
-    throw error;
-  }
+  const { tx } = await ask('GET /api/v1/transactions/:txHash', { params: { txHash }, signal });
+  const found = subjectOfCalldata(tx?.input ?? '0x');
+  if (typeof found !== 'number') return found;
+  throw new AmbiguousError(
+    `It is the transaction of a batch of ${found} proofs. Give the hash, the receipt or the bundle of one of them.`,
+  );
 }
 
 function isUnknown(error: unknown): boolean {

@@ -8,7 +8,7 @@ import { Brand, ColorSchemeButton } from '../public-shell.tsx';
 import { accountQuery, chainQuery } from '../queries.ts';
 import { Problem } from '../ui/states.tsx';
 import { type SignInStep, signIn } from '../wallet/sign-in.ts';
-import { iconOf, rememberWallet, useWallets, type Wallet } from '../wallet/wallets.ts';
+import { rememberWallet, useWallets, type Wallet } from '../wallet/wallets.ts';
 import './sign-in.css';
 
 const steps: Record<SignInStep, string> = {
@@ -66,7 +66,7 @@ export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
                   disabled={attempt.isPending}
                   onClick={() => attempt.mutate(wallet)}
                 >
-                  <WalletIcon wallet={wallet} />
+                  <WalletIcon {...wallet.info} />
                   <span>{wallet.info.name.slice(0, 80)}</span>
                   {attempt.isPending && attempt.variables === wallet && (
                     <Loader size="xs" ml="auto" />
@@ -97,9 +97,9 @@ function isOfAccount({ queryKey }: Query): boolean {
   return ![accountQuery, chainQuery].some((kept) => kept.queryKey[0] === queryKey[0]);
 }
 
-function WalletIcon({ wallet }: { wallet: Wallet }) {
-  const icon = iconOf(wallet);
-  return icon === undefined ? <span className="no-icon" /> : <img src={icon} alt="" />;
+/** The icon, if it is a data URL as EIP-6963 requires. */
+function WalletIcon({ icon }: Wallet['info']) {
+  return icon?.startsWith('data:image/') ? <img src={icon} alt="" /> : <span className="no-icon" />;
 }
 
 /** Name of the anchoring network; nothing until it is loaded. */

@@ -56,11 +56,6 @@ interface LooseProvider<Answer> {
   removeListener?(event: string, listener: (answer: Answer) => void): void;
 }
 
-/** The wallet's icon, if it is a data URL as EIP-6963 requires. */
-export function iconOf({ info }: Wallet): string | undefined {
-  return /^data:image\//.test(info.icon ?? '') ? info.icon : undefined;
-}
-
 /** A refusal by the wallet or its owner, or a failure of the wallet. `message` is for people. */
 export class WalletError extends Error {}
 

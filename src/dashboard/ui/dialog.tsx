@@ -1,5 +1,5 @@
 // Dialogs: plain, with a form, and for deletions.
-import { Button, Group, Modal, type ModalProps, Stack } from '@mantine/core';
+import { Button, Group, Modal, type ModalProps, Stack, Text } from '@mantine/core';
 import { useWindowEvent } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useRef } from 'react';
@@ -121,7 +121,7 @@ export function ConfirmDeletion({ word, children, ...dialog }: ConfirmDeletionPr
   const [typed, field] = useField();
   return (
     <FormDialog submit="Delete permanently" {...dialog} isDangerous canSubmit={typed === word}>
-      {children}
+      <Text>{children}</Text>
       <TextField
         label={`Type ${word} to confirm`}
         data-autofocus

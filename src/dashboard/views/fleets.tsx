@@ -1,5 +1,4 @@
 // Fleets: list, order, form and deletion.
-import { Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Fleet } from '../../protocol/fleets.ts';
@@ -65,7 +64,7 @@ function DeleteFleet({ fleet, onClose }: { fleet: Fleet; onClose: () => void }) 
       onClose={onClose}
       onSubmit={() => ask('DELETE /api/v1/fleets/:id', { params: { id: fleet.id } })}
     >
-      <Text>Its robots become ungrouped. They keep their keys and tasks.</Text>
+      Its robots become ungrouped. They keep their keys and tasks.
     </ConfirmDeletion>
   );
 }

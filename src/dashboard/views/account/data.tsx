@@ -49,10 +49,8 @@ export function StoredData({ wallet }: { wallet: string }) {
           onClose={() => setIsDeleting(false)}
           onSubmit={remove}
         >
-          <Text>
-            This deletes all robots, tasks, evidence, telemetry and events. Your wallet signs the
-            deletion. Credits, their ledger and what the chain holds stay; saved bundles stay valid.
-          </Text>
+          This deletes all robots, tasks, evidence, telemetry and events. Your wallet signs the
+          deletion. Credits, their ledger and what the chain holds stay; saved bundles stay valid.
         </ConfirmDeletion>
       )}
     </Card>

@@ -69,11 +69,9 @@ function DeleteRobot({ robot, onClose }: DialogProps) {
         queries.removeQueries({ queryKey: ['robots', robot.id] });
       }}
     >
-      <Text>
-        This deletes its tasks, telemetry and events, and its key stops working immediately. Queued
-        proofs are cancelled; signed ones are still anchored and charged. Its proofs can no longer
-        be looked up here, but saved bundles stay valid.
-      </Text>
+      This deletes its tasks, telemetry and events, and its key stops working immediately. Queued
+      proofs are cancelled; signed ones are still anchored and charged. Its proofs can no longer be
+      looked up here, but saved bundles stay valid.
     </ConfirmDeletion>
   );
 }

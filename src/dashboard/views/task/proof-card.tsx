@@ -75,10 +75,8 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
           onClose={() => setIsErasing(false)}
           onSubmit={() => ask('DELETE /api/v1/tasks/:id/proof', { params })}
         >
-          <Text>
-            The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy
-            of the evidence can still be proven. Download a copy first if you may need it.
-          </Text>
+          The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy of
+          the evidence can still be proven. Download a copy first if you may need it.
         </ConfirmDeletion>
       )}
     </>

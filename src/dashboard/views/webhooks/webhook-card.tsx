@@ -98,7 +98,7 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
           onSubmit={() => ask('DELETE /api/v1/webhooks/:id', { params })}
           onClose={close}
         >
-          <Text>Messages that wait are not sent any more.</Text>
+          Messages that wait are not sent any more.
         </ConfirmDeletion>
       )}
     </Card>

@@ -25,7 +25,11 @@ export async function signIn(
   const signature = await sign(provider, address, message);
   onStep('verifying');
   await refuseSwitch(provider, address);
-  if (age() > lifetimeOf(message)) throw expired();
+  if (age() > lifetimeOf(message)) {
+    throw new WalletError(
+      'The message to sign has expired: it is good for ten minutes. Start again.',
+    );
+  }
   try {
     return await ask('POST /api/auth/verify', { body: { address, signature, message } });
   } catch (error) {
@@ -55,10 +59,9 @@ export async function signAgain(wallet: Wallet | undefined, owner: string, purpo
 /** The provider, whose requests are rejected when `signal` aborts. The wallet may still show them. */
 function cancelable(provider: Provider, signal: AbortSignal): Provider {
   const canceled = new Promise<never>((_, reject) => {
-    const refuse = () =>
-      reject(new WalletError('You canceled the sign-in. Nothing was signed in.'));
-    if (signal.aborted) refuse();
-    else signal.addEventListener('abort', refuse);
+    signal.addEventListener('abort', () =>
+      reject(new WalletError('You canceled the sign-in. Nothing was signed in.')),
+    );
   });
   canceled.catch(() => {});
   const request = (asked: Parameters<Provider['request']>[0]) =>
@@ -121,8 +124,5 @@ function lifetimeOf(message: string): number {
   const lifetime = at('Expiration Time') - at('Issued At');
   return Number.isNaN(lifetime) ? Number.POSITIVE_INFINITY : lifetime;
 }
-
-const expired = () =>
-  new WalletError('The message to sign has expired: it is good for ten minutes. Start again.');
 
 const short = (address: string) => `${address.slice(0, 6)}…${address.slice(-4)}`;

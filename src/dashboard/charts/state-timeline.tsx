@@ -6,13 +6,9 @@ import type { Stretch, Timeline } from './series.ts';
 import type { Mark } from './time-series.tsx';
 import './charts.css';
 
-interface StateTimelineProps {
-  line: Timeline;
-  marks: readonly Mark[];
-}
-
 /** Hatched without samples. The marks are links for a pointer: the lists below the charts have them too. */
-export function StateTimeline({ line: { from, to, stretches }, marks }: StateTimelineProps) {
+export function StateTimeline({ line, marks }: { line: Timeline; marks: readonly Mark[] }) {
+  const { from, to, stretches } = line;
   const seen = [...new Set(stretches.map(({ state }) => state).filter((state) => state !== null))];
   const place = (at: number) => `${((at - from) / (to - from)) * 100}%`;
   return (

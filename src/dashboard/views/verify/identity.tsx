@@ -39,14 +39,13 @@ export function senderOf({ chain_id, tx, receipt }: ChainFacts, list: AnchorsLis
   } as const;
 }
 
-/** Names what no check covers, as `svc verify` does. */
-export function Unproven({
-  stated,
-  bundle,
-}: {
+interface UnprovenProps {
   stated: PublicVerification;
   bundle: Bundle | null;
-}) {
+}
+
+/** Names what no check covers, as `svc verify` does. */
+export function Unproven({ stated, bundle }: UnprovenProps) {
   const { task, occurrences } = stated;
   const title = bundle === null ? ` and the task’s title “${task.title}”` : '';
   return (

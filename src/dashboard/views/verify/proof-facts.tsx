@@ -8,13 +8,12 @@ import type { Sender } from './identity.tsx';
 /** The chain id of local Anvil and Hardhat chains. */
 const TEST_CHAIN = 31_337;
 
-export function ProofFacts({
-  stated,
-  sender,
-}: {
+interface ProofFactsProps {
   stated: PublicVerification;
   sender: Sender | null;
-}) {
+}
+
+export function ProofFacts({ stated, sender }: ProofFactsProps) {
   const { task, anchor, proof_hash, occurrences, checked_at } = stated;
   return (
     <dl className="facts">

@@ -14,8 +14,6 @@ import { Ago } from '../../ui/time.tsx';
 import { counted } from '../../ui/values.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 
-type Dialog = 'edit' | 'rotate' | 'delete';
-
 const reasons = {
   owner: 'disabled',
   failures: 'disabled after 3 days of failures',
@@ -25,7 +23,7 @@ const reasons = {
 export function WebhookCard({ webhook }: { webhook: Webhook }) {
   const { id, url, events, disabled_for, disabled_at, failing_since } = webhook;
   const queries = useQueryClient();
-  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const [dialog, setDialog] = useState<'edit' | 'rotate' | 'delete' | null>(null);
   const params = { id };
   const host = URL.canParse(url) ? new URL(url).host : url;
   const act = useMutation({
@@ -121,10 +119,9 @@ interface DeliveriesProps {
 }
 
 function Deliveries({ webhookId, host, onReplay }: DeliveriesProps) {
-  const what = `messages to ${host}`;
   return (
     <PagedList
-      what={what}
+      what={`messages to ${host}`}
       queryKey={['webhooks', webhookId]}
       read={(query, signal) =>
         ask('GET /api/v1/webhooks/:id/deliveries', { params: { id: webhookId }, query, signal })

@@ -9,7 +9,7 @@ import { Loaded, Problem } from '../ui/states.tsx';
 import {
   errorCodeOf,
   useUsedWallet,
-  useWalletChain,
+  useWalletAnswer,
   type Wallet,
   WalletError,
   walletErrorOf,
@@ -19,7 +19,7 @@ import {
 export function NetworkCard() {
   const chain = useQuery(chainQuery);
   const wallet = useUsedWallet();
-  const current = useWalletChain(wallet);
+  const current = useWalletAnswer<string>(wallet, 'eth_chainId', 'chainChanged');
   const change = useMutation({
     mutationFn: async () => {
       if (wallet && chain.data) await switchNetwork(wallet, chain.data);

@@ -5,13 +5,14 @@ import { useRef, useState } from 'react';
 import { accountQuery } from '../queries.ts';
 import { shorten } from '../ui/values.tsx';
 import { signIn } from './sign-in.ts';
-import { useUsedWallet, useWalletAccount, type Wallet } from './wallets.ts';
+import { useUsedWallet, useWalletAnswer, type Wallet } from './wallets.ts';
 
 /** Shown if the wallet's account is not the one that is signed in. */
 export function WalletNotice() {
   const { data: account } = useQuery(accountQuery);
   const wallet = useUsedWallet();
-  const now = useWalletAccount(wallet);
+  const accounts = useWalletAnswer<readonly string[]>(wallet, 'eth_accounts', 'accountsChanged');
+  const now = accounts?.[0];
   const queries = useQueryClient();
   const [dismissed, setDismissed] = useState<string>();
   const canceling = useRef(new AbortController());

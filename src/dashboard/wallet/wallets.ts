@@ -26,19 +26,8 @@ export function useUsedWallet(): Wallet | undefined {
   );
 }
 
-/** The wallet's current account; undefined until it answers, null if it shares none. */
-export function useWalletAccount(wallet: Wallet | undefined): string | null | undefined {
-  const accounts = useAnswer<readonly string[]>(wallet, 'eth_accounts', 'accountsChanged');
-  return accounts && (accounts[0] ?? null);
-}
-
-/** The wallet's current chain as a hex quantity; undefined until it answers. */
-export function useWalletChain(wallet: Wallet | undefined): string | undefined {
-  return useAnswer<string>(wallet, 'eth_chainId', 'chainChanged');
-}
-
-/** The wallet's answer to a method, and then what its event says. */
-function useAnswer<Answer>(wallet: Wallet | undefined, method: string, event: string) {
+/** The wallet's answer to a method, and then what its event says; undefined until it answers. */
+export function useWalletAnswer<Answer>(wallet: Wallet | undefined, method: string, event: string) {
   const [answer, setAnswer] = useState<Answer>();
   useEffect(() => {
     // The types of the provider name no events and methods by variable.

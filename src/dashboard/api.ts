@@ -82,10 +82,8 @@ const READS_KEPT = 50;
 function keep(target: string, read: { tag: string; answer: unknown }): void {
   reads.delete(target);
   reads.set(target, read);
-  for (const oldest of reads.keys()) {
-    if (reads.size <= READS_KEPT) return;
-    reads.delete(oldest);
-  }
+  const [oldest = ''] = reads.keys();
+  if (reads.size > READS_KEPT) reads.delete(oldest);
 }
 
 /** A response, or its body: the connection may end before either. */

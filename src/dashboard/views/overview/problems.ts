@@ -104,16 +104,12 @@ function ofTask(task: TaskListItem, now: number): Problem[] {
   return now - Date.parse(since) < STUCK_MS ? [] : problem('anchor_stuck', 'Anchor stuck', since);
 }
 
-function ofCredits({ anchor_quota, anchors_affordable, low, refused }: Account['credits']) {
+function ofCredits(credits: Account['credits']): Problem[] {
+  const { anchor_quota, anchors_affordable, low, refused } = credits;
   if (!low) return [];
   const isExhausted = (anchors_affordable ?? anchor_quota) === 0;
-  const problem: Problem = {
-    key: 'credit_low null',
-    tone: isExhausted ? 'bad' : 'warn',
-    title: isExhausted ? 'Credits exhausted' : 'Credits running low',
-    robotId: null,
-    since: refused.since,
-    href: '/account',
-  };
-  return [problem];
+  const shared = { key: 'credit_low null', robotId: null, since: refused.since, href: '/account' };
+  return isExhausted
+    ? [{ ...shared, tone: 'bad', title: 'Credits exhausted' }]
+    : [{ ...shared, tone: 'warn', title: 'Credits running low' }];
 }

@@ -28,8 +28,6 @@ const STEP = 10;
 export function Bars({ bars, series, caption, unit = '' }: BarsProps) {
   const sum = ({ values }: Bar) => values.reduce((total, value) => total + value, 0);
   const top = Math.max(...bars.map(sum));
-  const first = bars[0]?.label;
-  const last = bars.at(-1)?.label;
   const format = (value: number) => value.toLocaleString('en');
   return (
     <figure className="bars">
@@ -77,8 +75,8 @@ export function Bars({ bars, series, caption, unit = '' }: BarsProps) {
         </div>
       )}
       <div className="bars-ends" aria-hidden>
-        <span>{first}</span>
-        <span>{last}</span>
+        <span>{bars[0]?.label}</span>
+        <span>{bars.at(-1)?.label}</span>
       </div>
       {series.length > 1 && (
         <div className="legend" aria-hidden>

@@ -8,7 +8,7 @@ import './charts.css';
 import { loneValues } from './series.ts';
 
 /** The measurements of one interval; null in a gap, undefined where a line joins the neighbors. */
-export type Spread = { min: number; avg: number; max: number } | null | undefined;
+type Spread = { min: number; avg: number; max: number } | null | undefined;
 
 /** Something that happened. */
 export interface Mark {

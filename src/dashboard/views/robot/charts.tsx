@@ -93,7 +93,5 @@ function readoutOf({ at, points }: Timeline, charts: readonly Shown[], place: nu
     const spread = spreads[place];
     return spread ? [`${title} ${numberText(spread.avg)}${unit}`] : [];
   });
-  return [`${dateAndTime(moment)}:`, [...Object.keys(point.states), ...values].join(' · ')].join(
-    ' ',
-  );
+  return `${dateAndTime(moment)}: ${[...Object.keys(point.states), ...values].join(' · ')}`;
 }

@@ -1,7 +1,6 @@
-// The environment of `svc-agent`: read, checked and printed.
+// The environment of `svc-agent`: read and checked.
 import path from 'node:path';
 import { type Static, Type } from 'typebox';
-import { describeEnvironment, printEnvironment } from '../base/describe-environment.ts';
 import { isLoopback } from '../base/loopback.ts';
 import { readEnvironment } from '../base/read-environment.ts';
 import type { KeySource } from './key.ts';
@@ -153,19 +152,13 @@ function missingErrors(
   ];
 }
 
-/** `svc-agent config`: every variable with its effective value. The key is masked. */
-export function printConfig(variables: NodeJS.ProcessEnv, options: { json?: boolean }): void {
+/** What `svc-agent config` prints. The key is masked. */
+export function effectiveValues(variables: NodeJS.ProcessEnv) {
   const { values, serviceUrl, stateDir } = readConfig(variables);
-  const effective = {
+  return {
     ...values,
     SVC_AGENT_URL: serviceUrl,
     SVC_AGENT_STATE_DIR: stateDir,
     SVC_AGENT_KEY: values.SVC_AGENT_KEY === undefined ? null : '(set)',
   };
-  printEnvironment(environment, effective, options);
-}
-
-/** `svc-agent config --describe`: every variable with its default and meaning. */
-export function describeConfig(): void {
-  describeEnvironment(environment);
 }

@@ -1,22 +1,28 @@
 // The `config` command of svc-server and svc-agent.
 import type { Command } from 'commander';
+import {
+  type DocumentedSchema,
+  describeEnvironment,
+  printEnvironment,
+} from './describe-environment.ts';
 
-/** A program's functions to print its environment. */
-interface ConfigCommand {
-  describeConfig(): void;
-  printConfig(variables: NodeJS.ProcessEnv, options: { json?: boolean }): void;
+/** The environment of a program. */
+interface Configured {
+  environment: DocumentedSchema;
+  /** The effective value of each variable; a secret only shows that it is set. */
+  effectiveValues(variables: NodeJS.ProcessEnv): Readonly<Record<string, unknown>>;
 }
 
 /** Adds the `config` command to a program that is configured by its environment. */
-export function addConfigCommand(program: Command, load: () => Promise<ConfigCommand>): void {
+export function addConfigCommand(program: Command, load: () => Promise<Configured>): void {
   program
     .command('config')
     .description('Print the effective configuration, secrets masked')
     .option('--describe', 'print the meaning and default of each variable instead')
     .option('--json', 'print one JSON object')
     .action(async (options: { describe?: boolean; json?: boolean }) => {
-      const { describeConfig, printConfig } = await load();
-      if (options.describe) describeConfig();
-      else printConfig(process.env, options);
+      const { environment, effectiveValues } = await load();
+      if (options.describe) describeEnvironment(environment);
+      else printEnvironment(environment, effectiveValues(process.env), options);
     });
 }

@@ -1,7 +1,7 @@
 // Prints environment variables with their values, defaults and documentation.
 
 /** A schema of environment variables, with the description of each. */
-interface DocumentedSchema {
+export interface DocumentedSchema {
   readonly properties: Readonly<Record<string, unknown>>;
 }
 

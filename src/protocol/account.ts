@@ -1,6 +1,6 @@
 // Schemas of the account, its ledger and its sessions.
 import { Type } from 'typebox';
-import { Address, Closed, Decimal, Nullable, Timestamp, Uuid } from './fields.ts';
+import { Address, Closed, Decimal, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
 /** The usage of a limit. */
 const Used = Closed({
@@ -41,12 +41,7 @@ export const Account = Closed({
 /** One change of the account's balance. The balance is the sum of all changes. */
 export const LedgerEntry = Closed({
   id: Uuid,
-  kind: Type.Union([
-    Type.Literal('grant'),
-    Type.Literal('reserve'),
-    Type.Literal('settle'),
-    Type.Literal('release'),
-  ]),
+  kind: OneOf(['grant', 'reserve', 'settle', 'release']),
   anchors: Type.Integer({ description: 'change; negative if it was charged' }),
   gas_wei: Type.String({
     pattern: '^(0|-?[1-9]\\d*)$',
@@ -59,7 +54,7 @@ export const LedgerEntry = Closed({
 
 export const Session = Closed({
   id: Uuid,
-  signed_in_with: Type.Union([Type.Literal('wallet'), Type.Literal('cli_code')]),
+  signed_in_with: OneOf(['wallet', 'cli_code']),
   created_at: Timestamp,
   expires_at: Timestamp,
   current: Type.Boolean({ description: 'true for the session of this request' }),

@@ -5,6 +5,7 @@ import {
   Closed,
   Decimal,
   Nullable,
+  OneOf,
   Text,
   Timestamp,
   Uuid,
@@ -90,7 +91,7 @@ export const operatorRoutes = {
     body: NewGrant,
     responses: {
       200: Closed({
-        outcome: Type.Union([Type.Literal('granted'), Type.Literal('repeated')]),
+        outcome: OneOf(['granted', 'repeated']),
         balance: AccountBalance,
       }),
     },

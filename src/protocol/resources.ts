@@ -16,7 +16,7 @@ import {
 } from './fields.ts';
 import { limits } from './limits.ts';
 
-export const TaskStatus = Type.Union([Type.Literal('claimed'), Type.Literal('verified')]);
+export const TaskStatus = OneOf(['claimed', 'verified']);
 
 /** A task in the response of `POST /api/v1/tasks` (docs/http-api.md). */
 export const Task = Closed({
@@ -62,12 +62,7 @@ const Hex = Type.String({
   description: 'hex with the prefix 0x',
 });
 
-export const Finality = Type.Union([
-  Type.Literal('included'),
-  Type.Literal('safe'),
-  Type.Literal('finalized'),
-  Type.Literal('reorged'),
-]);
+export const Finality = OneOf(['included', 'safe', 'finalized', 'reorged']);
 
 /** The receipt of a verified task (docs/anchoring.md). */
 export const Verification = Closed({
@@ -86,18 +81,13 @@ export const Verification = Closed({
   finality: Finality,
 });
 
-export const AnchorState = Type.Union([
-  Type.Literal('queued'),
-  Type.Literal('submitted'),
-  Type.Literal('included'),
-  Type.Literal('finalized'),
-  Type.Literal('reorged'),
-  Type.Literal('failed'),
-]);
+const states = ['queued', 'submitted', 'included', 'finalized', 'reorged', 'failed'] as const;
+
+export const AnchorState = OneOf(states);
 
 /** The filter of the task list: an anchor's state, or `refused` for tasks that wait for credit. */
 export const AnchorFilter = OneOf<AnchorState | 'refused'>(
-  [...AnchorState.anyOf.map((state) => state.const), 'refused'],
+  [...states, 'refused'],
   'state of the anchor. refused: a completion was refused for lack of credit, and the task still has no stored evidence',
 );
 
@@ -207,7 +197,7 @@ export const AnchorTransaction = Closed({
   ),
   receipt: Nullable(
     Closed({
-      status: Type.Union([Type.Literal('success'), Type.Literal('reverted')]),
+      status: OneOf(['success', 'reverted']),
       block_number: Decimal,
       block_hash: Hash,
       tx_index: Type.Integer({ minimum: 0 }),

@@ -1,11 +1,11 @@
 // Schemas of account tokens.
 import { type Static, Type } from 'typebox';
-import { Closed, Nullable, Timestamp, Uuid } from './fields.ts';
+import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
-export const TokenScope = Type.Union([Type.Literal('read'), Type.Literal('write')], {
-  description:
-    'read: every GET endpoint that accepts an account token; write: every endpoint that accepts one. No token can manage sessions or tokens, create or change webhooks, or export or delete the account',
-});
+export const TokenScope = OneOf(
+  ['read', 'write'],
+  'read: every GET endpoint that accepts an account token; write: every endpoint that accepts one. No token can manage sessions or tokens, create or change webhooks, or export or delete the account',
+);
 export type TokenScope = Static<typeof TokenScope>;
 
 /** An account token in plain text. `svct_` lets scanners for leaked secrets recognize it. */

@@ -1,6 +1,6 @@
 // Routes of the command line's sign-in through a browser: the device flow of RFC 8628.
 import { Type } from 'typebox';
-import { Address, Closed, Text, Timestamp } from '../fields.ts';
+import { Address, Closed, OneOf, Text, Timestamp } from '../fields.ts';
 import { limits } from '../limits.ts';
 import { accountChange, publicChange, type Route } from '../route.ts';
 
@@ -46,11 +46,7 @@ export const cliSignInRoutes = {
         maxLength: 32,
         description: 'case, spaces and hyphens do not matter; O counts as 0, I and L as 1',
       }),
-      decision: Type.Optional(
-        Type.Union([Type.Literal('allow'), Type.Literal('refuse')], {
-          description: 'without it, nothing changes',
-        }),
-      ),
+      decision: Type.Optional(OneOf(['allow', 'refuse'], 'without it, nothing changes')),
     }),
     responses: {
       200: Closed({

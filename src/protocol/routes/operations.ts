@@ -1,10 +1,10 @@
 // Routes of health, readiness and the OpenAPI document.
 import { Type } from 'typebox';
-import { Closed } from '../fields.ts';
+import { Closed, OneOf } from '../fields.ts';
 import { publicRead, type Route } from '../route.ts';
 
 const Readiness = Closed({
-  status: Type.Union([Type.Literal('ready'), Type.Literal('degraded')]),
+  status: OneOf(['ready', 'degraded']),
   degraded: Type.Array(Type.String()),
 });
 

@@ -112,7 +112,9 @@ export async function main(argv: string[]): Promise<number> {
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./anchors.ts')).retireAnchor));
 
-  addConfigCommand(program, () => import('./config.ts'));
+  addConfigCommand(program, async () => {
+    return { ...(await import('../environment.ts')), ...(await import('./config.ts')) };
+  });
   addInstallCommands(program, async () => (await import('./start.ts')).serverInstallation);
   addDatabaseCommands(program, run);
   addCompletionCommand(program);

@@ -146,7 +146,10 @@ export class StorageUsage {
 
   #read(fundedSince: number): Reading {
     if (this.#reading !== null) return this.#reading;
-    const pool = this.#readPool(fundedSince);
+    const share = poolShare(this.#limits);
+    const pool = this.#steps
+      .read(() => first<{ bytes: number }>(usageSql.pool, share, fundedSince))
+      .then((row) => row?.bytes ?? 0);
     const reading = { pool, accounts: new Map() };
     this.#reading = reading;
     this.#forgetFailed(pool, reading);
@@ -173,15 +176,6 @@ export class StorageUsage {
     }
   }
 
-  /** Sum over all accounts that no operator's grant has funded since, each up to its share. */
-  async #readPool(fundedSince: number): Promise<number> {
-    const most = poolShare(this.#limits);
-    const row = await this.#steps.read(() =>
-      first<{ bytes: number }>(usageSql.pool, most, fundedSince),
-    );
-    return row?.bytes ?? 0;
-  }
-
   async #readAccount(wallet: string, fundedSince: number): Promise<AccountUsage> {
     const row = await this.#steps.read(() =>
       first<AccountUsage>(usageSql.account, wallet, fundedSince),
@@ -202,6 +196,7 @@ export const usageSql = {
     SELECT g.value ->> 0, (g.value ->> 1)::bigint FROM json_array_elements($1::json) AS g
     WHERE true ORDER BY 1
     ON CONFLICT (wallet) DO UPDATE SET bytes = storage_usage.bytes + excluded.bytes`,
+  /** Sum over all accounts that no operator's grant has funded since, each up to its share. */
   pool: `SELECT CAST(coalesce(sum(CASE WHEN bytes < $1 THEN bytes ELSE $1 END), 0) AS bigint) AS bytes
     FROM storage_usage u WHERE NOT ${isFundedSince('$2', 'u.wallet')}`,
   account: `SELECT coalesce((SELECT bytes FROM storage_usage WHERE wallet = $1), 0) AS bytes,

@@ -18,12 +18,7 @@ import { createGateReader, createSignIn } from '../../core/sign-in.ts';
 import { exportAccount } from '../export-account.ts';
 import { actorOf } from '../server/authentication.ts';
 import type { Call, Handlers } from '../server/call.ts';
-import {
-  challengeMessage,
-  createCookies,
-  deviceCookie,
-  sessionToken,
-} from '../server/credentials.ts';
+import { createCookies, sessionToken, signInCookies } from '../server/credentials.ts';
 import { applyCount } from '../server/rate-limits.ts';
 import { sourceOf } from '../server/sources.ts';
 
@@ -33,7 +28,7 @@ export function accountHandlers(deps: Deps) {
   const signIn = createSignIn(deps);
   const callerOf = (request: FastifyRequest) => ({
     source: sourceOf(request.ip),
-    device: deviceCookie(request),
+    device: signInCookies(request).device,
   });
   const signedOf = ({ caller, body, request }: Call<'exportAccount' | 'deleteAccount'>) => {
     const { wallet: address, by } = caller;
@@ -51,7 +46,7 @@ export function accountHandlers(deps: Deps) {
       return { message };
     },
     async verifySignature({ body, request, reply }) {
-      const message = body.message ?? challengeMessage(request);
+      const message = body.message ?? signInCookies(request).message;
       const { token, wallet, holds, device } = await signIn.signIn({
         ...callerOf(request),
         ...body,

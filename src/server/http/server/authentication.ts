@@ -3,7 +3,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../../protocol/route.ts';
 import type { TokenScope } from '../../../protocol/tokens.ts';
 import type { Deps } from '../../core/deps.ts';
-import { authenticateRobot } from '../../core/robots.ts';
 import { accountSuspended, authenticateSession, isAccountToken } from '../../core/sessions.ts';
 import type { Actor } from '../../ports/audit-log.ts';
 import { wireError } from '../../ports/errors.ts';
@@ -11,7 +10,7 @@ import type { Access, Callers } from './call.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
 import { addressOf, sourceOf } from './sources.ts';
-import type { HttpDeps } from './strangers.ts';
+import { type HttpDeps, lookUpRobot } from './strangers.ts';
 import { countRobot } from './unmatched.ts';
 
 /** The account that the caller belongs to; undefined for a stranger. */
@@ -62,15 +61,10 @@ export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authen
         'Send the robot API key as "Authorization: Bearer svc_…".',
       );
     }
-    const found = await deps.strangersWork.lookUp(
-      request,
-      apiKey,
-      (hash) => authenticateRobot(deps, apiKey, hash),
-      ({ robot: { wallet } }) => wallet,
-    );
-    applyCount(reply, found.count);
-    requireActive(found.robot.isSuspended, request);
-    return found.robot;
+    const { robot, count } = await lookUpRobot(deps, request, apiKey);
+    applyCount(reply, count);
+    requireActive(robot.isSuspended, request);
+    return robot;
   };
   const session: Authenticate<'session'> = async (request, reply) => {
     const { route } = request.routeOptions.config;

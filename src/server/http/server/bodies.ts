@@ -180,11 +180,10 @@ function* readJson(request: FastifyRequest, bytes: Buffer): Generator<unknown, R
 
 /** Without a document, the size limit of the body bounds the number of values well enough. */
 function parseLimits(route: Route | undefined): StrictJsonOptions {
-  const { document, maxValues } = route ?? {};
-  if (maxValues !== undefined) return { maxDepth: MAX_DEPTH, maxValues };
-  if (document === undefined) return { maxDepth: MAX_DEPTH };
-  const around = VALUES_AROUND_DOCUMENT;
-  return { maxDepth: MAX_DEPTH, maxValues: mostValuesIn(document.maxBytes) + around };
+  const { document } = route ?? {};
+  const ofDocument = document && mostValuesIn(document.maxBytes) + VALUES_AROUND_DOCUMENT;
+  const maxValues = route?.maxValues ?? ofDocument;
+  return { maxDepth: MAX_DEPTH, ...(maxValues !== undefined && { maxValues }) };
 }
 
 function requireUtf8(contentType: string): void {

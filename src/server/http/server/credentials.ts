@@ -59,12 +59,7 @@ export function sessionToken(request: FastifyRequest): string | null {
   return request.cookies?.[SESSION] || null;
 }
 
-/** The message in the challenge cookie, or null. */
-export function challengeMessage(request: FastifyRequest): string | null {
-  return request.cookies[CHALLENGE] || null;
-}
-
-/** The cookie of a device on which a wallet signed in before, or null. */
-export function deviceCookie(request: FastifyRequest): string | null {
-  return request.cookies[DEVICE] || null;
+/** The message in the challenge cookie, and the cookie of a device on which a wallet signed in before. */
+export function signInCookies({ cookies }: FastifyRequest) {
+  return { message: cookies[CHALLENGE] || null, device: cookies[DEVICE] || null };
 }

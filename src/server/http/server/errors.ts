@@ -85,7 +85,9 @@ function reasonOf({ message, cause }: SvcError): string {
 
 /** The error for the caller; null for a bug, whose text must not leave the process. */
 function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode> | null {
-  if (error instanceof SvcError) return isWireError(error) ? error : null;
+  if (error instanceof SvcError) {
+    return isErrorCode(error.code) ? (error as SvcError<ErrorCode>) : null;
+  }
   if (typeof error !== 'object' || error === null) return null;
   const invalid = schemaError(error, request.routeOptions.config?.route);
   if (invalid !== null) return wireError(invalid.code, invalid.message);
@@ -115,8 +117,4 @@ function badUrl({ url }: FastifyRequest): SvcError<ErrorCode> {
   const [ofField = 'not_found'] = Object.values(route?.fieldErrors ?? {});
   const code = route === undefined ? 'invalid_request' : ofField;
   return wireError(code, 'The path is not valid percent-encoded UTF-8.');
-}
-
-function isWireError(error: SvcError): error is SvcError<ErrorCode> {
-  return isErrorCode(error.code);
 }

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { FairQueue } from '../../../base/fair-queue.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import { type Deps, strangersQueue } from '../../core/deps.ts';
+import { authenticateRobot } from '../../core/robots.ts';
 import { hashToken } from '../../core/sessions.ts';
 import { wireError } from '../../ports/errors.ts';
 import { MOST_CONNECTIONS } from './connections.ts';
@@ -82,4 +83,14 @@ function inTurn<T>(
 /** The dependencies of a server's hooks and handlers. */
 export interface HttpDeps extends Deps {
   strangersWork: StrangersWork;
+}
+
+/** Looks a robot up by its key, and counts the call. Throws `invalid_api_key` and `overloaded`. */
+export function lookUpRobot(deps: HttpDeps, request: FastifyRequest, apiKey: string) {
+  return deps.strangersWork.lookUp(
+    request,
+    apiKey,
+    (hash) => authenticateRobot(deps, apiKey, hash),
+    ({ robot }) => robot.wallet,
+  );
 }

@@ -1,12 +1,12 @@
 // Requests without a handler: OPTIONS, other methods of a path, and unknown paths.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SvcError } from '../../../base/svc-error.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { allowedMethods, routesAt } from '../../../protocol/routes-at.ts';
-import { authenticateRobot } from '../../core/robots.ts';
 import { wireError } from '../../ports/errors.ts';
 import { bearerKey } from './credentials.ts';
 import { applyCount, putOpenHeaders } from './rate-limits.ts';
-import type { HttpDeps } from './strangers.ts';
+import { type HttpDeps, lookUpRobot } from './strangers.ts';
 
 /**
  * Answers `OPTIONS` with 204, also to the preflight of a browser. Throws `rate_limited`,
@@ -60,16 +60,9 @@ export async function countRobot(
 ): Promise<void> {
   const apiKey = /^\/api\/v1(?:[/?]|$)/.test(request.url) ? bearerKey(request) : null;
   if (apiKey === null) return;
-  const found = await deps.strangersWork
-    .lookUp(
-      request,
-      apiKey,
-      (hash) => authenticateRobot(deps, apiKey, hash),
-      ({ robot: { wallet } }) => wallet,
-    )
-    .catch((error) => {
-      if (error.code === 'invalid_api_key') return null;
-      throw error;
-    });
-  if (found !== null) applyCount(reply, found.count);
+  try {
+    applyCount(reply, (await lookUpRobot(deps, request, apiKey)).count);
+  } catch (error) {
+    if (!(error instanceof SvcError && error.code === 'invalid_api_key')) throw error;
+  }
 }

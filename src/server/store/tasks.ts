@@ -64,7 +64,7 @@ export function taskOwners({ read }: StepRunner): FindTasks {
     read(() => rows(taskSql.owners, attemptId, JSON.stringify(taskIds)));
 }
 
-/** Finds a task with its completion and receipt, whoever asks. */
+/** Finds a task of any account with its completion and receipt. */
 export function findTask(id: string): Steps<TaskRecord | null> {
   return firstAs(toTask, taskSql.find, id);
 }

@@ -202,7 +202,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(
       new Option(
         '--by <figure>',
-        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; anchors: anchors in 30 days; returned: reservations released without a charge in 30 days; uncovered: wei above the reservation in 30 days',
+        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; anchors: anchors in 30 days; returned: proofs whose reserved credits were returned without a charge in 30 days; uncovered: wei that anchors of 30 days cost beyond what was reserved for them',
       )
         .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),

@@ -47,8 +47,8 @@ export const accountCommands: readonly CommandSpec[] = [
     details:
       'Each line is an object {"kind": …, "record": …}. The record has the same form as in the HTTP API. After a verified\n' +
       'task comes its bundle, which proves the task without the service. The export has no keys, tokens or secrets. With\n' +
-      '--json it is one object. The wallet signs again: svc prints a message on standard error and reads its signature, or\n' +
-      'signs with --key-file. An account token (SVC_TOKEN) cannot export the account.',
+      '--json, the whole export is one object. The wallet signs again: svc prints a message on standard error and reads its\n' +
+      'signature, or signs with --key-file. An account token (SVC_TOKEN) cannot export the account.',
     options: keyFileOptions,
     examples: ['svc account export > account.jsonl'],
     async run(context, input: Partial<KeyFile>) {

@@ -314,7 +314,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
     )
     .option(
       '--accept-anchor <tx_hash...>',
-      'accept these anchors although the database does not have them. This service sent them after the backup, or another service sent them with the same key. Their proofs may be anchored a second time',
+      'accept these anchors although the database does not have them: either this service sent them after the backup, or another service sent them with the same key. Their proofs may be anchored a second time',
     )
     .option(
       '--accept-anchors-in <file>',

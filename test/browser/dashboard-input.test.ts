@@ -189,6 +189,7 @@ describe.each(hands)('with $name', ({ hand, context }) => {
 
   it('one goes to another view, and signs out', async () => {
     const { page, button, press } = await openWith([], '/');
+    await page.getByRole('heading', { level: 1 }).waitFor();
     const menu = button('Open navigation');
     if (await menu.isVisible()) await press(menu);
     await press(page.getByRole('link', { name: 'Tasks', exact: true }));

@@ -28,7 +28,7 @@ export function formatJson(value: unknown, indented: boolean): string {
   return text.replace(UNSAFE_IN_JSON, (character) => character.replace(/./gs, escapeUnit));
 }
 
-/** `unit` is half of a character that takes two code units. */
+/** `unit` is a UTF-16 code unit: a whole character, or one half of a surrogate pair. */
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

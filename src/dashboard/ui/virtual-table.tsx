@@ -1,5 +1,4 @@
 // A table that draws only the rows in view. The address keeps the position.
-import { Table } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type AriaAttributes, type ReactNode, useEffect, useRef } from 'react';
 import { useSearchParam } from './fields.tsx';
@@ -27,7 +26,7 @@ interface VirtualTableProps<Item> {
 }
 
 /** Usual height of a row, in pixels. */
-const ROW = 53;
+const ROW = 47;
 const OVERSCAN = 8;
 
 export function VirtualTable<Item extends { id: string }>(props: VirtualTableProps<Item>) {
@@ -67,11 +66,11 @@ export function VirtualTable<Item extends { id: string }>(props: VirtualTablePro
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
       tabIndex={0}
     >
-      <Table highlightOnHover verticalSpacing="sm" aria-rowcount={items.length + 1}>
-        <Table.Thead>
-          <Table.Tr aria-rowindex={1}>
+      <table aria-rowcount={items.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
             {cells.map(({ title, width, isWide, sorted }, place) => (
-              <Table.Th
+              <th
                 // biome-ignore lint/suspicious/noArrayIndexKey: columns keep their places
                 key={place}
                 style={{ width }}
@@ -79,16 +78,16 @@ export function VirtualTable<Item extends { id: string }>(props: VirtualTablePro
                 aria-sort={sorted}
               >
                 {title}
-              </Table.Th>
+              </th>
             ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
+          </tr>
+        </thead>
+        <tbody>
           <Gap height={shown[0]?.start ?? 0} />
           {shown.map(({ index, key }) => {
             const item = items[index] as Item;
             return (
-              <Table.Tr
+              <tr
                 key={key}
                 ref={rows.measureElement}
                 data-index={index}
@@ -96,7 +95,7 @@ export function VirtualTable<Item extends { id: string }>(props: VirtualTablePro
                 aria-rowindex={index + 2}
               >
                 {cells.map(({ cell, isWide, isName }, place) => {
-                  const Cell = isName ? Table.Th : Table.Td;
+                  const Cell = isName ? 'th' : 'td';
                   const style = `${isName ? 'row-name' : ''} ${isWide ? 'wide-only' : ''}`;
                   return (
                     // biome-ignore lint/suspicious/noArrayIndexKey: columns keep their places
@@ -105,12 +104,12 @@ export function VirtualTable<Item extends { id: string }>(props: VirtualTablePro
                     </Cell>
                   );
                 })}
-              </Table.Tr>
+              </tr>
             );
           })}
           <Gap height={rows.getTotalSize() - (last?.end ?? 0)} />
-        </Table.Tbody>
-      </Table>
+        </tbody>
+      </table>
     </section>
   );
 }

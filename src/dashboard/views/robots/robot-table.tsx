@@ -1,5 +1,4 @@
 // The robot table with search, filters, sorting and selection.
-import { Checkbox } from '@mantine/core';
 import { lazy, Suspense, useDeferredValue, useState } from 'react';
 import { Link } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
@@ -92,16 +91,21 @@ export function RobotTable({ robots, fleets, isWhole }: RobotTableProps) {
             columns={[
               {
                 title: (
-                  <Checkbox
+                  <input
+                    type="checkbox"
                     aria-label="Select all shown robots"
                     checked={selected.length === shown.length}
-                    indeterminate={selected.length > 0 && selected.length < shown.length}
+                    ref={(box) => {
+                      if (box)
+                        box.indeterminate = selected.length > 0 && selected.length < shown.length;
+                    }}
                     onChange={({ currentTarget }) => choose(shown, currentTarget.checked)}
                   />
                 ),
                 width: '2.75rem',
                 cell: (robot) => (
-                  <Checkbox
+                  <input
+                    type="checkbox"
                     aria-label={`Select ${robot.name}`}
                     checked={chosen.has(robot.id)}
                     onChange={({ currentTarget }) => choose([robot], currentTarget.checked)}

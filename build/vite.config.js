@@ -50,7 +50,7 @@ const groups = [
   },
   {
     name: 'account',
-    test: /src\/dashboard\/(shell|ui\/virtual-table|lists\/robot-links)\.tsx$|\/Checkbox\.mjs$/,
+    test: /src\/dashboard\/(shell|ui\/(virtual-table|dialog-button|first-call)|lists\/robot-links|views\/robots\/battery)\.tsx$|lists\.css/,
     priority: 1,
   },
 ];

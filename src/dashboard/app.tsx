@@ -17,31 +17,57 @@ import { followStream } from './stream.ts';
 import { Page } from './ui/page.tsx';
 import { Empty, Loading, Waiting } from './ui/states.tsx';
 
-const load = {
-  '/': () => import('./views/overview.tsx'),
-  '/robots': () => import('./views/robots.tsx'),
-  '/robots/:id': () => import('./views/robot.tsx'),
-  '/fleets': () => import('./views/fleets.tsx'),
-  '/tasks': () => import('./views/tasks.tsx'),
-  '/tasks/:id': () => import('./views/task.tsx'),
-  '/events': () => import('./views/events.tsx'),
-  '/account': () => import('./views/account.tsx'),
-  '/access': () => import('./views/access.tsx'),
-  '/alerts': () => import('./views/alerts.tsx'),
-  '/webhooks': () => import('./views/webhooks.tsx'),
-  '/cli-login': () => import('./views/cli-login.tsx'),
+/** A component that is loaded when it is needed. */
+interface Part {
+  load: () => Promise<unknown>;
+  /** The component; until it is loaded, one that waits for it. */
+  best: () => ComponentType<{ children: ReactNode }>;
+}
+
+function part(read: () => Promise<{ default: ReturnType<Part['best']> }>): Part {
+  let loaded: ReturnType<Part['best']> | undefined;
+  const load = async () => {
+    const module = await read();
+    loaded = module.default;
+    return module;
+  };
+  const Later = lazy(load);
+  return { load, best: () => loaded ?? Later };
+}
+
+/** Shows a part, without a fallback if it is loaded: React replaces a fallback after 300 ms at the earliest. */
+function Show({ part, children }: { part: Part; children?: ReactNode }) {
+  const [Component] = useState(part.best);
+  return <Component>{children}</Component>;
+}
+
+/** Views that need a session, by path. */
+const views = {
+  '/': part(() => import('./views/overview.tsx')),
+  '/robots': part(() => import('./views/robots.tsx')),
+  '/robots/:id': part(() => import('./views/robot.tsx')),
+  '/fleets': part(() => import('./views/fleets.tsx')),
+  '/tasks': part(() => import('./views/tasks.tsx')),
+  '/tasks/:id': part(() => import('./views/task.tsx')),
+  '/events': part(() => import('./views/events.tsx')),
+  '/account': part(() => import('./views/account.tsx')),
+  '/access': part(() => import('./views/access.tsx')),
+  '/alerts': part(() => import('./views/alerts.tsx')),
+  '/webhooks': part(() => import('./views/webhooks.tsx')),
+  '/cli-login': part(() => import('./views/cli-login.tsx')),
 };
-const loadPublic = {
-  '/verify': () => import('./views/verify.tsx'),
-  '/verify/:proofHash': () => import('./views/verify-hash.tsx'),
-  '/tx/:txHash': () => import('./views/transaction.tsx'),
+/** Views for everyone, by path. */
+const publicViews = {
+  '/verify': part(() => import('./views/verify.tsx')),
+  '/verify/:proofHash': part(() => import('./views/verify-hash.tsx')),
+  '/tx/:txHash': part(() => import('./views/transaction.tsx')),
 };
-const loadShell = () => import('./shell.tsx');
+const shell = part(() => import('./shell.tsx'));
 const loadLanding = () => import('./views/landing.tsx');
-const loadSignIn = () => import('./views/sign-in.tsx').then((view) => ({ default: view.SignIn }));
-const Shell = lazy(loadShell);
+const loadSignIn = () => import('./views/sign-in.tsx');
 const Landing = lazy(loadLanding);
 const SignIn = lazy(loadSignIn);
+const allViews = Object.entries({ ...views, ...publicViews });
 
 /** Parts that no first view needs. */
 const loadLater: (() => Promise<unknown>)[] = [
@@ -52,63 +78,69 @@ const loadLater: (() => Promise<unknown>)[] = [
   () => import('./views/robots/move-bar.tsx'),
 ];
 
-/** Views that need a session, and views for everyone, by path. */
-const views = Object.entries(load).map(([path, view]) => [path, lazy(view)] as const);
-const publicViews = Object.entries(loadPublic).map(([path, view]) => [path, lazy(view)] as const);
-
 function matches(pattern: string, path: string): boolean {
   return new RegExp(`^${pattern.replace(/:\w+/, '[^/]+')}/?$`).test(path);
 }
 
 /**
- * Begins to read the account and to load the view, before the first rendering. On a page of an account, loads all views
- * later, so that they open at once, even while the service is down.
+ * Begins to read the account, and loads what the first view consists of. On a page of an account, loads all views later,
+ * so that they open at once, even while the service is down.
  */
-export function preload(queries: QueryClient): void {
+export async function preload(queries: QueryClient): Promise<void> {
   const path = window.location.pathname;
+  const isPublic = Object.keys(publicViews).some((pattern) => matches(pattern, path));
+  const needed: Promise<unknown>[] = allViews
+    .filter(([at]) => matches(at, path))
+    .map(([, view]) => view.load());
+  if (!isPublic) {
+    needed.push(shell.load());
+    setTimeout(() => {
+      for (const load of [...allViews.map(([, view]) => view.load), ...loadLater]) {
+        load().catch(() => {});
+      }
+    }, PRELOAD_MS);
+  }
   void queries.prefetchQuery(accountQuery);
   // These two show nothing before robots are there.
   if (path === '/' || path === '/robots') void queries.prefetchQuery(robotsQuery);
-  const loading = Object.entries({ ...load, ...loadPublic }).filter(([at]) => matches(at, path));
-  for (const [, view] of loading) view().catch(() => {});
-  if (Object.keys(loadPublic).some((pattern) => matches(pattern, path))) return;
-  loadShell().catch(() => {});
-  setTimeout(() => {
-    for (const view of [...Object.values({ ...load, ...loadPublic }), ...loadLater]) {
-      view().catch(() => {});
-    }
-  }, PRELOAD_MS);
+  await Promise.allSettled(needed);
 }
 
 const PRELOAD_MS = 2_000;
 
 export function App() {
   const [path] = useLocation();
-  const isView = views.some(([pattern]) => matches(pattern, path));
+  const isView = Object.keys(views).some((pattern) => matches(pattern, path));
   return (
     <Suspense fallback={<Loading what="page" />}>
       <Switch>
         <Route path="/sign-in" component={SignInOrGoOn} />
-        {publicViews.map(([pattern, View]) => (
+        {Object.entries(publicViews).map(([pattern, view]) => (
           <Route key={pattern} path={pattern}>
-            <Public page={View} />
+            <Public>
+              <Show part={view} />
+            </Public>
           </Route>
         ))}
         <Route>
           {isView ? (
             <SignedIn>
-              <Shell>
+              <Show part={shell}>
                 <Suspense fallback={<Loading what="page" />}>
                   <Switch>
-                    {views.map(([pattern, View]) => (
-                      <Route key={pattern} path={pattern} component={View} />
+                    {Object.entries(views).map(([pattern, view]) => (
+                      <Route key={pattern} path={pattern}>
+                        <Show part={view} />
+                      </Route>
                     ))}
                   </Switch>
                 </Suspense>
-              </Shell>
+              </Show>
             </SignedIn>
           ) : (
-            <Public page={NotFound} />
+            <Public>
+              <NotFound />
+            </Public>
           )}
         </Route>
       </Switch>
@@ -117,12 +149,10 @@ export function App() {
 }
 
 /** A page for everyone, signed in or not. */
-function Public({ page: View }: { page: ComponentType }) {
+function Public({ children }: { children: ReactNode }) {
   return (
     <PublicShell>
-      <Suspense fallback={<Loading what="page" />}>
-        <View />
-      </Suspense>
+      <Suspense fallback={<Loading what="page" />}>{children}</Suspense>
     </PublicShell>
   );
 }
@@ -141,7 +171,13 @@ function SignedIn({ children }: { children: ReactNode }) {
   const [wallet, setWallet] = useState<string>();
   if (account.data && account.data.wallet !== wallet) setWallet(account.data.wallet);
   if (wallet === undefined && account.data === null) {
-    if (path === '/') return <Public page={Landing} />;
+    if (path === '/') {
+      return (
+        <Public>
+          <Landing />
+        </Public>
+      );
+    }
     const here = search === '' ? path : `${path}?${search}`;
     return <Redirect to={`/sign-in?next=${encodeURIComponent(here)}`} replace />;
   }

@@ -18,17 +18,19 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
 const queries = createQueries();
-preload(queries);
 const root = document.getElementById('root');
 if (root === null) throw new Error('The document has no root');
-createRoot(root).render(
-  <StrictMode>
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
-      <Crashed>
-        <QueryClientProvider client={queries}>
-          <App />
-        </QueryClientProvider>
-      </Crashed>
-    </MantineProvider>
-  </StrictMode>,
+const page = createRoot(root);
+void preload(queries).then(() =>
+  page.render(
+    <StrictMode>
+      <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+        <Crashed>
+          <QueryClientProvider client={queries}>
+            <App />
+          </QueryClientProvider>
+        </Crashed>
+      </MantineProvider>
+    </StrictMode>,
+  ),
 );

@@ -18,7 +18,7 @@ const steps: Record<SignInStep, string> = {
 };
 
 /** `endedFor`: the wallet whose session ended while a view was open. */
-export function SignIn({ endedFor }: { endedFor?: string | undefined }) {
+export default function SignIn({ endedFor }: { endedFor?: string | undefined }) {
   const wallets = useWallets();
   const queries = useQueryClient();
   const [step, setStep] = useState<SignInStep>('connecting');

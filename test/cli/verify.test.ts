@@ -316,7 +316,16 @@ describe('svc verify FILE without a node', () => {
 });
 
 describe('svc verify FILE with a node', () => {
-  it('suggests --rpc-url if no service is known', async () => {
+  it('is suggested if the service does not know the proof, as of a deleted task', async () => {
+    const unknown = { ...receipt, proof_hash: `0x${'00'.repeat(32)}` };
+    await writeFile(user.file('unknown.json'), JSON.stringify({ verification: unknown }));
+
+    const { exitCode, stderr } = await verify(user.file('unknown.json'));
+
+    expect([exitCode, stderr]).toEqual([5, expect.stringContaining('--rpc-url URL')]);
+  });
+
+  it('is suggested if no service is known', async () => {
     const stranger = await createSvcUser(service.url);
 
     const { exitCode, stderr } = await stranger.svc(['verify', user.file('bundle.json')]);

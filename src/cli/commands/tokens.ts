@@ -99,6 +99,6 @@ const auditColumns: readonly Column<AuditEntry>[] = [
   { title: 'actor', value: (e) => e.actor },
   { title: 'name', value: (e) => e.actor_name, shrinks: true },
   { title: 'source', value: (e) => e.source },
-  { title: 'target', value: (e) => e.target_id, shown: (e) => e.target_id?.slice(0, 8) ?? null },
+  { title: 'target', value: (e) => e.target_id },
   { title: 'detail', value: (e) => e.detail, shrinks: true },
 ];

@@ -21,9 +21,12 @@ export async function askService(
   { client, target }: Context,
   { proofHash, taskId, stated }: Subject,
 ): Promise<Word> {
-  const { url } = await target().catch((error) => Promise.reject(namingRpc(error, stated)));
+  const suggestRpc = (error: unknown) => Promise.reject(namingRpc(error, stated));
+  const { url } = await target().catch(suggestRpc);
   const query = taskId === null ? {} : { task_id: taskId };
-  const { body } = await client(url).call('verifyProofHash', { params: { proofHash }, query });
+  const { body } = await client(url)
+    .call('verifyProofHash', { params: { proofHash }, query })
+    .catch(suggestRpc);
   if (body.proof_hash !== proofHash || (taskId !== null && body.task.id !== taskId)) {
     throw new SvcError(
       'unexpected_answer',
@@ -33,15 +36,17 @@ export async function askService(
   return { url, answer: body, stated: statedBy(proofHash, body) };
 }
 
-/** A document needs no service: for it, the error suggests --rpc-url. */
+/** A document needs no service: if none is known, or it does not know the proof, the error suggests --rpc-url. */
 function namingRpc(error: unknown, stated: StatedAnchor | null): unknown {
-  if (stated === null || !(error instanceof SvcError) || error.code !== 'no_service') return error;
+  if (stated === null || !(error instanceof SvcError)) return error;
+  if (error.code !== 'no_service' && error.code !== 'not_found') return error;
   const { chain_id, block_number } = stated;
   const where =
     block_number === undefined
       ? ''
       : `The anchor is in block ${block_number} of chain ${chain_id}. `;
-  return new SvcError(error.code, 'No service is known, and no node of the chain is given.', {
+  const none = 'No service is known, and no node of the chain is given.';
+  return new SvcError(error.code, error.code === 'no_service' ? none : error.message, {
     hint: `${where}Check it against the chain with --rpc-url URL, or name the service with --url.`,
   });
 }

@@ -157,25 +157,22 @@ async function answerByState(
       { details: { proof_hash: proofHash } },
     );
   }
-  if (txHash === null) {
-    return {
-      status: 202,
-      body: {
-        error: 'anchor_queued',
-        message: `The proof is stored and waits to be anchored. Poll GET /api/v1/tasks/${task.id}`,
-        proof_hash: proofHash,
-        tx_hash: null,
-        explorer_url: null,
-      },
-    };
-  }
+  const poll = `Poll GET /api/v1/tasks/${task.id}`;
+  const queued = {
+    error: 'anchor_queued',
+    message: `The proof is stored and waits to be anchored. ${poll}`,
+    proof_hash: proofHash,
+    tx_hash: null,
+    explorer_url: null,
+  } as const;
+  if (txHash === null) return { status: 202, body: queued };
   const network = await deps.network(await anchoringChainId(deps));
   return {
     status: 202,
     body: {
+      ...queued,
       error: 'anchor_unconfirmed',
-      message: `The anchor was submitted and is not confirmed yet. Poll GET /api/v1/tasks/${task.id}`,
-      proof_hash: proofHash,
+      message: `The anchor was submitted and is not confirmed yet. ${poll}`,
       tx_hash: txHash,
       explorer_url: explorerUrlOf(network, txHash),
     },

@@ -226,11 +226,7 @@ async function viewTaskListItem(deps: Deps, task: TaskListRecord): Promise<TaskL
   const chainId = progress?.chainId ?? null;
   const network = chainId === null ? null : await deps.network(chainId);
   return {
-    id: task.id,
-    title: task.title,
-    description: task.description,
-    status: task.status,
-    created_at: formatTimestamp(task.createdAt),
+    ...viewTask(task),
     occurred_at: task.occurredAt,
     robot_id: task.robotId,
     credit_refused_at: formatIfAny(task.creditRefusedAt),
@@ -238,7 +234,7 @@ async function viewTaskListItem(deps: Deps, task: TaskListRecord): Promise<TaskL
   };
 }
 
-function viewTask(task: TaskRecord): Task {
+function viewTask(task: TaskRecord | TaskListRecord): Task {
   return {
     id: task.id,
     title: task.title,

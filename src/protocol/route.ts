@@ -18,6 +18,7 @@ import { Id, PageQuery, page } from './paging.ts';
  * - `longAnswer`: the response may have megabytes, and is sent in chunks.
  * - `stream`: the response is a stream of server-sent events or JSON lines; `responses` has the data of each message, or
  *   a line.
+ * - `takesTurn`: callers take turns, by the account of a valid credential, otherwise by their source.
  * - `isRead`: changes nothing, whatever its method, so that a suspended account may call it.
  * - `fieldErrors`: the error code for an invalid body or path field, `*` for any other and for unknown ones. Without it
  *   the code is `invalid_request`, for a path field `not_found`.
@@ -48,6 +49,7 @@ export interface Route {
   maxValues?: number;
   longAnswer?: true;
   stream?: 'text/event-stream' | 'application/jsonl';
+  takesTurn?: true;
   isRead?: true;
   lateValidation?: true;
   fieldErrors?: Readonly<Record<string, ErrorCode>>;

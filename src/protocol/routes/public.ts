@@ -10,6 +10,7 @@ export const publicRoutes = {
     path: '/api/chain',
     summary: 'Read the details of the anchoring network, for wallets',
     cors: true,
+    takesTurn: true,
     responses: { 200: ChainDetails },
     errors: ['chain_unavailable', 'overloaded'],
   },
@@ -18,6 +19,7 @@ export const publicRoutes = {
     path: '/api/v1/verify/:proofHash',
     summary: 'Verify a proof hash: read its anchor from the chain and check it',
     cors: true,
+    takesTurn: true,
     params: Closed({
       proofHash: Type.String({
         pattern: '^0x[0-9a-fA-F]{64}$',
@@ -36,6 +38,7 @@ export const publicRoutes = {
     description:
       'The response is 404 for a transaction that this service did not sign. `auditAnchor` of the proof library checks a receipt against the response.',
     cors: true,
+    takesTurn: true,
     params: Closed({
       txHash: Type.String({
         pattern: '^0x[0-9a-fA-F]{64}$',

@@ -228,7 +228,6 @@ function registerRoute<Name extends RouteName>(
   { strangersWork }: HttpDeps,
 ): void {
   const route: Route = routes[name];
-  const takesTurn = route.access === 'public' && !withoutTurn.has(name);
   const [status = '200'] = Object.keys(route.responses);
   scope.route({
     method: route.method,
@@ -244,8 +243,8 @@ function registerRoute<Name extends RouteName>(
     handler: async (request, reply) => {
       reply.status(Number(status));
       const call = takeCall<Name>(request, reply);
-      const handle = async () => handlers[name](call);
-      const body = await (takesTurn ? strangersWork.run(request, handle) : handle());
+      const handle = () => handlers[name](call);
+      const body = await (route.takesTurn ? strangersWork.run(request, handle) : handle());
       if (body === null) return reply;
       if (body instanceof Csv) return body.send(request, reply);
       const written = body instanceof JsonText ? body.text : null;
@@ -260,15 +259,6 @@ function registerRoute<Name extends RouteName>(
 function querySchema({ query, access }: Route): object {
   return { type: 'object', ...query, additionalProperties: access === 'public' };
 }
-
-/** Public routes whose answer is at hand, and those that take turns of their own. */
-const withoutTurn: ReadonlySet<RouteName> = new Set([
-  'getHealth',
-  'getReadiness',
-  'getOpenApi',
-  'createChallenge',
-  'verifySignature',
-]);
 
 /** Moves the body from the request to the handler, so that it can be freed long before the handler responds. */
 function takeCall<Name extends RouteName>(

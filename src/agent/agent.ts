@@ -83,11 +83,7 @@ export async function startAgent(
   }
 }
 
-async function listenToPrograms(
-  deps: LocalDeps,
-  { listen }: AgentConfig,
-  apis: LocalApi[],
-): Promise<number | null> {
+async function listenToPrograms(deps: LocalDeps, { listen }: AgentConfig, apis: LocalApi[]) {
   if (listen === null) return null;
   // Members of the file's group may read it, as they may use the socket.
   const token = await readToken(listen.tokenFile, 'SVC_AGENT_TOKEN_FILE', 0o027);

@@ -143,12 +143,7 @@ function checkPrivateKey(text: string, { code, name }: KeyWords): Hex {
   return `0x${digits}`;
 }
 
-async function decrypt(
-  text: string,
-  file: string,
-  password: string,
-  { code, source }: KeyWords,
-): Promise<string> {
+async function decrypt(text: string, file: string, password: string, { code, source }: KeyWords) {
   try {
     const keystore = JSON.parse(text);
     // ethers and early wallets write this member with a capital letter.

@@ -111,11 +111,7 @@ async function claim(title: string, { id, description, expected }: ClaimOptions)
 }
 
 /** Prints the receipt, or the state of the completion. Repeated with the same evidence it prints the first receipt. */
-async function complete(
-  task: string,
-  file: string,
-  { attach, wait }: CompleteOptions,
-): Promise<number> {
+async function complete(task: string, file: string, { attach, wait }: CompleteOptions) {
   const text = await readJson(file);
   const body = `{"proof":${attach === undefined ? text : await withFiles(text, attach)}}`;
   const headers: Record<string, string> = wait > 0 ? { prefer: `wait=${wait}` } : {};

@@ -83,11 +83,7 @@ function checkAsOwner(folder: string): number | null {
 }
 
 /** Fails if the disk has less room than the spool may still take. */
-async function describeDisk(
-  stateDir: string,
-  spoolBytes: number,
-  status: AgentStatus | null,
-): Promise<string> {
+async function describeDisk(stateDir: string, spoolBytes: number, status: AgentStatus | null) {
   const folder = await nearestFolder(stateDir);
   try {
     await access(folder, constants.W_OK);

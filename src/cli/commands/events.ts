@@ -101,10 +101,7 @@ async function tail(
 }
 
 /** The events since `known`, newest first, and the newest page, which is the next `known`. */
-async function readNew(
-  read: ReadEvents,
-  known: readonly OpsEvent[],
-): Promise<{ fresh: OpsEvent[]; newest: OpsEvent[] }> {
+async function readNew(read: ReadEvents, known: readonly OpsEvent[]) {
   const keys = new Set(known.map(keyOf));
   const isKnown = (event: OpsEvent) => keys.has(keyOf(event));
   const since = known[0]?.created_at ?? '';

@@ -41,12 +41,9 @@ export async function top(
 ): Promise<void> {
   if (by === 'refusals') return printTable((await readRefusals(environment)).items, options);
   const figure = figures[by];
-  const accounts = await readAll(environment, options);
-  const largest = accounts.sort((a, b) => Number(b[figure]) - Number(a[figure])).slice(0, TOP);
-  printTable(
-    largest.filter((account) => Number(account[figure]) > 0),
-    options,
-  );
+  const accounts = (await readAll(environment, options)).filter((one) => Number(one[figure]) > 0);
+  accounts.sort((a, b) => Number(b[figure]) - Number(a[figure]));
+  printTable(accounts.slice(0, TOP), options);
 }
 
 /** `svc-server accounts show`. */

@@ -28,15 +28,11 @@ export async function grantCredits(
   if (anchors === 0 && gasWei === 0n) {
     throw new SvcError('usage', 'A grant needs --anchors or --gas-wei of at least 1.');
   }
+  const grant = { id, wallet, anchors, gasWei, note, now: Date.now() };
   const { outcome, balance } = await withStore(environment, options, (store) =>
     store
-      .grantCredits(
-        { id, wallet, anchors, gasWei, note, now: Date.now() },
-        operator('credits grant'),
-      )
-      .catch((error: unknown) => {
-        throw withRetryHint(error, id);
-      }),
+      .grantCredits(grant, operator('credits grant'))
+      .catch((error) => Promise.reject(withRetryHint(error, id))),
   );
   if (!options.json) {
     process.stderr.write(

@@ -17,9 +17,8 @@ export const loginCommand: CommandSpec = {
     'Prints a code, and opens the page of the service on which you enter it. Then shows the wallet that\n' +
     'approved the sign-in, and asks before it saves the session. With --address, it does not ask, and accepts only that\n' +
     'wallet.\n\n' +
-    'To sign in without any browser, sign on this machine instead. With --key-file, svc signs with that key. With\n' +
-    '--manual, svc prints the message on standard output and reads its signature from standard input, for hardware\n' +
-    'wallets.',
+    'Two options need no browser. With --key-file, svc signs with that key. With --manual, svc prints the message on\n' +
+    'standard output and reads its signature from standard input, for hardware wallets.',
   arguments: [{ syntax: '[url]', summary: 'origin of the service (default: that of the profile)' }],
   options: [
     ...keyFileOptions,
@@ -84,12 +83,7 @@ async function urlOf(context: Context, text: string | undefined): Promise<string
   });
 }
 
-async function signIn(
-  context: Context,
-  guest: Client,
-  url: string,
-  input: LoginInput,
-): Promise<SignedIn> {
+async function signIn(context: Context, guest: Client, url: string, input: LoginInput) {
   const { keyFile, passwordFile } = input;
   if (keyFile !== undefined) {
     const { keyFileSigner } = await import('../sign-in/key-file.ts');

@@ -33,7 +33,8 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   refused: 'refused by a limit or for lack of credits; can succeed later',
   unreachable: 'the service or the chain cannot be reached',
   pending: 'not anchored or not final yet; ask again later',
-  unnamed: 'with verify: the sender was not checked, because no account or service was named',
+  unnamed:
+    'with verify: the sender was not checked, because neither you nor a service named an account',
   interrupted: 'interrupted by Ctrl-C',
   outputClosed: 'standard output was closed early, for example by head',
 };

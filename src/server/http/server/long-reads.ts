@@ -1,10 +1,11 @@
 // Lets accounts take turns with reads that take tens of milliseconds of the event loop.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { FairQueue } from '../../../base/fair-queue.ts';
 import { wireError } from '../../ports/errors.ts';
 
-/** How many reads run at once, and how many of an account may wait. */
+/** How many reads run at once, one per account, and how many of an account may wait. */
 const READS = {
-  atOnce: 1,
+  atOnce: 2,
   waiting: { ofOne: 32, inAll: Number.POSITIVE_INFINITY },
   refusal: () =>
     wireError('overloaded', 'Too many requests of this account are waiting. Nothing was done.'),
@@ -16,16 +17,26 @@ const LONGEST_PAUSE_MS = 100;
 /** Runs a read in the turn of the account. */
 export type LongReads = <T>(wallet: string, read: () => Promise<T>) => Promise<T>;
 
-/** After each read its place rests for twice as long, so that other requests get two thirds of the time. */
+/**
+ * After each read all others pause for twice as long, so that other requests get two thirds of the time. A read that
+ * waits for the database does not keep another one from beginning.
+ */
 export function createLongReads(): LongReads {
   const queue = new FairQueue(READS);
+  let pauseEnd = 0;
   return async (wallet, read) => {
     const end = await queue.take(wallet);
+    while (pauseEnd > performance.now()) await sleep(pauseEnd - performance.now());
     const startedAt = performance.now();
     try {
       return await read();
     } finally {
-      setTimeout(end, Math.min(LONGEST_PAUSE_MS, 2 * (performance.now() - startedAt)));
+      // By then the answer is serialized and sent, which takes longer than the read.
+      setImmediate(() => {
+        const now = performance.now();
+        pauseEnd = now + Math.min(LONGEST_PAUSE_MS, 2 * (now - startedAt));
+        end();
+      });
     }
   };
 }

@@ -107,12 +107,7 @@ interface Range {
  * Narrows down the range of blocks. Null if this node says that the nonce is unused. Starts at the head if the node
  * returns no counts at all.
  */
-async function narrow(
-  ask: Ask,
-  search: NonceSearch,
-  head: bigint,
-  signal?: AbortSignal,
-): Promise<Range | null> {
+async function narrow(ask: Ask, search: NonceSearch, head: bigint, signal?: AbortSignal) {
   const at = DISTANCES.filter((distance) => distance < head).map((distance) => head - distance);
   let range = await probe(ask, search, { low: null, high: head + 1n }, [...at, 0n], signal);
   if (range.high > head) return range.low === null ? { low: null, high: head } : null;

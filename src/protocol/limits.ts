@@ -54,7 +54,7 @@ export const limits = {
   /** Wrong user codes that one session may enter. */
   wrongCliCodes: 10,
 
-  /** Body of a request of a robot. More than `proofBytes`: text as sent can be longer than its canonical form. */
+  /** Body of a request of a robot. It is larger than `proofBytes`, because text as sent can be longer than its canonical form. */
   bodyBytes: 2 * 1024 * 1024,
   /** Body of any other request. It is large enough even if every text has its maximum length and every character is escaped. */
   smallBodyBytes: 64 * 1024,

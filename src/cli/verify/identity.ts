@@ -113,11 +113,7 @@ function savedLists(
 }
 
 /** Checks the sender against a list. An account that was retired may have sent nothing after its last block. */
-function judge(
-  by: string,
-  list: AnchorsList,
-  anchor: (StatedAnchor & { sender: string }) | null,
-): Identified {
+function judge(by: string, list: AnchorsList, anchor: (StatedAnchor & { sender: string }) | null) {
   if (anchor === null) return { by, check: null };
   const { chain_id, sender, block_number } = anchor;
   const check = (ok: boolean, detail: string) => ({ by, check: { name: 'sender', ok, detail } });

@@ -104,7 +104,7 @@ const byName: Readonly<Record<string, unknown>> = {
   payload: { joint: 3 },
   event_type: 'state_change',
   degraded: [],
-  message: 'A sentence for people',
+  message: 'A text',
   limit: '50',
   key_hint: '5f2a9c01',
   signature: `0x${'5e'.repeat(65)}`,

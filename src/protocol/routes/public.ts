@@ -18,6 +18,8 @@ export const publicRoutes = {
     ...publicRead,
     path: '/api/v1/verify/:proofHash',
     summary: 'Verify a proof hash: read its anchor from the chain and check it',
+    description:
+      'Several tasks may have the same evidence: `occurrences` counts them, and `task_id` chooses one.',
     cors: true,
     takesTurn: true,
     params: Closed({

@@ -18,7 +18,8 @@ import { Id, PageQuery, page } from './paging.ts';
  * - `longAnswer`: the response may have megabytes, and is sent in chunks.
  * - `stream`: the response is a stream of server-sent events or JSON lines; `responses` has the data of each message, or
  *   a line.
- * - `takesTurn`: callers take turns, by the account of a valid credential, otherwise by their source.
+ * - `takesTurn`: callers take turns, by the account of a valid credential, otherwise by their source. Public routes do,
+ *   except those whose answer is at hand, and those that take turns of their own.
  * - `isRead`: changes nothing, whatever its method, so that a suspended account may call it.
  * - `fieldErrors`: the error code for an invalid body or path field, `*` for any other and for unknown ones. Without it
  *   the code is `invalid_request`, for a path field `not_found`.
@@ -49,7 +50,7 @@ export interface Route {
   maxValues?: number;
   longAnswer?: true;
   stream?: 'text/event-stream' | 'application/jsonl';
-  takesTurn?: true;
+  takesTurn?: boolean;
   isRead?: true;
   lateValidation?: true;
   fieldErrors?: Readonly<Record<string, ErrorCode>>;
@@ -63,13 +64,9 @@ const uncounted = { limit: 'none', errors: [] } as const;
 const byId = { params: Id, errors: ['not_found'] } as const;
 const smallBody = { maxBody: limits.smallBodyBytes } as const;
 
-export const publicRead = { ...uncounted, method: 'GET', access: 'public' } as const;
-export const publicChange = {
-  ...uncounted,
-  ...smallBody,
-  method: 'POST',
-  access: 'public',
-} as const;
+const anonymous = { ...uncounted, access: 'public', takesTurn: true } as const;
+export const publicRead = { ...anonymous, method: 'GET' } as const;
+export const publicChange = { ...anonymous, ...smallBody, method: 'POST' } as const;
 
 export const accountRead = { ...uncounted, method: 'GET', access: 'session' } as const;
 export const accountReadById = { ...accountRead, ...byId } as const;

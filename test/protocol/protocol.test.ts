@@ -53,6 +53,17 @@ describe('the routes table', () => {
     }
   });
 
+  it('makes strangers take turns, except where the answer is at hand or the work has turns of its own', () => {
+    const open = Object.entries<Route>(routes).filter(([, { access }]) => access === 'public');
+
+    expect(
+      open
+        .filter(([, { takesTurn }]) => !takesTurn)
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(['createChallenge', 'getHealth', 'getOpenApi', 'getReadiness', 'verifySignature']);
+  });
+
   it('names only errors of the table', () => {
     const codes = rows.flatMap(([, route]) => [
       ...route.errors,

@@ -11,12 +11,14 @@ const Readiness = Closed({
 export const operationsRoutes = {
   getHealth: {
     ...publicRead,
+    takesTurn: false,
     path: '/healthz',
     summary: 'Check that the process is running',
     responses: { 200: Closed({ status: Type.Literal('up') }) },
   },
   getReadiness: {
     ...publicRead,
+    takesTurn: false,
     path: '/readyz',
     summary:
       'Check that the service can handle requests; 503 if the database is unavailable or the service is stopping',
@@ -25,6 +27,7 @@ export const operationsRoutes = {
   },
   getOpenApi: {
     ...publicRead,
+    takesTurn: false,
     path: '/openapi.json',
     summary: 'Read this interface as an OpenAPI 3.1 document',
     cors: true,

@@ -10,7 +10,6 @@ export const publicRoutes = {
     path: '/api/chain',
     summary: 'Read the details of the anchoring network, for wallets',
     cors: true,
-    takesTurn: true,
     responses: { 200: ChainDetails },
     errors: ['chain_unavailable', 'overloaded'],
   },
@@ -21,7 +20,6 @@ export const publicRoutes = {
     description:
       'Several tasks may have the same evidence: `occurrences` counts them, and `task_id` chooses one.',
     cors: true,
-    takesTurn: true,
     params: Closed({
       proofHash: Type.String({
         pattern: '^0x[0-9a-fA-F]{64}$',
@@ -40,7 +38,6 @@ export const publicRoutes = {
     description:
       'The response is 404 for a transaction that this service did not sign. `auditAnchor` of the proof library checks a receipt against the response.',
     cors: true,
-    takesTurn: true,
     params: Closed({
       txHash: Type.String({
         pattern: '^0x[0-9a-fA-F]{64}$',

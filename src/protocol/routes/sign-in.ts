@@ -13,6 +13,7 @@ export const Signature = Type.String({
 export const signInRoutes = {
   createChallenge: {
     ...publicChange,
+    takesTurn: false,
     path: '/api/auth/challenge',
     summary: 'Request the message that a wallet signs to sign in',
     limit: 'challenge',
@@ -29,6 +30,7 @@ export const signInRoutes = {
   },
   verifySignature: {
     ...publicChange,
+    takesTurn: false,
     path: '/api/auth/verify',
     summary: 'Sign in with the signed challenge',
     body: Closed({

@@ -17,24 +17,22 @@ const LONGEST_PAUSE_MS = 100;
 /** Runs a read in the turn of the account. */
 export type LongReads = <T>(wallet: string, read: () => Promise<T>) => Promise<T>;
 
-/**
- * After each read all others pause for twice as long, so that other requests get two thirds of the time. A read that
- * waits for the database does not keep another one from beginning.
- */
+/** After each read, all others pause for twice the time that the event loop was busy, so that other requests go on. */
 export function createLongReads(): LongReads {
   const queue = new FairQueue(READS);
   let pauseEnd = 0;
   return async (wallet, read) => {
     const end = await queue.take(wallet);
     while (pauseEnd > performance.now()) await sleep(pauseEnd - performance.now());
-    const startedAt = performance.now();
+    const begun = performance.eventLoopUtilization();
     try {
       return await read();
     } finally {
       // By then the answer is serialized and sent, which takes longer than the read.
       setImmediate(() => {
-        const now = performance.now();
-        pauseEnd = now + Math.min(LONGEST_PAUSE_MS, 2 * (now - startedAt));
+        const { active } = performance.eventLoopUtilization(begun);
+        const pause = Math.min(LONGEST_PAUSE_MS, 2 * active);
+        pauseEnd = Math.max(pauseEnd, performance.now() + pause);
         end();
       });
     }

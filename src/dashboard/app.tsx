@@ -89,11 +89,10 @@ function matches(pattern: string, path: string): boolean {
 export async function preload(queries: QueryClient): Promise<void> {
   const path = window.location.pathname;
   const isPublic = Object.keys(publicViews).some((pattern) => matches(pattern, path));
-  const needed: Promise<unknown>[] = allViews
-    .filter(([at]) => matches(at, path))
-    .map(([, view]) => view.load());
+  const parts = allViews.filter(([at]) => matches(at, path)).map(([, view]) => view);
+  if (parts.length > 0 && !isPublic) parts.push(shell);
+  if (path === '/sign-in') loadSignIn().catch(() => {});
   if (!isPublic) {
-    needed.push(shell.load());
     setTimeout(() => {
       for (const load of [...allViews.map(([, view]) => view.load), ...loadLater]) {
         load().catch(() => {});
@@ -103,10 +102,13 @@ export async function preload(queries: QueryClient): Promise<void> {
   void queries.prefetchQuery(accountQuery);
   // These two show nothing before robots are there.
   if (path === '/' || path === '/robots') void queries.prefetchQuery(robotsQuery);
-  await Promise.allSettled(needed);
+  // A part that takes longer is waited for by React.
+  const late = new Promise((resolve) => setTimeout(resolve, LONGEST_WAIT_MS));
+  await Promise.race([late, Promise.allSettled(parts.map(({ load }) => load()))]);
 }
 
 const PRELOAD_MS = 2_000;
+const LONGEST_WAIT_MS = 1_000;
 
 export function App() {
   const [path] = useLocation();

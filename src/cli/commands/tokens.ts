@@ -99,6 +99,6 @@ const auditColumns: readonly Column<AuditEntry>[] = [
   { title: 'actor', value: (e) => e.actor },
   { title: 'name', value: (e) => e.actor_name, shrinks: true },
   { title: 'source', value: (e) => e.source },
-  { title: 'target', value: (e) => e.target_id },
+  { title: 'target', value: (e) => e.target_id, shrinks: true },
   { title: 'detail', value: (e) => e.detail, shrinks: true },
 ];

@@ -42,12 +42,10 @@ function namingRpc(error: unknown, stated: StatedAnchor | null): unknown {
   if (error.code !== 'no_service' && error.code !== 'not_found') return error;
   const { chain_id, block_number } = stated;
   const where =
-    block_number === undefined
-      ? ''
-      : `The anchor is in block ${block_number} of chain ${chain_id}. `;
+    block_number === undefined ? '' : `The file names block ${block_number} of chain ${chain_id}. `;
   const none = 'No service is known, and no node of the chain is given.';
   return new SvcError(error.code, error.code === 'no_service' ? none : error.message, {
-    hint: `${where}Check it against the chain with --rpc-url URL, or name the service with --url.`,
+    hint: `${where}Check it against the chain with --rpc-url URL, or name its service with --url.`,
   });
 }
 

@@ -40,7 +40,9 @@ it('states the gas of a single and of a batch', () => {
   const usual = batches.filter((n) => n < 256 || n % 256 === 0);
   expect([...new Set(usual.map((n) => gasOf(n, eip7623)))]).toEqual([22_590]);
   const text = page.replace(/\s+/g, ' ');
-  expect(text).toContain('one more byte of the leaf count is zero, so such a batch costs at most 22 590.');
+  expect(text).toContain(
+    'one more byte of the leaf count is zero, so such a batch costs at most 22 590.',
+  );
   expect(text).toContain('a single costs at most 22 108 gas and a batch at most 21 648');
 });
 

@@ -133,11 +133,7 @@ export function auditPayload(stated: StatedAnchor, calldata: Hex | null): AuditC
     : auditBatch(stated.inclusion, leaf, payload);
 }
 
-function auditSingle(
-  stated: StatedAnchor,
-  leaf: Hex | null,
-  payload: Payload | null,
-): AuditCheck[] {
+function auditSingle(stated: StatedAnchor, leaf: Hex | null, payload: Payload | null) {
   const single = payload?.kind === 'single' ? payload : null;
   return [
     check('payload', single !== null, {
@@ -155,11 +151,7 @@ function auditSingle(
   ];
 }
 
-function auditBatch(
-  stated: Inclusion | undefined,
-  leaf: Hex | null,
-  payload: Payload | null,
-): AuditCheck[] {
+function auditBatch(stated: Inclusion | undefined, leaf: Hex | null, payload: Payload | null) {
   const batch = payload?.kind === 'batch' ? payload : null;
   const inclusion: Partial<Inclusion> = Object(stated); // Whatever was stated has members, or none.
   const reached = leaf === null ? null : rootReached(leaf, inclusion);
@@ -184,10 +176,7 @@ function auditBatch(
   ];
 }
 
-function auditBlock(
-  stated: StatedAnchor,
-  { receipt, canonical_block: block }: ChainFacts,
-): AuditCheck[] {
+function auditBlock(stated: StatedAnchor, { receipt, canonical_block: block }: ChainFacts) {
   return [
     check('block_number', receipt?.block_number === stated.block_number, {
       holds: 'The transaction is in the stated block',

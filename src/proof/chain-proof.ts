@@ -51,11 +51,7 @@ export function signerOf({ anchor }: Bundle): Hex | null {
   return attempt(() => readSignedTransaction(anchor.raw_tx)).found?.from ?? null;
 }
 
-function auditBlock(
-  stated: Required<StatedAnchor>,
-  header: BlockHeader | null,
-  blockHash: string,
-): AuditCheck[] {
+function auditBlock(stated: Required<StatedAnchor>, header: BlockHeader | null, blockHash: string) {
   return [
     check('block_hash', sameHex(blockHash, stated.block_hash), {
       holds: 'The bundle states the hash of this block',
@@ -89,10 +85,7 @@ function auditPath({ chain_proof, anchor }: Bundle, header: BlockHeader | null):
   ];
 }
 
-function auditSigned(
-  { chain_id, from }: Required<StatedAnchor>,
-  signed: SignedTransaction | null,
-): AuditCheck[] {
+function auditSigned({ chain_id, from }: Required<StatedAnchor>, signed: SignedTransaction | null) {
   const isSelfTransfer = signed !== null && signed.to === signed.from && signed.value === 0n;
   return [
     check('chain', signed?.chainId === BigInt(chain_id), {

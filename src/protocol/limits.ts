@@ -71,6 +71,8 @@ export const limits = {
 
   /** If the credits cover fewer anchors, `low` is true in the credits of the account. */
   lowAnchors: 10,
+  /** If the battery is below this percentage, `battery_low_since` of the robot is set. */
+  lowBatteryPct: 20,
 
   /** Title of a task. */
   titleLength: 200,

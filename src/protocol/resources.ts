@@ -125,7 +125,9 @@ export const Robot = Closed({
   updated_at: Timestamp,
   last_seen_at: Nullable(Timestamp),
   battery_pct: Nullable(Type.Number()),
+  battery_low_since: Nullable(Timestamp),
   state: Nullable(Type.String()),
+  state_since: Nullable(Timestamp),
 });
 
 export const ApiKey = Type.String({

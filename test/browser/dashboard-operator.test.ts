@@ -61,6 +61,9 @@ describe('the overview', () => {
     await pass(page, 6 * MINUTE_MS);
     await fine?.call('recordSamples', { body: { state: 'busy', battery_pct: 90 } });
     await broken?.call('recordSamples', { body: { state: 'error', battery_pct: 90 } });
+    await empty?.call('recordSamples', { body: { state: 'idle', battery_pct: 19 } });
+    await pass(page, 2 * MINUTE_MS);
+    await broken?.call('recordSamples', { body: { state: 'error', battery_pct: 90 } });
     await empty?.call('recordSamples', { body: { state: 'idle', battery_pct: 9 } });
     const { task } = (await poor?.call('createTask', { body: { title: 'Sort' } }))?.body ?? {};
     const refused = poor?.call('completeTask', {
@@ -84,7 +87,7 @@ describe('the overview', () => {
     }
     expect(await problems.getByText('fine').count()).toBe(0);
     for (const reason of ['Robot reports an error', 'Battery at 9 %']) {
-      await problem(reason).getByText(/^seen/).waitFor();
+      await problem(reason).getByText('2 min. ago').waitFor();
     }
     await page.getByRole('region', { name: 'Error events, last 24 hours' }).waitFor();
     await problem('Robot offline').getByRole('link', { name: 'Robot offline' }).click();

@@ -32,7 +32,9 @@ export function robotContract(open: OpenStore): void {
         updatedAt: world.now,
         lastSeenAt: null,
         batteryPct: null,
+        batteryLowSince: null,
         state: null,
+        stateSince: null,
       },
     });
   });

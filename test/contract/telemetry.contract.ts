@@ -139,6 +139,123 @@ export function telemetryContract(open: OpenStore): void {
       expect(await shown()).toMatchObject({ state: 'error' });
     });
 
+    describe('says since when', () => {
+      type Given = [minute: number, batteryPct: number | null, state: string | null];
+      type Since = { batteryLowSince: number | null; stateSince: number | null };
+      const minutes = (minute: number) => world.now - HOUR + minute * 60_000;
+      const at = ({ batteryLowSince, stateSince }: Since) => ({
+        batteryLowSince: batteryLowSince === null ? null : minutes(batteryLowSince),
+        stateSince: stateSince === null ? null : minutes(stateSince),
+      });
+
+      it.each<[string, Given[][], Since]>([
+        [
+          'from the first sample on',
+          [[[1, 10, 'error']], [[2, 9, 'error']], [[3, 8, 'error']]],
+          { batteryLowSince: 1, stateSince: 1 },
+        ],
+        [
+          'from the first sample of a request on',
+          [
+            [[1, 90, 'idle']],
+            [
+              [2, 90, 'idle'],
+              [3, 19, 'error'],
+              [4, 18, 'error'],
+            ],
+          ],
+          { batteryLowSince: 3, stateSince: 3 },
+        ],
+        [
+          'anew after a break, also inside one request',
+          [
+            [[1, 10, 'error']],
+            [
+              [2, 30, 'idle'],
+              [3, 10, 'error'],
+            ],
+          ],
+          { batteryLowSince: 3, stateSince: 3 },
+        ],
+        [
+          'through samples without a reading',
+          [[[1, 10, 'error']], [[2, null, null]], [[3, 10, 'error']]],
+          { batteryLowSince: 1, stateSince: 1 },
+        ],
+        [
+          'also if samples arrive again',
+          [[[1, 10, 'error']], [[3, 10, 'error']], [[1, 10, 'error']]],
+          { batteryLowSince: 1, stateSince: 1 },
+        ],
+        [
+          'whatever the order in a request',
+          [
+            [
+              [5, 10, 'error'],
+              [3, 90, 'idle'],
+              [4, 10, 'error'],
+            ],
+          ],
+          { batteryLowSince: 4, stateSince: 4 },
+        ],
+        [
+          'if a request has samples from before and after the stored ones',
+          [
+            [[3, 90, 'idle']],
+            [
+              [1, 10, 'error'],
+              [5, 10, 'error'],
+            ],
+          ],
+          { batteryLowSince: 5, stateSince: 5 },
+        ],
+        [
+          'not moved by a late sample from before it',
+          [
+            [[3, 10, 'error']],
+            [
+              [1, 90, 'idle'],
+              [2, 10, 'error'],
+              [5, 10, 'error'],
+            ],
+          ],
+          { batteryLowSince: 3, stateSince: 3 },
+        ],
+        [
+          'moved on by late samples that differ',
+          [
+            [[1, 10, 'error']],
+            [[9, 10, 'error']],
+            [
+              [2, 90, 'idle'],
+              [4, 10, 'error'],
+            ],
+          ],
+          { batteryLowSince: 4, stateSince: 4 },
+        ],
+        [
+          'moved to the newest sample if all late ones differ',
+          [[[1, 10, 'error']], [[9, 10, 'error']], [[2, 90, 'idle']]],
+          { batteryLowSince: 9, stateSince: 9 },
+        ],
+        [
+          'of a battery only while it is below 20 %',
+          [[[1, 10, 'error']], [[2, 20, 'error']]],
+          { batteryLowSince: null, stateSince: 1 },
+        ],
+      ])('%s', async (_, requests, since) => {
+        for (const samples of requests) {
+          await record(
+            samples.map(([minute, batteryPct, state]) =>
+              sample({ recordedAt: minutes(minute), batteryPct, state }),
+            ),
+          );
+        }
+
+        expect(await shown()).toMatchObject(at(since));
+      });
+    });
+
     it('follows a clock that was ahead and is set right', async () => {
       await record([sample({ recordedAt: world.now + 20 * HOUR, batteryPct: 90 })]);
       world.clock.advance(1000);

@@ -34,7 +34,9 @@ describe('robots', () => {
         updated_at: reply.body.robot.created_at,
         last_seen_at: null,
         battery_pct: null,
+        battery_low_since: null,
         state: null,
+        state_since: null,
       },
       api_key: expect.stringMatching(/^svc_[0-9a-f]{40}$/),
     });

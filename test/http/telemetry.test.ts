@@ -96,7 +96,7 @@ describe('telemetry', () => {
     });
 
     it('shows the newest battery, state and time on the robot', async () => {
-      await post({ body: { battery_pct: 40, state: 'busy', recorded_at: at(-1000) } });
+      await post({ body: { battery_pct: 19.9, state: 'busy', recorded_at: at(-1000) } });
       await post({ body: { battery_pct: null, state: 'charging' } });
 
       const reply = await service.call('GET', `/api/v1/robots/${robot.id}`, {
@@ -104,8 +104,10 @@ describe('telemetry', () => {
       });
 
       expect(reply.body.robot).toMatchObject({
-        battery_pct: 40,
+        battery_pct: 19.9,
+        battery_low_since: at(-1000),
         state: 'charging',
+        state_since: at(0),
         last_seen_at: at(0),
       });
     });

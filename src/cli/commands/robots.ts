@@ -183,7 +183,8 @@ function fieldsOf(robot: Robot, fleet: string | null): Field[] {
   return [
     ...fieldsNamed(robot, 'id', 'name', 'description'),
     ['fleet', fleet],
-    ...fieldsNamed(robot, 'state', 'battery_pct', 'last_seen_at', 'key_hint'),
+    ...fieldsNamed(robot, 'state', 'state_since', 'battery_pct', 'battery_low_since'),
+    ...fieldsNamed(robot, 'last_seen_at', 'key_hint'),
     ...fieldsNamed(robot, 'created_at', 'updated_at'),
   ];
 }

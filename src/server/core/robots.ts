@@ -151,6 +151,8 @@ function viewRobot(robot: RobotRecord): Robot {
     updated_at: formatTimestamp(robot.updatedAt),
     last_seen_at: formatIfAny(robot.lastSeenAt),
     battery_pct: robot.batteryPct,
+    battery_low_since: formatIfAny(robot.batteryLowSince),
     state: robot.state,
+    state_since: formatIfAny(robot.stateSince),
   };
 }

@@ -13,7 +13,10 @@ export interface RobotRecord {
   updatedAt: number;
   lastSeenAt: number | null;
   batteryPct: number | null;
+  /** Null unless `batteryPct` is below `limits.lowBatteryPct`. */
+  batteryLowSince: number | null;
   state: string | null;
+  stateSince: number | null;
 }
 
 /**

@@ -18,7 +18,8 @@ import { findFleet } from './fleets.ts';
 
 const COLUMNS = `id, wallet, name, description, fleet_id AS "fleetId", key_hint AS "keyHint",
   created_at AS "createdAt", updated_at AS "updatedAt", last_seen_at AS "lastSeenAt",
-  battery_pct AS "batteryPct", state`;
+  battery_pct AS "batteryPct", state, state_since AS "stateSince",
+  CASE WHEN battery_pct < ${limits.lowBatteryPct} THEN battery_since END AS "batteryLowSince"`;
 
 export const robotSql = {
   find: `SELECT ${COLUMNS} FROM robots WHERE id = $1 AND wallet = $2`,

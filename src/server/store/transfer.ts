@@ -23,7 +23,7 @@ export const transferTables: readonly TransferTable[] = `
   cli_codes: device_hash: user_hash source name session_id created_at expires_at
   cursor_key: id: key
   fleets: id: wallet name description location shift tags sort_order created_at updated_at
-  robots: id: wallet name description fleet_id key_hash key_hint created_at updated_at last_seen_at battery_pct battery_at state state_at
+  robots: id: wallet name description fleet_id key_hash key_hint created_at updated_at last_seen_at battery_pct battery_at battery_since state state_at state_since
   tasks: id: robot_id wallet title description expected_result occurred_at created_at status credit_refused_at
   tombstones: task_id: deleted_at
   robot_tombstones: robot_id: deleted_at

@@ -8,7 +8,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Ago, useTenSeconds } from '../../ui/time.tsx';
 import { AlertState } from '../alerts/alert-state.tsx';
-import { type Problem, problemsOf } from './problems.ts';
+import { problemsOf } from './problems.ts';
 
 /** Problems that are shown; the overview must stay readable. */
 const SHOWN = 50;
@@ -51,15 +51,13 @@ export function Attention({ fleetId }: { fleetId: string }) {
         </Text>
       ) : (
         <ul className="problems">
-          {problems.slice(0, SHOWN).map(({ key, tone, title, href, robotId, alert, ...when }) => (
+          {problems.slice(0, SHOWN).map(({ key, tone, title, href, robotId, since, alert }) => (
             <li key={key}>
               <Link href={href}>
                 <Badge tone={tone}>{title}</Badge>
               </Link>
               {robotId ? <Link href={`/robots/${robotId}`}>{names.get(robotId)}</Link> : <span />}
-              <span className="dash">
-                <When {...when} />
-              </span>
+              <span className="dash">{since !== null && <Ago at={since} />}</span>
               {alert ? <AlertState alert={alert} /> : <span />}
             </li>
           ))}
@@ -71,16 +69,5 @@ export function Attention({ fleetId }: { fleetId: string }) {
         </ul>
       )}
     </Card>
-  );
-}
-
-/** Since when it is so; if that is not known, when the robot was last seen. */
-function When({ since, seen }: Pick<Problem, 'since' | 'seen'>) {
-  if (since !== null) return <Ago at={since} />;
-  if (!seen) return null;
-  return (
-    <>
-      seen <Ago at={seen} />
-    </>
   );
 }

@@ -4,7 +4,6 @@ import type { Robot, TaskListItem } from '../../../protocol/resources.ts';
 import type { Account } from '../../queries.ts';
 import { stateOf, type Tone } from '../../ui/badge.tsx';
 import { kinds } from '../alerts/kinds.ts';
-import { LOW_PERCENT } from '../robots/battery.tsx';
 
 export interface Problem {
   key: string;
@@ -13,8 +12,6 @@ export interface Problem {
   robotId: string | null;
   /** ISO timestamp; null if it is not known. */
   since: string | null;
-  /** When the robot was last seen, if it is not known since when it is so. */
-  seen?: string | null;
   /** Where to look. */
   href: string;
   /** The open alert, if a rule found it. */
@@ -71,21 +68,26 @@ function ofAlert(alert: Alert): Problem {
 }
 
 function ofRobot(robot: Robot, now: number): Problem[] {
-  const { id, battery_pct: percent, last_seen_at: seen } = robot;
+  const { id, battery_pct: percent, battery_low_since: lowSince, last_seen_at: seen } = robot;
   const state = stateOf(robot, now);
-  // The newest sample does not say since when it has been so.
-  const shared = { robotId: id, since: null, seen, href: `/robots/${id}` };
+  const problem = (kind: string, tone: Tone, title: string, since: string | null): Problem => ({
+    key: `${kind} ${id}`,
+    tone,
+    title,
+    robotId: id,
+    since,
+    href: `/robots/${id}`,
+  });
   if (state === 'offline') {
-    const key = `robot_offline ${id}`;
-    return [{ ...shared, since: seen, key, tone: 'warn', title: 'Robot offline' }];
+    const since = robot.state === state ? robot.state_since : seen;
+    return [problem('robot_offline', 'warn', 'Robot offline', since)];
   }
   const found: Problem[] = [];
   if (state === 'error') {
-    found.push({ ...shared, key: `error ${id}`, tone: 'bad', title: 'Robot reports an error' });
+    found.push(problem('error', 'bad', 'Robot reports an error', robot.state_since));
   }
-  if (percent !== null && percent < LOW_PERCENT && state !== 'charging') {
-    const title = `Battery at ${Math.round(percent)} %`;
-    found.push({ ...shared, key: `battery_low ${id}`, tone: 'warn', title });
+  if (percent !== null && lowSince !== null && state !== 'charging') {
+    found.push(problem('battery_low', 'warn', `Battery at ${Math.round(percent)} %`, lowSince));
   }
   return found;
 }

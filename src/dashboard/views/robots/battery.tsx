@@ -1,7 +1,8 @@
 // The battery level of a robot.
 
-/** Percentage below which a robot should go to a dock. */
-export const LOW_PERCENT = 20;
+import type { limits } from '../../../protocol/limits.ts';
+
+const LOW_PERCENT: typeof limits.lowBatteryPct = 20;
 
 export function Battery({ percent }: { percent: number | null }) {
   if (percent === null) return <span className="dash">–</span>;

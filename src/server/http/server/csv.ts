@@ -41,11 +41,7 @@ export function wantsCsv({ headers }: FastifyRequest): boolean {
 }
 
 /** Yields once for each page, so that it ends with the connection. */
-async function* linesOf(
-  columns: readonly string[],
-  first: Page<Row>,
-  read: ReadPage,
-): AsyncGenerator<string> {
+async function* linesOf(columns: readonly string[], first: Page<Row>, read: ReadPage) {
   yield `${columns.join(',')}\r\n`;
   for (let page = first; ; page = await read(page.next_cursor ?? undefined)) {
     const { items, next_cursor } = page;

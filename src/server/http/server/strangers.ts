@@ -69,12 +69,7 @@ export class StrangersWork {
 }
 
 /** Runs `work` in the turn of `key`. A call whose connection closes gives up its place in the queue. */
-function inTurn<T>(
-  queue: FairQueue,
-  key: string,
-  { raw }: FastifyRequest,
-  work: () => Promise<T>,
-): Promise<T> {
+function inTurn<T>(queue: FairQueue, key: string, { raw }: FastifyRequest, work: () => Promise<T>) {
   const gone = new AbortController();
   const abort = () => gone.abort(wireError('invalid_request', 'The connection was closed.'));
   return abortOnDisconnect(raw.socket, abort, () => queue.run(key, work, gone.signal));

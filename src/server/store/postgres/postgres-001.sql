@@ -136,7 +136,8 @@ CREATE TABLE fleets (
 );
 CREATE INDEX fleets_wallet ON fleets (wallet, sort_order, id);
 
--- battery_at and state_at are the times of battery_pct and state, never later than their arrival.
+-- battery_at and state_at are the times of battery_pct and state, never later than their arrival. state_since is when
+-- samples began to have this state, battery_since when the battery came to this side of limits.lowBatteryPct.
 CREATE TABLE robots (
   id uuid PRIMARY KEY,
   wallet text COLLATE "C" NOT NULL REFERENCES accounts,
@@ -150,8 +151,10 @@ CREATE TABLE robots (
   last_seen_at bigint,
   battery_pct double precision,
   battery_at bigint,
+  battery_since bigint,
   state text,
   state_at bigint,
+  state_since bigint,
   CHECK ((key_hash IS NULL) = (key_hint IS NULL))
 ) WITH (fillfactor = 80);
 CREATE INDEX robots_wallet ON robots (wallet, id);

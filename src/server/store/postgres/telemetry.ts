@@ -3,6 +3,7 @@
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
 import { batching } from '../engine/batching.ts';
+import { type ShownRow, shownColumns } from '../rows/robots.ts';
 import { type CountedIn, countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { isSameSample, SAMPLE_COLUMNS } from '../telemetry.ts';
@@ -59,7 +60,7 @@ function sampleGroup(): (request: NewSamples) => boolean {
 
 type Outcome = Awaited<ReturnType<TelemetryStore['recordSamples']>>;
 
-interface RobotRow extends CountedIn {
+interface RobotRow extends CountedIn, ShownRow {
   id: string;
   key_hash: string | null;
 }
@@ -74,7 +75,8 @@ interface Batch {
   conflict: number | null;
 }
 
-const lockRobots = sql(`SELECT id, wallet, fleet_id, key_hash FROM robots WHERE id = ANY($1::uuid[])
+const lockRobots =
+  sql(`SELECT id, wallet, fleet_id, key_hash, ${shownColumns.join(', ')} FROM robots WHERE id = ANY($1::uuid[])
   ORDER BY id FOR NO KEY UPDATE`);
 const insertNew =
   sql(`INSERT INTO telemetry (robot_id, recorded_at, id, battery_pct, state, metrics)
@@ -98,7 +100,8 @@ const remove = sql(`DELETE FROM telemetry
 async function recordGroup(tx: Queries, requests: readonly NewSamples[]): Promise<Batch[]> {
   const batches = await store(tx, await batchesOf(tx, requests));
   const recorded = batches.filter(({ conflict }) => conflict === null);
-  const heard = recorded.map(({ request: { robotId, now }, samples }) => ({
+  const heard = recorded.map(({ robot, request: { robotId, now }, samples }) => ({
+    robot,
     robotId,
     now,
     samples,

@@ -1,21 +1,58 @@
-// Finds the newest reading among samples.
+// Finds what a robot shows: its newest readings, and since when they have been so.
 
+import { limits } from '../../../protocol/limits.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
 
+/** Columns of a robot. Those of a reading are null until the first sample that has it. */
+export interface ShownRow {
+  battery_pct: number | null;
+  battery_at: number | null;
+  battery_since: number | null;
+  state: string | null;
+  state_at: number | null;
+  state_since: number | null;
+}
+
+export const shownColumns = 'battery_pct battery_at battery_since state state_at state_since'.split(
+  ' ',
+);
+
+type Reading<Value> = [value: Value | null, at: number | null, since: number | null];
+
+const isLow = (pct: number) => pct < limits.lowBatteryPct;
+
+/** The values of `shownColumns` after new samples. Batteries on the same side of `limits.lowBatteryPct` are the same. */
+export function shownAfter(row: ShownRow, samples: readonly SampleRecord[], now: number) {
+  const battery: Reading<number> = [row.battery_pct, row.battery_at, row.battery_since];
+  const state: Reading<string> = [row.state, row.state_at, row.state_since];
+  return [
+    ...newest(battery, samples, now, (sample) => sample.batteryPct, isLow),
+    ...newest(state, samples, now, (sample) => sample.state, String),
+  ];
+}
+
 /**
- * The newest non-null reading. Times in the future count as `now`: a robot whose clock was ahead must not hide the
- * readings it sends after its clock was corrected.
+ * Times in the future count as `now`: a robot whose clock was ahead must not hide the readings it sends after its clock
+ * was corrected. A late sample never moves `since` back, as it cannot know what was between; one that differs moves it on.
  */
-export function newest<Value>(
+function newest<Value>(
+  stored: Reading<Value>,
   samples: readonly SampleRecord[],
   now: number,
-  reading: (sample: SampleRecord) => Value | null,
-) {
-  let found: { value: Value; at: number } | null = null;
-  for (const sample of samples) {
-    const value = reading(sample);
-    const at = Math.min(sample.recordedAt, now);
-    if (value !== null && (found === null || at >= found.at)) found = { value, at };
+  read: (sample: SampleRecord) => Value | null,
+  kind: (value: Value) => unknown,
+): Reading<Value> {
+  let [value, at, since] = stored;
+  let isBroken = false;
+  const timeOf = (sample: SampleRecord) => Math.min(sample.recordedAt, now);
+  for (const sample of samples.toSorted((a, b) => timeOf(a) - timeOf(b))) {
+    const next = read(sample);
+    if (next === null) continue;
+    const time = timeOf(sample);
+    const isSame = value !== null && kind(value) === kind(next);
+    if (at === null || time >= at) [value, at, since] = [next, time, isSame ? since : time];
+    else if (isSame && isBroken) [since, isBroken] = [time, false];
+    else if (!isSame && time >= Number(since)) [since, isBroken] = [at, true];
   }
-  return found;
+  return [value, at, since];
 }

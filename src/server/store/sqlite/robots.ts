@@ -5,7 +5,7 @@ import type { RobotStore } from '../../ports/robots.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
 import { rows } from '../engine/steps.ts';
 import { eventSql } from '../events.ts';
-import { newest } from '../rows/robots.ts';
+import { type ShownRow, shownAfter, shownColumns } from '../rows/robots.ts';
 import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
 import { runOn } from './engine/steps.ts';
@@ -37,18 +37,15 @@ export function showNewest(
   writer: Database,
 ): (robotId: string, samples: readonly SampleRecord[], now: number) => void {
   const run = runOn(writer);
-  const showing = (column: 'battery' | 'state', value: 'battery_pct' | 'state') =>
-    writer.prepare<{ robotId: string; value: string | number; at: number }>(
-      `UPDATE robots SET ${value} = :value, ${column}_at = :at
-       WHERE id = :robotId AND (${column}_at IS NULL OR ${column}_at <= :at)`,
-    );
-  const showBattery = showing('battery', 'battery_pct');
-  const showState = showing('state', 'state');
+  const find = writer.prepare<[string], ShownRow>(
+    `SELECT ${shownColumns.join(', ')} FROM robots WHERE id = ?`,
+  );
+  const show = writer.prepare<(number | string | null)[]>(
+    `UPDATE robots SET ${shownColumns.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`,
+  );
   return (robotId, samples, now) => {
     run(rows(eventSql.seen, robotId, now));
-    const battery = newest(samples, now, ({ batteryPct }) => batteryPct);
-    if (battery !== null) showBattery.run({ robotId, ...battery });
-    const state = newest(samples, now, (sample) => sample.state);
-    if (state !== null) showState.run({ robotId, ...state });
+    const shown = find.get(robotId);
+    if (shown !== undefined) show.run(...shownAfter(shown, samples, now), robotId);
   };
 }

@@ -190,7 +190,8 @@ CREATE TABLE fleets (
 CREATE INDEX fleets_wallet ON fleets (wallet, sort_order, id);
 
 -- fleet_id names a fleet of the same account. A foreign key could not check the account, so the writes do.
--- battery_at and state_at are the times of battery_pct and state, never later than their arrival.
+-- battery_at and state_at are the times of battery_pct and state, never later than their arrival. state_since is when
+-- samples began to have this state, battery_since when the battery came to this side of limits.lowBatteryPct.
 CREATE TABLE robots (
   id TEXT NOT NULL PRIMARY KEY,
   wallet TEXT NOT NULL REFERENCES accounts,
@@ -205,7 +206,9 @@ CREATE TABLE robots (
   battery_pct REAL,
   state TEXT,
   battery_at INTEGER,
+  battery_since INTEGER,
   state_at INTEGER,
+  state_since INTEGER,
   CHECK ((key_hash IS NULL) = (key_hint IS NULL))
 ) STRICT;
 CREATE INDEX robots_wallet ON robots (wallet, id);

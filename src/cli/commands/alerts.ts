@@ -15,7 +15,7 @@ const kindArgument: ArgumentSpec = {
 export const alertCommands: readonly CommandSpec[] = [
   {
     path: 'alerts list',
-    summary: 'List the alerts of the last year, newest first, at most 10 000',
+    summary: 'List the alerts of the last year, newest first',
     options: [{ flags: '--open', summary: 'only open alerts' }, limitOption, cursorOption],
     examples: ['svc alerts list --open'],
     async run(context, { open, ...range }: Range & { open?: true }) {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createTestClock } from '../support/clock.ts';
 import {
   type Owner,
   startTestService,
@@ -9,11 +10,12 @@ import {
 import type { Send } from '../support/wire.ts';
 
 describe('ops events', () => {
+  const clock = createTestClock();
   let service: TestService;
   let owner: Owner;
   let robot: TestRobot;
   beforeAll(async () => {
-    service = await startTestService();
+    service = await startTestService({ clock });
   });
   afterAll(() => service.close());
   beforeEach(async () => {
@@ -45,6 +47,17 @@ describe('ops events', () => {
       created_at: expect.stringMatching(/\.\d{3}Z$/),
     });
     expect((await list()).body).toEqual({ items: [reply.body.event], next_cursor: null });
+  });
+
+  it('are listed from the first instant of a period on, and before its last', async () => {
+    const first = (await post({ body: { event_type: 'first' } })).body.event.created_at;
+    clock.advance(1000);
+    const last = (await post({ body: { event_type: 'last' } })).body.event.created_at;
+    const types = async (query: string) =>
+      (await list(query)).body.items.map(({ event_type: type }: { event_type: string }) => type);
+
+    expect(await types(`?from=${first}&to=${last}`)).toEqual(['first']);
+    expect(await types(`?from=${last}`)).toEqual(['last']);
   });
 
   it('fills in what was not given', async () => {

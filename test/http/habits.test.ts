@@ -245,6 +245,7 @@ describe('what was read', () => {
       const response = await fetch(service.url + path, {
         headers: { cookie: `svc_session=${owner.session}`, 'accept-encoding': encoding },
       });
+      expect(response.headers.get('vary')).toContain('Accept-Encoding');
       return [response.headers.get('content-encoding'), (await response.json()) as object] as const;
     };
 

@@ -55,6 +55,15 @@ describe('limits', () => {
     return replies;
   }
 
+  it('count the calls of a robot that only sessions may make', async () => {
+    const [first, second] = await repeat(2, () =>
+      service.call('GET', '/api/v1/robots', { apiKey: robot.apiKey }),
+    );
+
+    expect(first?.status).toBe(401);
+    expect([first, second].map((reply) => reply && rate(reply)[1]).sort()).toEqual([598, 599]);
+  });
+
   function expectRefused(reply: Reply, limit: number): void {
     expect(reply.status).toBe(429);
     expect(reply.body.error).toBe('rate_limited');

@@ -11,7 +11,7 @@ export const hashCommand: CommandSpec = {
     {
       flags: '--attach <file>',
       summary:
-        'add this file, with its hashes, to the member "files" of the evidence; can be repeated',
+        'print the hash of the evidence with this file added to its member "files"; can be repeated',
       parse: repeated,
     },
   ],

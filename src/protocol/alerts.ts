@@ -12,7 +12,7 @@ export const alertKinds = {
   credit_low:
     'the credits cover fewer than N anchors; this alert also opens without a rule when a completion is refused for lack of credit',
   webhook_disabled:
-    'a webhook was disabled after failures, or because too many messages waited; this alert needs no rule and ignores N',
+    'a webhook was disabled after failures, or because too many messages waited; this alert opens without a rule, so a rule changes nothing',
 } as const;
 
 export const AlertKind = OneOf(

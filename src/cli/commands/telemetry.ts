@@ -17,7 +17,7 @@ export const telemetryCommand: CommandSpec = {
     {
       flags: '--resolution <interval>',
       summary:
-        'length of the interval of each line; the range may be at most 366 days, with hour 31 days, with minute 6 hours',
+        'length of the interval of each line; --from and --to may be 366 days apart for day, 31 days for hour, 6 hours for minute',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,

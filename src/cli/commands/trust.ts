@@ -54,8 +54,8 @@ export const trustCommands: readonly CommandSpec[] = [
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer one of the service',
     details:
-      'Accepts the new list only if it is signed by an account that is in use in the saved list, and only if it withdraws\n' +
-      'nothing that the saved list states. Its sequence number must not be lower. It must contain every saved account,\n' +
+      'Accepts the new list only if it is signed by an account that is not retired in the saved list, and only if it\n' +
+      'withdraws nothing that the saved list states. Its sequence number must not be lower. It must contain every saved account,\n' +
       'and the saved signature of each account for its own entry. The block at which the service began to use an account (first\n' +
       'block) must be the same. The block after which a retired account is no longer valid (last block) must be neither\n' +
       'higher nor removed.\n\n' +

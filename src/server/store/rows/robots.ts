@@ -32,8 +32,10 @@ export function shownAfter(row: ShownRow, samples: readonly SampleRecord[], now:
 }
 
 /**
- * Times in the future count as `now`: a robot whose clock was ahead must not hide the readings it sends after its clock
- * was corrected. A late sample never moves `since` back, as it cannot know what was between; one that differs moves it on.
+ * The newest reading after new samples. Readings of the same `kind` count as the same. Times in the future count as
+ * `now`: a robot whose clock was ahead must not hide the readings it sends after its clock was corrected. A late sample
+ * that differs moves `since` on, to the next late sample that is the same or to the newest reading. Late samples never
+ * move it back: which samples lie between is not known here.
  */
 function newest<Value>(
   stored: Reading<Value>,
@@ -43,7 +45,7 @@ function newest<Value>(
   kind: (value: Value) => unknown,
 ): Reading<Value> {
   let [value, at, since] = stored;
-  let isBroken = false;
+  let differed = false;
   const timeOf = (sample: SampleRecord) => Math.min(sample.recordedAt, now);
   for (const sample of samples.toSorted((a, b) => timeOf(a) - timeOf(b))) {
     const next = read(sample);
@@ -51,8 +53,8 @@ function newest<Value>(
     const time = timeOf(sample);
     const isSame = value !== null && kind(value) === kind(next);
     if (at === null || time >= at) [value, at, since] = [next, time, isSame ? since : time];
-    else if (isSame && isBroken) [since, isBroken] = [time, false];
-    else if (!isSame && time >= Number(since)) [since, isBroken] = [at, true];
+    else if (isSame && differed) [since, differed] = [time, false];
+    else if (!isSame && time >= Number(since)) [since, differed] = [at, true];
   }
   return [value, at, since];
 }

@@ -84,7 +84,12 @@ function rewriting(stream: FlushableStream, edit: (line: string) => string): Flu
  * version than pino's own, whose synchronous flush loops forever on a full disk.
  */
 function standardError(onDropped: (lines: number) => void, format: LogFormat): DestinationStream {
-  const stream = new sonicBoom.SonicBoom({ fd: 2, sync: false, maxLength: MOST_BYTES });
+  const stream = new sonicBoom.SonicBoom({
+    fd: 2,
+    sync: false,
+    maxLength: MOST_BYTES,
+    contentMode: 'buffer',
+  });
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
     // The reader is gone. pino's own stream does the same.
     if (code === 'EPIPE') stream.write = () => true;
@@ -105,8 +110,13 @@ function standardError(onDropped: (lines: number) => void, format: LogFormat): D
     onDropped(dropped);
     dropped = 0;
   });
-  if (format === 'pretty') return asText(stream);
-  return isJournal(process.env.JOURNAL_STREAM) ? withSeverity(stream) : stream;
+  // For text, the stream measures at each line all that waits to be written. Its types know only text.
+  const lines: FlushableStream = {
+    write: (line) => stream.write(Buffer.from(line) as unknown as string),
+    flushSync: () => stream.flushSync(),
+  };
+  if (format === 'pretty') return asText(lines);
+  return isJournal(process.env.JOURNAL_STREAM) ? withSeverity(lines) : lines;
 }
 
 /** Whether systemd connected standard error to journald; see systemd.exec(5). */

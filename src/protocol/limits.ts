@@ -62,7 +62,7 @@ export const limits = {
   proofBytes: 256 * 1024,
   /** `expected_result` in canonical form. */
   expectedResultBytes: 64 * 1024,
-  /** Signature of a sign-in message, as bytes without hex. */
+  /** Signature of a sign-in message: its bytes, each of which is two hex digits in the request. */
   signatureBytes: 8 * 1024,
   /** Sign-in message that a client sends back. */
   messageLength: 2000,

@@ -42,7 +42,7 @@ export const environment = Type.Object({
   ),
   SVC_DATABASE_POOL_MAX: Whole(
     { minimum: 2, default: 10, maximum: 1000 },
-    'Maximum number of PostgreSQL connections of this instance',
+    'Maximum number of PostgreSQL connections of this instance, without the one for LISTEN',
   ),
   SVC_DATABASE_POOLER: Type.Boolean({
     default: false,

@@ -17,7 +17,7 @@ export const telemetryCommand: CommandSpec = {
     {
       flags: '--resolution <interval>',
       summary:
-        'length of the interval of each line; --from and --to may be 366 days apart for day, 31 days for hour, 6 hours for minute',
+        'length of the interval of each line. From --from to --to, at most 6 hours for minute, 31 days for hour, 366 days for day',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,

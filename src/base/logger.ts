@@ -45,7 +45,10 @@ interface FlushableStream extends DestinationStream {
   flushSync?(): void;
 }
 
-/** Maximum buffer of a full pipe; further lines are dropped. */
+/**
+ * Maximum size of the lines that wait for a full pipe; further ones are dropped. Each can keep 8 KiB of Node's pool of
+ * buffers in memory, at most 30 MiB in all.
+ */
 const MOST_BYTES = 1024 * 1024;
 
 /** Writes each line as text: local time, level, message, fields, and below them the stack of an error. */
@@ -110,7 +113,7 @@ function standardError(onDropped: (lines: number) => void, format: LogFormat): D
     onDropped(dropped);
     dropped = 0;
   });
-  // For text, the stream measures at each line all that waits to be written. Its types know only text.
+  // Given text, the stream copies up to 16 KiB of waiting lines at each line. Its types know only text.
   const lines: FlushableStream = {
     write: (line) => stream.write(Buffer.from(line) as unknown as string),
     flushSync: () => stream.flushSync(),

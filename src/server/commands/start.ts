@@ -15,8 +15,8 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const stopped = stopSignal();
   const logger = createLogger(config.values.SVC_LOG_LEVEL, config.values.SVC_LOG_FORMAT);
   logger.info({ version: packageVersion(), ...effectiveConfig(config) }, 'configuration loaded');
-  // What a start creates often stays alive, so V8 decides to create objects of its kinds among the old ones. But a dead
-  // old object keeps what it refers to until the whole heap is collected: here, most requests.
+  // What a start creates lives long, so V8 would allocate similar objects of requests in its old generation. A dead object
+  // there keeps what it refers to until the whole heap is collected: most of the request.
   setFlagsFromString('--no-allocation-site-pretenuring');
   const { startServer } = await import('../main.ts');
   const server = await startServer(config, { logger });

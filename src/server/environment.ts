@@ -59,7 +59,7 @@ export const environment = Type.Object({
   ),
   SVC_CHAIN_ID: OptionalWhole(
     { minimum: 1 },
-    'Chain id; the start fails if the RPC reports another (default: read from the RPC and stored)',
+    'Chain id; the start fails if SVC_CHAIN_RPC_URL serves another chain (default: read from the RPC and stored)',
   ),
   SVC_CHAIN_NAME: Optional('Chain name for wallets (default: from the list of known chains)'),
   SVC_CHAIN_TESTNET: Type.Optional(

@@ -20,7 +20,7 @@ export async function cliPage(): Promise<string> {
     'A command that has the option `--yes` asks you to type a name first, for example that of the robot or the host of ' +
       'the service. `--yes` skips the question. Without a terminal and without `--yes`, such a command exits with 2. ' +
       'Commands that do not have the option never ask, even if they delete something. Exceptions: `svc login` asks you ' +
-      'to confirm the wallet, and every command asks for the password of an encrypted key file.',
+      'to confirm the wallet, and a command that is given an encrypted key file asks for its password.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

@@ -113,9 +113,9 @@ function standardError(onDropped: (lines: number) => void, format: LogFormat): D
     onDropped(dropped);
     dropped = 0;
   });
-  // Given text, the stream copies up to 16 KiB of waiting lines at each line. Its types know only text.
+  // Given text, the stream copies up to 16 KiB of waiting lines at each line.
   const lines: FlushableStream = {
-    write: (line) => stream.write(Buffer.from(line) as unknown as string),
+    write: (line) => stream.write(Buffer.from(line) as unknown as string), // Its types know only text.
     flushSync: () => stream.flushSync(),
   };
   if (format === 'pretty') return asText(lines);

@@ -88,7 +88,7 @@ export const AnchorState = OneOf(states);
 /** The filter of the task list: an anchor's state, or `refused` for tasks that wait for credit. */
 export const AnchorFilter = OneOf<AnchorState | 'refused'>(
   [...states, 'refused'],
-  'state of the anchor. refused: a completion was refused for lack of credit, and the task still has no stored evidence',
+  'state of the anchor. failed: the chain would accept no anchor. refused: the account had too little credit, and the task still has no stored evidence',
 );
 
 /** The state of a task's anchor. The transaction is null until one is signed. */

@@ -187,7 +187,7 @@ export const environment = Type.Object({
   ),
   SVC_DISK_MIN_FREE_MB: Whole(
     { minimum: 0, default: 256 },
-    'Free disk space in MiB below which the service stores no new claims, samples, events, robots, fleets or alert rules; completions are still accepted',
+    'SQLite only: free disk space in MiB below which the service stores no new claims, samples, events, robots, fleets or alert rules; completions are still accepted',
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },

@@ -23,7 +23,11 @@ export const loginCommand: CommandSpec = {
   options: [
     ...keyFileOptions,
     { flags: '--manual', summary: 'print the message and read its signature' },
-    { flags: '--address <address>', summary: 'accept only this wallet (default: ask)' },
+    {
+      flags: '--address <address>',
+      summary:
+        'accept only this wallet (default: confirm that of the browser; with --manual, type one)',
+    },
     {
       flags: '--no-browser',
       summary: 'open no browser here; enter the code in a browser elsewhere',

@@ -17,7 +17,7 @@ export const telemetryCommand: CommandSpec = {
     {
       flags: '--resolution <interval>',
       summary:
-        'length of the interval of each line. From --from to --to, at most 6 hours for minute, 31 days for hour, 366 days for day',
+        'one line for each minute, hour or day. The whole range may last at most 6 hours, 31 days or 366 days',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,

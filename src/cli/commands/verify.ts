@@ -6,9 +6,8 @@ import type { VerifyInput } from '../verify/verify.ts';
 export const verifyCommand: CommandSpec = {
   path: 'verify',
   summary: 'Verify a receipt, a bundle, evidence or a hash',
-  details: `With --rpc-url, svc checks a receipt or a bundle against the chain. For a hash, svc asks the service for the
-transaction and checks it against the chain. With neither --rpc-url nor --block-hash, svc reports what the service
-states.
+  details: `With --rpc-url, svc checks the anchor against the chain. For a hash or evidence, it first asks the service for the
+transaction. With neither --rpc-url nor --block-hash, svc reports what the service states.
 
 A bundle with a chain proof (svc-bundle/2) proves that its block contains the transaction. With --block-hash, svc checks
 it without any connection; take the hash of the block from a source that you trust. With --rpc-url, svc reads only the

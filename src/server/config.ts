@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import path from 'node:path';
 import { isLoopback } from '../base/loopback.ts';
 import { readEnvironment } from '../base/read-environment.ts';
-import { type Environment, environment } from './environment.ts';
+import { type Environment, environment, secretVariables } from './environment.ts';
 
 export type ServerConfig = ReturnType<typeof readConfig>;
 
@@ -239,4 +239,18 @@ function nativeCurrency(text: string | undefined) {
   if (text === undefined) return null;
   const [name = '', symbol = '', decimals = ''] = text.split(',');
   return { name, symbol, decimals: Number(decimals) };
+}
+
+export const effectiveValues = (variables: NodeJS.ProcessEnv) =>
+  effectiveConfig(readConfig(variables));
+
+/** The effective value of each variable. A secret only shows that it is set. */
+export function effectiveConfig({ values, baseUrl, database }: ServerConfig) {
+  const secrets = [...secretVariables].filter((name) => Object.hasOwn(values, name));
+  return {
+    ...values,
+    SVC_BASE_URL: baseUrl,
+    ...(database.kind === 'sqlite' && { SVC_DATABASE_URL: `sqlite:${database.path}` }),
+    ...Object.fromEntries(secrets.map((name) => [name, '(set)'])),
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { HeldBodies } from '../../src/server/http/server/held-bodies.ts';
+import { HeldBodies } from '../../src/server/http/server/bodies.ts';
 
 const KIB = 1024;
 

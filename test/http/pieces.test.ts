@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { jsonPieces } from '../../src/server/http/server/json.ts';
+import { jsonPieces } from '../../src/server/http/server/representations.ts';
 
 const body = fc.dictionary(fc.string(), fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue())));
 

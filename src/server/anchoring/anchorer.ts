@@ -4,8 +4,7 @@ import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';
 import { keepChainProofs } from './chain-proofs.ts';
-import type { AnchorerDependencies } from './context.ts';
-import { QueueLock } from './queue-lock.ts';
+import { type AnchorerDependencies, QueueLock } from './context.ts';
 import { createTrigger } from './trigger.ts';
 
 export type Anchorer = ReturnType<typeof startAnchorer>;

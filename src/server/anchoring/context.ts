@@ -1,4 +1,4 @@
-// What every stage of anchoring works with: dependencies, options, steps and reasons to wait.
+// What every stage of anchoring works with: dependencies, options, steps, the queue lock and reasons to wait.
 import type { BackoffRange } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -10,7 +10,6 @@ import type { ServerConfig } from '../config.ts';
 import type { AnchorStore, ChainIdentity, Lease } from '../ports/anchoring.ts';
 import type { AnchoringAccountStore } from '../ports/anchoring-accounts.ts';
 import type { ChainProofStore } from '../ports/chain-proofs.ts';
-import type { QueueLock } from './queue-lock.ts';
 
 /** Pauses of the anchor loop in milliseconds. Tests shorten them. */
 export const PAUSES = {
@@ -142,4 +141,25 @@ export async function readSenderState(
   const state = await chain.senderState({ identity, sender: lease.sender, payload }, signal);
   const tip = lesser(state.maxPriorityFeePerGas, options.maxPriorityFeePerGas);
   return { ...state, maxPriorityFeePerGas: tip };
+}
+
+export class QueueLock {
+  /** Whether a loop has the lock. */
+  isTaken = false;
+  #waiting: (() => void)[] = [];
+
+  /** Takes the lock, or returns false if it is taken; `wake` is then called once it is free. */
+  enter(wake: () => void): boolean {
+    if (this.isTaken) {
+      if (!this.#waiting.includes(wake)) this.#waiting.push(wake);
+      return false;
+    }
+    this.isTaken = true;
+    return true;
+  }
+
+  leave(): void {
+    this.isTaken = false;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
 }

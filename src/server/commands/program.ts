@@ -113,7 +113,7 @@ export async function main(argv: string[]): Promise<number> {
     .action(run(async () => (await import('./anchors.ts')).retireAnchor));
 
   addConfigCommand(program, async () => {
-    return { ...(await import('../environment.ts')), ...(await import('./config.ts')) };
+    return { ...(await import('../environment.ts')), ...(await import('../config.ts')) };
   });
   addInstallCommands(program, async () => (await import('./start.ts')).serverInstallation);
   addDatabaseCommands(program, run);

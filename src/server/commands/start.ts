@@ -5,9 +5,8 @@ import { connectServiceManager, type ServiceManager } from '../../base/install/s
 import { createLogger, type Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
-import { readConfig } from '../config.ts';
+import { effectiveConfig, readConfig } from '../config.ts';
 import type { Server } from '../main.ts';
-import { effectiveConfig } from './config.ts';
 
 /** Runs the server until SIGTERM or SIGINT. Throws `store_failed` if the database fails. */
 export async function start(environment: NodeJS.ProcessEnv): Promise<void> {

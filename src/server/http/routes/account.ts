@@ -18,9 +18,9 @@ import { createGateReader, createSignIn } from '../../core/sign-in.ts';
 import { exportAccount } from '../export-account.ts';
 import { actorOf } from '../server/authentication.ts';
 import type { Call, Handlers } from '../server/call.ts';
+import { sourceOf } from '../server/connections.ts';
 import { createCookies, sessionToken, signInCookies } from '../server/credentials.ts';
 import { applyCount } from '../server/rate-limits.ts';
-import { sourceOf } from '../server/sources.ts';
 
 export function accountHandlers(deps: Deps) {
   const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));

@@ -26,9 +26,8 @@ import { type Metrics, metricsPage } from '../routes/metrics.ts';
 import { dashboardPages, docsPage, sendDocument } from '../routes/pages.ts';
 import { publicHandlers } from '../routes/public.ts';
 import { robotHandlers } from '../routes/robots.ts';
-import { streamHandlers } from '../routes/stream.ts';
 import { taskHandlers } from '../routes/tasks.ts';
-import { telemetryHandlers } from '../routes/telemetry.ts';
+import { streamHandlers, telemetryHandlers } from '../routes/telemetry.ts';
 import { webhookHandlers } from '../routes/webhooks.ts';
 import { accountOf, createAuthenticators, walletOf } from './authentication.ts';
 import { createBodyParser, requireBody, requireIdentity, requireRoom } from './bodies.ts';
@@ -37,7 +36,6 @@ import { Connections } from './connections.ts';
 import { Csv } from './csv.ts';
 import { answerError, answerUnroutable } from './errors.ts';
 import { InFlightRequests } from './in-flight.ts';
-import { jsonPieces } from './json.ts';
 import {
   type ArrivalTimeouts,
   arrivalTimeouts,
@@ -48,7 +46,7 @@ import {
 import { createLongReads } from './long-reads.ts';
 import { createAdmission } from './rate-limits.ts';
 import { isRefusal, type Refusals } from './refusals.ts';
-import { addRepresentations } from './representations.ts';
+import { addRepresentations, jsonPieces } from './representations.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 import { type HttpDeps, StrangersWork } from './strangers.ts';
 import { answerUnmatched, countRobot, opensPage } from './unmatched.ts';

@@ -7,9 +7,9 @@ import { accountSuspended, authenticateSession, isAccountToken } from '../../cor
 import type { Actor } from '../../ports/audit-log.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { Access, Callers } from './call.ts';
+import { addressOf, sourceOf } from './connections.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
-import { addressOf, sourceOf } from './sources.ts';
 import { type HttpDeps, lookUpRobot } from './strangers.ts';
 import { countRobot } from './unmatched.ts';
 

@@ -1,4 +1,4 @@
-// Adds a tag to the answers of reads, answers 304 if the caller has the same content, and compresses with gzip.
+// Serializes answers in pieces, tags those of reads, answers 304 if the caller has the same content, and compresses with gzip.
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
@@ -71,4 +71,41 @@ function takesGzip({ headers }: FastifyRequest, reply: FastifyReply): boolean {
 /** Compared weakly, as RFC 9110 asks for If-None-Match. */
 function isKnown(tags: string | undefined, tag: string): boolean {
   return (tags ?? '').split(',').some((one) => [tag, tag.slice(2), '*'].includes(one.trim()));
+}
+
+const PIECE_LENGTH = 16 * 1024;
+
+/**
+ * Serializes a body to JSON in pieces of about 16 KiB. Array items are serialized one by one, so that no step takes
+ * long.
+ */
+export function* jsonPieces(body: object): Generator<string> {
+  let piece = '';
+  for (const part of jsonParts(body)) {
+    piece += part;
+    if (piece.length < PIECE_LENGTH) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
+
+function* jsonParts(body: object): Generator<string> {
+  let separator = '{';
+  for (const [name, member] of Object.entries(body)) {
+    yield `${separator}${JSON.stringify(name)}:`;
+    if (Array.isArray(member)) yield* arrayParts(member);
+    else yield JSON.stringify(member);
+    separator = ',';
+  }
+  yield separator === '{' ? '{}' : '}';
+}
+
+function* arrayParts(items: unknown[]): Generator<string> {
+  let separator = '[';
+  for (const item of items) {
+    yield separator + JSON.stringify(item);
+    separator = ',';
+  }
+  yield separator === '[' ? '[]' : ']';
 }

@@ -6,10 +6,9 @@ import { type Deps, strangersQueue } from '../../core/deps.ts';
 import { authenticateRobot } from '../../core/robots.ts';
 import { hashToken } from '../../core/sessions.ts';
 import { wireError } from '../../ports/errors.ts';
-import { MOST_CONNECTIONS } from './connections.ts';
+import { MOST_CONNECTIONS, sourceOf } from './connections.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
 import { abortOnDisconnect } from './in-flight.ts';
-import { sourceOf } from './sources.ts';
 
 /** Work in progress, of one caller and in total. */
 const PUBLIC = { ofOneAtOnce: 64, atOnce: 1024 };

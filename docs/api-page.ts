@@ -12,7 +12,7 @@ import { routes } from '../src/protocol/routes.ts';
 export function apiPage(): string {
   return [
     '# HTTP interface',
-    'Generated from `src/protocol` by `npm run docs`; a test fails when it is stale. A running service serves this reference at `/docs`, and as OpenAPI 3.1 at `/openapi.json`.',
+    'Generated from `src/protocol` by `npm run docs`; a test fails when it is stale. A running service shows this reference at `/docs`, and serves it as OpenAPI 3.1 at `/openapi.json`.',
     intro(),
     ...Object.entries<Route>(routes).map(([name, route]) => section(name, route)),
     errorTable(),
@@ -25,9 +25,9 @@ function intro(): string {
   return [
     '- A robot sends its API key: `Authorization: Bearer svc_…`. A person sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. A script sends an account token: `Authorization: Bearer svct_…`. The command line gets its own session from `POST /api/auth/cli/token`.',
     '- Bodies are JSON in UTF-8. Unknown fields are refused. Values of the wrong type are refused, not converted. Ids are returned in lower case and times in UTC. In a POST, an optional member that is null counts as absent.',
-    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. On endpoints with `Rate limit: none`, the first three have fixed values, and the service counts no requests. A 429 or 503 also has `Retry-After`.',
+    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. On endpoints with `Rate limit: none`, the first three headers have fixed values, and the service counts no requests. A 429 or 503 also has `Retry-After`.',
     '- Every error body has `error` and `message`; some errors add members, such as `proof_hash` or `retry_after`. Every endpoint can return `request_timeout`, `headers_too_large` and `internal_error`.',
-    '- `GET /metrics` (Prometheus text) answers requests from loopback only; if `SVC_METRICS_TOKEN` is set, it requires `Authorization: Bearer $SVC_METRICS_TOKEN` instead.',
+    '- `GET /metrics` (Prometheus text) answers only requests from loopback. If `SVC_METRICS_TOKEN` is set, `GET /metrics` answers only requests with `Authorization: Bearer $SVC_METRICS_TOKEN`.',
   ].join('\n');
 }
 

@@ -11,16 +11,16 @@ export async function cliPage(): Promise<string> {
     '# Command line',
     'Generated from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` shows the same.',
     'After reading this page you can use every command of `svc`, by hand and in scripts.',
-    'Commands print data to standard output, and everything else to standard error. On a terminal, data is a table. ' +
-      'Elsewhere, it is tab-separated values without a header. With `--json`, it is the answer of the service. Text ' +
-      'that a robot sent can contain control characters. `svc` prints them as escapes such as `\\u{1b}`, but JSON ' +
-      'contains them unchanged. With `--json`, an error is one JSON object `{ error, message, hint }` on standard error.',
+    'Commands print data to standard output, and everything else to standard error. On a terminal, commands print a ' +
+      'table. Elsewhere, commands print tab-separated values without a header. With `--json`, commands print the ' +
+      'answer of the service, and an error is one JSON object `{ error, message, hint }` on standard error. `svc` prints ' +
+      'control characters as escapes such as `\\u{1b}`, but JSON contains them unchanged.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
-    'A command that has the option `--yes` asks you to type a name first, for example that of the robot or the host of ' +
-      'the service. `--yes` skips the question. Without a terminal and without `--yes`, such a command exits with 2. ' +
-      'Commands that do not have the option never ask, even if they delete something. Exceptions: `svc login` asks you ' +
-      'to confirm the wallet, and a command that is given an encrypted key file asks for its password.',
+    'A command that has the option `--yes` asks you to type a name first, for example the name of the robot. `--yes` ' +
+      'skips the question. Without a terminal and without `--yes`, such a command exits with 2. ' +
+      'Commands that do not have the option do not ask, even if they delete something. There are two exceptions: ' +
+      '`svc login` asks you to confirm the wallet, and commands ask for the password of an encrypted key file.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

@@ -24,10 +24,10 @@ export function configurationPage(): string {
     '# Configuration of svc-server',
     'Generated from `src/server/environment.ts` by `npm run docs`; a test fails when it is stale.',
     'After reading this page you can set every environment variable of `svc-server`. An unknown `SVC_` variable or an ' +
-      'invalid value stops the start; the error lists every mistake at once. An empty variable counts as not set.',
+      'invalid value stops the start, and the error lists all mistakes. An empty variable counts as not set.',
     '- `svc-server config` prints the effective values and masks secrets. `svc-server config --describe` prints this ' +
       'reference.\n' +
-      '- `.env.example` contains every variable. Copy it to `.env`, and run every command with it: ' +
+      '- `.env.example` contains every variable. Copy the file to `.env`, and run every command with `.env`: ' +
       '`node --env-file=.env bin/svc-server.js start`.\n' +
       '- `svc-server start` needs `SVC_CHAIN_RPC_URL`, and `SVC_ANCHOR_KEY_FILE` or `SVC_ANCHOR_PRIVATE_KEY`. ' +
       '`svc-server dev` needs no variable.\n' +

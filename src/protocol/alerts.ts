@@ -10,9 +10,9 @@ export const alertKinds = {
   anchor_failed: 'an anchor of a robot failed in the last N minutes',
   anchor_stuck: 'an anchor of a robot has waited for its block for N minutes',
   credit_low:
-    'the credits cover fewer than N anchors; this alert also opens without a rule when a completion is refused for lack of credit',
+    'the credits cover fewer than N anchors. Without a rule, this alert opens when the service refuses a completion for lack of credit',
   webhook_disabled:
-    'a webhook was disabled after failures, or because too many messages waited; this alert opens without a rule, so a rule changes nothing',
+    'a webhook was disabled after failures, or because too many messages waited. This alert needs no rule',
 } as const;
 
 export const AlertKind = OneOf(

@@ -36,7 +36,7 @@ export const auditKinds = {
   account_deletion_began: [null, null],
   anchor_reconciled: [
     null,
-    'the nonce of an anchor with proofs of the account, and the transaction from elsewhere that used this nonce',
+    'the nonce of an anchor with proofs of the account, and the foreign transaction that used this nonce',
   ],
 } as const;
 

@@ -21,11 +21,11 @@ export const errors = {
   signup_refused: permanent(403, 'the wallet does not meet the requirement for a new account'),
   account_suspended: retryable(
     403,
-    'the account is suspended or being deleted; its data can be read but not changed',
+    'the account is suspended or being deleted; calls can read its data but not change its data',
   ),
   wallet_session_required: permanent(
     403,
-    'the session was not opened with a wallet signature, or too many wrong user codes were entered in it',
+    'the session was not opened with a wallet signature, or too many wrong user codes were entered in the session',
   ),
   insufficient_scope: permanent(403, 'the account token may not call this endpoint'),
   rate_limited: retryable(429, 'too many requests in this minute'),
@@ -67,7 +67,7 @@ export const errors = {
   token_limit_reached: permanent(409, 'the account has 50 tokens'),
   webhook_limit_reached: permanent(
     409,
-    'the account has 10 webhooks; or it has one, and the operator granted it no credits in the last 90 days',
+    'the account has 10 webhooks, or 1 webhook if the operator granted the account no credits in the last 90 days',
   ),
   webhook_url_refused: permanent(
     400,
@@ -85,15 +85,15 @@ export const errors = {
   internal_error: retryable(500, 'unexpected error; the message contains the request id'),
   anchoring_failed: retryable(
     502,
-    'the nodes reported that the anchor would fail, so the service did not sign it; nothing was charged',
+    'the nodes reported that the anchor would fail, so the service did not sign the anchor; nothing was charged',
   ),
   anchor_unconfirmed: permanent(
     202,
-    'the evidence is stored, and its anchor was sent to the chain and is not confirmed yet; poll the task. If svc-agent sent this answer, the evidence is stored on the robot, and the member `state` of the answer says whether the service has it too',
+    'the service stored the evidence and sent the anchor to the chain, and the anchor is not confirmed yet; poll the task. If svc-agent sent this answer, the evidence is stored on the robot. The member `state` then says whether the service also has the evidence',
   ),
   anchor_queued: permanent(
     202,
-    'the proof is stored, and the service anchors it as soon as it can; poll the task',
+    'the evidence is stored, but the service has not sent the anchor yet; poll the task',
   ),
   chain_unavailable: retryable(503, 'the chain cannot be read now'),
   overloaded: retryable(

@@ -11,9 +11,9 @@ export const limits = {
   robotCallsPerWindow: 600,
   /** Requests of one account that change something. */
   accountMutationsPerWindow: 300,
-  /** Sign-in challenges of one wallet. Each device that signed in before has a count of its own with the same limit. */
+  /** Sign-in challenges of one wallet. Each device that signed in before has its own count with the same limit. */
   challengesPerWindow: 60,
-  /** Fixed value of `X-RateLimit-Limit` on endpoints without a rate limit. The service counts no requests there. */
+  /** Fixed value of `X-RateLimit-Limit` on endpoints without a rate limit. */
   unmeteredPerWindow: 600,
 
   /** Robots of an account. */
@@ -22,31 +22,31 @@ export const limits = {
   fleetsPerAccount: 100,
   /** Robots that one request can move to another fleet. */
   robotsPerAssignment: 100,
-  /** Sessions of an account. Opening another one ends the oldest. */
+  /** Sessions of an account. Opening another session ends the oldest. */
   sessionsPerAccount: 100,
   /** Account tokens that have not expired. */
   tokensPerAccount: 50,
   /** Webhooks of an account to which the operator granted credits in the last 90 days. */
   webhooksPerAccount: 10,
-  /** Webhooks of any other account. */
+  /** Webhooks of an account to which the operator granted no credits in the last 90 days. */
   webhooksWithoutGrant: 1,
-  /** Attempts per hour to deliver messages of an account without such a grant. */
+  /** Attempts per hour to deliver messages of an account to which the operator granted no credits in the last 90 days. */
   webhookAttemptsPerHourWithoutGrant: 60,
-  /** Messages that can wait for one webhook. With more, the service disables the webhook. */
+  /** Messages that can wait for one webhook. If more messages wait, the service disables the webhook. */
   webhookBacklog: 10_000,
   /** Age at which messages are removed from the log of a webhook. */
   webhookDeliveriesMs: 7 * 24 * 60 * 60_000,
   /** Time after a rotation in which messages also have a signature of the old secret. */
   webhookOverlapMs: 24 * 60 * 60_000,
-  /** Alerts kept per account. Above that number, the oldest closed alerts are deleted. */
+  /** Alerts kept per account. Above this number, the oldest closed alerts are deleted. */
   alertsKept: 10_000,
   /** Sign-in challenges that the service stores for all wallets together. */
   openChallenges: 100_000,
   /** Stored sign-in challenges of one wallet for one source (an IPv4 address, or an IPv6 /56). */
   challengesPerSource: 8,
   /**
-   * Open codes of command-line sign-ins. If another code is requested, the service ends one: the oldest code of the
-   * source (an IPv4 address, or an IPv6 /56) that has the most open codes.
+   * Open codes of command-line sign-ins. Above this number, the service ends the oldest code of the source (an IPv4
+   * address, or an IPv6 /56) that has the most open codes.
    */
   openCliCodes: 1_000,
   /** Open codes of command-line sign-ins that were requested by one source. */
@@ -54,24 +54,24 @@ export const limits = {
   /** Wrong user codes that one session may enter. */
   wrongCliCodes: 10,
 
-  /** Body of a request of a robot. It is larger than `proofBytes`, because text as sent can be longer than its canonical form. */
+  /** Body of a request of a robot. */
   bodyBytes: 2 * 1024 * 1024,
-  /** Body of any other request. It is large enough even if every text has its maximum length and every character is escaped. */
+  /** Body of any other request. */
   smallBodyBytes: 64 * 1024,
   /** Evidence in canonical form. */
   proofBytes: 256 * 1024,
   /** `expected_result` in canonical form. */
   expectedResultBytes: 64 * 1024,
-  /** Signature of a sign-in message: its bytes, each of which is two hex digits in the request. */
+  /** Signature of a sign-in message. The request contains two hex digits for each byte. */
   signatureBytes: 8 * 1024,
   /** Sign-in message that a client sends back. */
   messageLength: 2000,
   /** Nesting of evidence and other JSON documents. */
   documentDepth: 128,
 
-  /** If the credits cover fewer anchors, `low` is true in the credits of the account. */
+  /** If the credits cover fewer anchors than this, the member `low` of the credits is true. */
   lowAnchors: 10,
-  /** If the battery is below this percentage, `battery_low_since` of the robot is set. */
+  /** If the battery is below this percentage, the service sets `battery_low_since` of the robot. */
   lowBatteryPct: 20,
 
   /** Title of a task. */
@@ -94,8 +94,8 @@ export const limits = {
   /** Telemetry samples in one request. */
   samplesPerRequest: 50,
   /**
-   * JSON values in a body with samples, counting objects and arrays. Enough for 50 samples with 2048 readings each
-   * (two laser scans, for example): body and list count as 2 values, and each sample as 6 + 2048.
+   * JSON values in a body with samples, counting objects and arrays. The limit allows 50 samples with 2048 readings each:
+   * 2 values for body and list, and for each sample 2048 readings, 5 members and the sample itself.
    */
   samplesValues: 2 + 50 * (6 + 2048),
   /** `metrics` of a sample in canonical form. */
@@ -118,7 +118,7 @@ export const limits = {
   seriesNameLength: 64,
   /** Maximum length of a time series with this resolution. */
   seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
-  /** Open streams of an account on one instance of the service. Opening another one ends the oldest. */
+  /** Open streams of an account on one instance of the service. Opening another stream ends the oldest. */
   streamsPerAccount: 16,
   /** Interval at which the service checks the session of an open stream. */
   streamCheckMs: 15_000,

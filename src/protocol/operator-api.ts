@@ -117,7 +117,7 @@ export const operatorRoutes = {
     ...publicRead,
     path: '/refusals',
     summary:
-      'List the 100 accounts and addresses that were refused most on this instance, for lack of credit, storage or calls, since one to two hours ago',
+      'List the 100 accounts and addresses with the most refused calls on this instance, in the last one to two hours',
     responses: { 200: Refusals },
   },
 } as const satisfies Record<string, Route>;

@@ -5,7 +5,7 @@ import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 /** What a webhook can subscribe to, by type: the meaning of a message, and its `data`. Add new types here. */
 export const webhookEvents = {
   'task.verified':
-    'the anchor of a task was confirmed; sent again if a reorganization moves it to another block. Data: task_id, robot_id, proof_hash, chain_id, tx_hash, block_number',
+    'the anchor of a task was confirmed; sent again if a reorganization moves the anchor to another block. Data: task_id, robot_id, proof_hash, chain_id, tx_hash, block_number',
   'task.failed': 'the anchor of a task failed. Data: task_id, robot_id, reason',
   'task.refused':
     'a completion was refused for lack of credit; sent once per task. Data: task_id, robot_id, reason',
@@ -22,7 +22,7 @@ const eventTypes = Object.keys(webhookEvents) as (keyof typeof webhookEvents)[];
 export const WebhookEvents = Type.Array(OneOf(eventTypes), {
   minItems: 1,
   uniqueItems: true,
-  description: 'the types of messages that it gets',
+  description: 'the types of messages that the webhook gets',
 });
 
 export const WebhookUrl = Type.String({

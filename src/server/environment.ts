@@ -42,15 +42,15 @@ export const environment = Type.Object({
   ),
   SVC_DATABASE_POOL_MAX: Whole(
     { minimum: 2, default: 10, maximum: 1000 },
-    'Maximum number of PostgreSQL connections of this instance, without the one for LISTEN',
+    'Maximum number of PostgreSQL connections of this instance, without the connection for LISTEN',
   ),
   SVC_DATABASE_POOLER: Type.Boolean({
     default: false,
     description:
-      'true behind a PostgreSQL pooler in transaction mode, such as PgBouncer: no prepared statements, no LISTEN',
+      'Set true behind a PostgreSQL pooler in transaction mode, such as PgBouncer (docs/operations.md)',
   }),
   SVC_CHAIN_RPC_URL: Optional(
-    'JSON-RPC URLs of the anchoring chain, comma-separated; required by start. With several, at least two must agree before a receipt is issued. svc-server never prints the value',
+    'JSON-RPC URLs of the anchoring chain, comma-separated; required by start. With several URLs, at least two must agree before the service issues a receipt. svc-server never prints the value',
     '^https?://[^\\s,]+( *, *https?://[^\\s,]+)*$',
   ),
   SVC_ALLOW_PLAINTEXT: Optional(
@@ -59,7 +59,7 @@ export const environment = Type.Object({
   ),
   SVC_CHAIN_ID: OptionalWhole(
     { minimum: 1 },
-    'Chain id; the start fails if SVC_CHAIN_RPC_URL serves another chain (default: read from the RPC and stored)',
+    'Chain id. If SVC_CHAIN_RPC_URL serves another chain, the start fails (default: read from the RPC and stored)',
   ),
   SVC_CHAIN_NAME: Optional('Chain name for wallets (default: from the list of known chains)'),
   SVC_CHAIN_TESTNET: Type.Optional(
@@ -87,7 +87,7 @@ export const environment = Type.Object({
     'Files with one key each, in hex or as a V3 keystore, comma-separated; required by start unless SVC_ANCHOR_PRIVATE_KEY is set',
   ),
   SVC_ANCHOR_KEY_PASSWORD_FILE: Optional(
-    'Files with the passwords of the keystores, comma-separated: one for all, or one per key file',
+    'Files with the passwords of the keystores, comma-separated: one file for all keystores, or one file per key file',
   ),
   SVC_ANCHOR_TIMEOUT_MS: Whole(
     { minimum: 0, default: 30_000, maximum: 600_000 },
@@ -99,7 +99,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_FINALITY_DEPTH: OptionalWhole(
     { minimum: 1, maximum: 10_000 },
-    "Confirmations after which an anchor is final. Anchoring exactly once holds only for reorganizations up to this depth (default: the chain's finalized tag, or 64 on chains without it)",
+    "Confirmations after which an anchor is final. If a reorganization is deeper, a proof may be anchored twice (default: the chain's finalized tag, or 64 on chains without this tag)",
   ),
   SVC_ANCHOR_BATCH_MAX: Whole(
     { minimum: 1, default: 1024, maximum: 1024 },
@@ -115,15 +115,15 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
     { minimum: 1000, default: 15_000 },
-    'Time in ms after which the pending transaction with the lowest nonce counts as stuck, if a new block came without it (other cases: docs/anchoring.md). The service then replaces it by one with higher fees, and resends the others unchanged',
+    'Time in ms after which the pending transaction with the lowest nonce counts as stuck, if a new block does not contain it (other cases: docs/anchoring.md). The service then replaces the stuck transaction by a transaction with higher fees',
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
     { minimum: 1, default: 500 },
-    'Maximum fee per gas in gwei; above it, proofs stay queued and replacements wait',
+    'Maximum fee per gas in gwei. Above this fee, proofs stay queued and replacements wait',
   ),
   SVC_ANCHOR_MAX_TIP_GWEI: Whole(
     { minimum: 0, default: 100 },
-    'Maximum tip per gas, in gwei, of the first variant of an anchor; replacements may exceed it',
+    'Maximum tip per gas, in gwei, of the first variant of an anchor. Replacements may have a higher tip',
   ),
   SVC_ANCHOR_MAX_GAS: Whole(
     { minimum: 21_000, default: 2_000_000, maximum: 16_777_216 },
@@ -136,10 +136,10 @@ export const environment = Type.Object({
   SVC_CHAIN_PROOFS: Type.Boolean({
     default: true,
     description:
-      'Store a chain proof of each final anchor, so that its bundle can be verified from the block hash alone, even if no node keeps the transaction',
+      'Store a chain proof of each final anchor. A bundle with a chain proof can be verified from the block hash alone',
   }),
   SVC_GATE_TOKEN: Optional(
-    'Address of an ERC-20 token (token gate): only wallets that hold SVC_GATE_MIN_BALANCE of it get the sign-up grant and, with SVC_SIGNUP=gate, may open an account',
+    'Address of an ERC-20 token (token gate). Only wallets that hold SVC_GATE_MIN_BALANCE of the token get the sign-up grant. With SVC_SIGNUP=gate, only these wallets may open an account',
     address,
   ),
   SVC_GATE_MIN_BALANCE: Decimal(
@@ -158,11 +158,11 @@ export const environment = Type.Object({
   SVC_SIGNUP_GAS_WEI: Decimal('Gas credit granted to a new account, in wei', '0'),
   SVC_SIGNUP_DELAY_HOURS: Whole(
     { minimum: 0, default: 0, maximum: 8760 },
-    'Hours that a wallet waits for the sign-up grant, counted from its first sign-in that meets the token gate. The wallet gets the grant at its next sign-in after that time',
+    'Hours that a wallet waits for the sign-up grant, from its first sign-in that meets the token gate. The wallet gets the grant at its next sign-in after these hours',
   ),
   SVC_SIGNUP_ANCHORS_PER_DAY: OptionalWhole(
     { minimum: 0 },
-    'Maximum number of anchors granted to all new accounts together in 24 hours; once it is reached, a new account gets its grant at a later sign-in (default: no limit)',
+    'Maximum number of anchors granted to all new accounts together in 24 hours. Above this number, a new account gets its grant at a later sign-in (default: no limit)',
   ),
   SVC_CREDIT_URL: Optional(
     'Page where account owners get credits; the dashboard links to it when credits run low (default: none)',
@@ -170,7 +170,7 @@ export const environment = Type.Object({
   ),
   SVC_VERIFY_RPC_PER_SECOND: Whole(
     { minimum: 1, default: 50 },
-    'Maximum number of JSON-RPC calls per second for public verification, to all URLs of an instance together. Sign-in, readiness and the building of chain proofs share a second limit of the same size. Further calls wait, and are refused if they would wait for more than 10 s',
+    'Maximum number of JSON-RPC calls per second for public verification, to all URLs of an instance together. Sign-in, readiness and the building of chain proofs share a second limit of the same size. Calls above a limit wait. The service refuses calls that would wait for more than 10 s',
   ),
   SVC_TELEMETRY_RETENTION_DAYS: RetentionDays(
     'Age in days at which telemetry samples are deleted; 0 keeps them',
@@ -183,15 +183,15 @@ export const environment = Type.Object({
     'File with the key that seals the secrets of webhooks, 64 hex digits, the same for all instances (default: none; webhooks are off)',
   ),
   SVC_WEBHOOK_ALLOW_NETWORKS: Optional(
-    'Addresses or CIDR ranges, comma-separated, that webhooks may connect to although they are not public (default: none)',
+    'Addresses or CIDR ranges that are not public and that webhooks may connect to, comma-separated (default: none)',
   ),
   SVC_DISK_MIN_FREE_MB: Whole(
     { minimum: 0, default: 256 },
-    'SQLite only: free disk space in MiB below which the service stores no new claims, samples, events, robots, fleets or alert rules; completions are still accepted',
+    'SQLite only: minimum free disk space in MiB. Below it, the service stores no new claims, samples, events, robots, fleets or alert rules, but still accepts completions',
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },
-    'Storage in MiB of the pool that is shared by all accounts to which the operator has granted no credits in the last 90 days. Each of these accounts may use at most 1/8 of the space that the others leave free. If the others use nothing, this is 512 of 4096 MiB',
+    'Storage in MiB of the pool. All accounts to which the operator has granted no credits in the last 90 days share the pool. Each of these accounts may use at most 1/8 of the space that the other accounts leave free',
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
     { minimum: 1, default: 102_400 },
@@ -212,7 +212,7 @@ export const environment = Type.Object({
     pattern: '\\S',
     default: 'false',
     description:
-      'Trusted proxies: the service takes the client address from their X-Forwarded-For. Addresses or CIDR ranges, comma-separated; false for none',
+      'Addresses or CIDR ranges of trusted proxies, comma-separated; false for none. The service takes the client address from the header X-Forwarded-For of a trusted proxy',
   }),
   SVC_LOG_LEVEL: OneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'silent'],

@@ -15,7 +15,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .option('--json', 'print one JSON object: { ok, checks: [{ name, ok, detail }] }')
     .addHelpText(
       'after',
-      '\nIf the environment has no key, doctor uses the settings of the installed systemd service. That needs root.' +
+      '\nIf the environment has no key, doctor uses the settings of the installed systemd service. To read them, run doctor as root.' +
         '\n\nExamples:\n  sudo svc-agent doctor\n  svc-agent doctor --json',
     )
     .action(async (options: { json?: true }) => exitWith(await doctor(process.env, options)));

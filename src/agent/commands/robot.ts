@@ -43,7 +43,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
     .addHelpText(
       'after',
-      '\nAttached files stay where they are. The daemon does not read them.\n\nExamples:' +
+      '\nAttached files stay where they are. The daemon does not read attached files.\n\nExamples:' +
         '\n  svc-agent complete "$task" evidence.json --wait 60' +
         '\n  svc-agent complete "$task" evidence.json --attach run.mcap --attach photo.jpg',
     )

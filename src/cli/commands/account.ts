@@ -45,10 +45,10 @@ export const accountCommands: readonly CommandSpec[] = [
     path: 'account export',
     summary: 'Write everything that the account stores, as JSON lines',
     details:
-      'Each line is an object {"kind": …, "record": …}. The record has the same form as in the HTTP API. After a verified\n' +
-      'task comes its bundle, which proves the task without the service. The export has no keys, tokens or secrets. With\n' +
-      '--json, the whole export is one object. The wallet signs again: svc prints a message on standard error and reads its\n' +
-      'signature, or signs with --key-file. An account token (SVC_TOKEN) cannot export the account.',
+      'Each line is an object {"kind": …, "record": …}. The record has the same form as in the HTTP API. The bundle of a\n' +
+      'verified task is the line after the task. The export has no keys, tokens or secrets. With --json, the whole export\n' +
+      'is one object. The wallet signs again: svc prints a message on standard error and reads the signature, or signs\n' +
+      'with --key-file. An account token (SVC_TOKEN) cannot export the account.',
     options: keyFileOptions,
     examples: ['svc account export > account.jsonl'],
     async run(context, input: Partial<KeyFile>) {
@@ -69,8 +69,8 @@ export const accountCommands: readonly CommandSpec[] = [
     path: 'account delete',
     summary: 'Delete the account with its robots, tasks and evidence, permanently',
     details:
-      'The wallet signs again: svc prints a message and reads its signature, or signs with --key-file. The service\n' +
-      'keeps the credits and their ledger. Data on the chain also stays. The service no longer verifies the tasks. Bundles stay valid.',
+      'The wallet signs again: svc prints a message and reads the signature, or signs with --key-file. The credits, their\n' +
+      'ledger and the data on the chain stay. The service no longer verifies the tasks. Bundles stay valid.',
     options: [...keyFileOptions, yesOption],
     examples: ['svc account delete', 'svc account delete --key-file ~/.keys/ops.json --yes'],
     async run(context, { yes = false, ...input }: Partial<KeyFile> & { yes?: boolean }) {

@@ -14,12 +14,12 @@ import { bundleOfService, requireSound } from '../verify/subject.ts';
 export const bundleCommand: CommandSpec = {
   path: 'bundle',
   summary:
-    'Write receipt, claim and evidence of a task to one file, which can be verified without the service',
+    'Write receipt, claim and evidence of a task to one file, which you can verify without the service',
   details: `Checks evidence, claim, inclusion path and signed transaction before it writes anything. Warns on standard
 error if the anchor is not final yet (not with --json).
 
 With --upgrade, svc adds the chain proof to a bundle that was written without one. svc reads the chain proof from
-the service, or from a node with --rpc-url. It writes a new bundle and does not change FILE.`,
+the service, or from a node with --rpc-url. svc writes a new bundle and does not change FILE.`,
   arguments: [{ ...taskArgument, syntax: '[task]' }],
   options: [
     { flags: '--output <file>', summary: 'write to this file instead of standard output' },

@@ -6,7 +6,7 @@ import type { CommandSpec } from '../program/command.ts';
 export const completionCommand: CommandSpec = {
   path: 'completion',
   summary: 'Print a shell completion script',
-  details: 'It completes commands, options, and the names of robots and fleets.',
+  details: 'The script completes commands, options, and the names of robots and fleets.',
   arguments: [{ syntax: '<shell>', summary: shells.join(', '), completes: shells }],
   examples: [
     'source <(svc completion bash)',

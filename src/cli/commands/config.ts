@@ -42,7 +42,7 @@ export const configCommands: readonly CommandSpec[] = [
   {
     path: 'config remove',
     summary:
-      'Remove a profile and its session from this machine. The session stays valid on the service: to end it, run svc logout first',
+      'Remove a profile and its session from this machine. The session stays valid on the service. To end the session, run svc logout first',
     arguments: [{ syntax: '<name>', summary: 'name of the profile', completes: 'profile' }],
     examples: ['svc config remove ops'],
     async run(context, { name }: { name: string }) {

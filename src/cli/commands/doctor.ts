@@ -13,7 +13,7 @@ import type { Check } from '../verify/finding.ts';
 export const doctorCommand: CommandSpec = {
   path: 'doctor',
   summary: 'Check service, clock, session, chain, RPC endpoint and versions',
-  details: 'The exit code is that of the first failed check.',
+  details: 'The exit code is the code of the first failed check.',
   examples: ['svc doctor', 'svc doctor --url https://svc.example.org'],
   async run(context) {
     const { target, client, output, wait } = context;

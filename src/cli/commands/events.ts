@@ -26,7 +26,7 @@ export const eventsCommand: CommandSpec = {
     {
       flags: '-f, --follow',
       summary:
-        'print the newest events in the order of their time, then new ones as they arrive; with --json one object per line',
+        'print the newest events in the order of their time, then new events as they arrive; with --json one object per line',
     },
     limitOption,
     cursorOption,

@@ -11,7 +11,7 @@ export const hashCommand: CommandSpec = {
     {
       flags: '--attach <file>',
       summary:
-        'print the hash of the evidence with this file added to its member "files"; can be repeated',
+        'add this file to the member "files" of the evidence before hashing; can be repeated',
       parse: repeated,
     },
   ],

@@ -14,23 +14,23 @@ export const loginCommand: CommandSpec = {
   path: 'login',
   summary: 'Sign in to a service with a wallet',
   details:
-    'Prints a code, and opens the page of the service on which you enter it. Then shows the wallet that\n' +
-    'approved the sign-in, and asks before it saves the session. With --address, it does not ask, and accepts only that\n' +
-    'wallet.\n\n' +
-    'Two options need no browser. With --key-file, svc signs with that key. With --manual, svc prints the message on\n' +
-    'standard output and reads its signature from standard input, for hardware wallets.',
-  arguments: [{ syntax: '[url]', summary: 'origin of the service (default: that of the profile)' }],
+    'Prints a code, and opens a page of the service. Enter the code on this page. The command then shows the wallet that\n' +
+    'approved the sign-in, and asks before it saves the session. With --address, the command accepts only the given\n' +
+    'wallet, and does not ask.\n\n' +
+    'Two options need no browser. With --key-file, svc signs with the key in the file. With --manual, svc prints the\n' +
+    'message on standard output and reads the signature from standard input, for hardware wallets.',
+  arguments: [{ syntax: '[url]', summary: 'origin of the service (default: from the profile)' }],
   options: [
     ...keyFileOptions,
-    { flags: '--manual', summary: 'print the message and read its signature' },
+    { flags: '--manual', summary: 'print the message and read the signature' },
     {
       flags: '--address <address>',
       summary:
-        'accept only this wallet (default: confirm that of the browser; with --manual, type one)',
+        'accept only this wallet (default: confirm the wallet of the browser; with --manual, type an address)',
     },
     {
       flags: '--no-browser',
-      summary: 'open no browser here; enter the code in a browser elsewhere',
+      summary: 'do not open a browser; open the page yourself and enter the code',
     },
   ],
   examples: [

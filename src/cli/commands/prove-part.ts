@@ -10,7 +10,7 @@ export const provePartCommand: CommandSpec = {
   summary:
     'Extract a range of bytes from a file that evidence lists, and prove that the file contains them',
   details: `Writes whole chunks of 1 MiB, from the chunk with the first byte to the chunk with the last byte. The recipient sees
-only these chunks of the file, and checks them with svc verify --part. A part has at most 128 chunks.`,
+only these chunks of the file, and checks the part with svc verify --part. A part has at most 128 chunks.`,
   arguments: [{ syntax: '<file>', summary: 'regular file' }],
   options: [
     {

@@ -125,11 +125,11 @@ export const robotCommands: readonly CommandSpec[] = [
   },
   {
     path: 'robots move',
-    summary: 'Move robots into a fleet, or out of their fleets. If one cannot be moved, none is',
+    summary: 'Move robots into a fleet, or out of their fleets. On an error, no robot is moved',
     arguments: [{ ...robotArgument, syntax: '<robot...>' }],
     options: [
-      { flags: '--fleet <fleet>', summary: 'fleet to move them into', completes: 'fleet' },
-      { flags: '--no-fleet', summary: 'remove them from their fleets' },
+      { flags: '--fleet <fleet>', summary: 'fleet to move the robots into', completes: 'fleet' },
+      { flags: '--no-fleet', summary: 'remove the robots from their fleets' },
     ],
     examples: [
       'svc robots move hall-robot-1 hall-robot-2 --fleet "Hall 3"',
@@ -159,7 +159,7 @@ export const robotCommands: readonly CommandSpec[] = [
     path: 'robots delete',
     summary: 'Delete a robot with its tasks, permanently',
     details:
-      'Anchors that are not signed yet are canceled. Signed ones are still sent and charged. The service no longer\n' +
+      'Anchors that are not signed yet are canceled. Signed anchors are still sent and charged. The service no longer\n' +
       'verifies the tasks. Bundles stay valid.',
     arguments: [robotArgument],
     options: [yesOption],
@@ -169,7 +169,7 @@ export const robotCommands: readonly CommandSpec[] = [
       const { id, name } = await findRobot(context, text);
       const consequence =
         `Deletes ${output.quote(name)} with its tasks, permanently. Anchors that are not signed yet are\n` +
-        'canceled. Signed ones are still sent and charged. The service no longer verifies the tasks. Bundles stay valid.';
+        'canceled. Signed anchors are still sent and charged. The service no longer verifies the tasks. Bundles stay valid.';
       if (!yes) await (await prompt()).confirm(name, consequence);
       const { body } = await wait('Deleting', () => call('deleteRobot', { params: { id } }));
       const note = `Deleted ${output.quote(name)}. Its key no longer works; stop its agent.`;

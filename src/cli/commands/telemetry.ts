@@ -17,7 +17,7 @@ export const telemetryCommand: CommandSpec = {
     {
       flags: '--resolution <interval>',
       summary:
-        'one line for each minute, hour or day. The whole range may last at most 6 hours, 31 days or 366 days',
+        'by minute, the range may last at most 6 hours; by hour, 31 days; by day, 366 days. Interval of the time series',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,

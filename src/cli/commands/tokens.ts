@@ -14,8 +14,8 @@ export const tokenCommands: readonly CommandSpec[] = [
     path: 'tokens create',
     summary: 'Create an account token and show it one time. To use it, set SVC_TOKEN',
     details:
-      'Needs a session that svc login opened with --key-file or --manual. In a session that was opened through a browser,\n' +
-      'this command fails: create the token on the page Access of the dashboard instead.\n\n' +
+      'Needs a session that svc login opened with --key-file or --manual. If you signed in through a browser, create the\n' +
+      'token on the page Access of the dashboard instead.\n\n' +
       'When piped, prints only the token. For changes, a token needs the scope write. No token can manage sessions or\n' +
       'tokens, create or change webhooks, or export or delete the account.',
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],

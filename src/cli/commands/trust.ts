@@ -14,9 +14,9 @@ export const trustCommands: readonly CommandSpec[] = [
     path: 'trust add',
     summary: 'Save the anchoring accounts of a service, after you confirm them',
     details:
-      'Reads the signed list of accounts, checks its signatures, shows the addresses, and asks you to type the\n' +
-      'host of the service to confirm them. Compare the addresses with a source other than the service, for example its\n' +
-      'operator. svc verify then accepts anchors of these accounts, even if the service is gone.',
+      'Reads the signed list of accounts, checks the signatures and shows the addresses. To confirm the addresses, type the\n' +
+      'host of the service. Compare the addresses with another source first, for example the operator of the service.\n' +
+      'svc verify then accepts anchors of these accounts, even if the service is gone.',
     arguments: [urlArgument],
     options: [yesOption],
     examples: ['svc trust add https://svc.example.org'],
@@ -52,13 +52,13 @@ export const trustCommands: readonly CommandSpec[] = [
   },
   {
     path: 'trust refresh',
-    summary: 'Replace a saved list with the newer one of the service',
+    summary: 'Replace a saved list with the newer list of the service',
     details:
-      'Accepts the new list only if it is signed by an account that is not retired in the saved list, and only if it\n' +
-      'withdraws nothing that the saved list states. Its sequence number must not be lower. It must contain every saved account,\n' +
-      'and the saved signature of each account for its own entry. The block at which the service began to use an account (first\n' +
-      'block) must be the same. The block after which a retired account is no longer valid (last block) must be neither\n' +
-      'higher nor removed.\n\n' +
+      'The new list must have a signature of an account that the saved list does not show as retired. The sequence number\n' +
+      'must not be lower than the saved number. The new list must contain every saved account and its signature. The first\n' +
+      'block of an account, from which its anchors are valid, must be the same. The last block of a retired account, up to\n' +
+      'which its anchors are valid, must not be higher or missing. If a rule is broken, svc keeps the saved list.\n' +
+      '\n' +
       'svc verify never refreshes a list.',
     arguments: [urlArgument],
     examples: ['svc trust refresh https://svc.example.org'],

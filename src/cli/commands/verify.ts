@@ -6,30 +6,30 @@ import type { VerifyInput } from '../verify/verify.ts';
 export const verifyCommand: CommandSpec = {
   path: 'verify',
   summary: 'Verify a receipt, a bundle, evidence or a hash',
-  details: `With --rpc-url, svc checks the anchor against the chain. For a hash or evidence, it first asks the service for the
-transaction. With neither --rpc-url nor --block-hash, svc reports what the service states.
+  details: `With --rpc-url, svc checks the anchor against the chain. For a hash or evidence, svc first asks the service for the
+transaction. Without --rpc-url and --block-hash, svc reports what the service states.
 
 A bundle with a chain proof (svc-bundle/2) proves that its block contains the transaction. With --block-hash, svc checks
-it without any connection; take the hash of the block from a source that you trust. With --rpc-url, svc reads only the
-header of the block, unless you add --full.
+the chain proof without a connection. Take the hash of the block from a source that you trust. With --rpc-url, svc reads
+only the header of the block, unless you add --full.
 
 Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or
-save the accounts of a service with svc trust add. If you do neither and name a service (--url, SVC_URL or a
-profile), svc asks that service for its accounts. If nothing names an account, svc exits with 9.
+save the accounts of a service with svc trust add. If no account is named or saved, svc asks the service of --url,
+SVC_URL or the profile for its accounts. If the service names no account either, svc exits with 9.
 
-If the evidence lists files, svc says of each whether it matches, differs or was not given. A file that differs fails the
-verification.`,
+If the evidence lists files, svc says for each file whether it matches, differs or was not given. If a file differs, the
+verification fails.`,
   arguments: [
     {
       syntax: '<subject>',
       summary:
-        'a file with a receipt, a bundle or evidence; or a proof hash, a transaction hash, a task id or the URL of a /verify page; or - to read one of these from standard input',
+        'a file with a receipt, a bundle or evidence; a proof hash; a transaction hash; a task id; the URL of a /verify page; or - for standard input',
     },
   ],
   options: [
     {
       flags: '--rpc-url <url>',
-      summary: 'JSON-RPC endpoint of the chain; if repeated, all must agree',
+      summary: 'JSON-RPC endpoint of the chain; if repeated, all endpoints must agree',
       parse: repeated,
     },
     {
@@ -43,7 +43,7 @@ verification.`,
     { flags: '--proof <file>', summary: 'file with the evidence; its hash must be the proof hash' },
     {
       flags: '--anchor-address <address>',
-      summary: 'account that must have sent the anchor; if repeated, any one of them',
+      summary: 'account that must have sent the anchor; if repeated, any of the accounts',
       parse: repeated,
     },
     { flags: '--require-evidence', summary: 'fail if no evidence is given' },

@@ -53,7 +53,7 @@ export const limitOption: OptionSpec = {
 
 export const cursorOption: OptionSpec = {
   flags: '--cursor <cursor>',
-  summary: 'print the next page; the value is next_cursor in the --json output of the page before',
+  summary: 'print the page at this cursor: next_cursor in the --json output of the previous page',
 };
 
 /** Collects the values of an option that can be repeated. */

@@ -34,7 +34,7 @@ export const accountRoutes = {
     summary:
       'Export everything that the account stores. The wallet signs a challenge with the purpose export_account',
     description:
-      'The response is JSON lines. After a verified task comes its bundle. The export has no keys, tokens or secrets. If it fails after its first line, the connection breaks.',
+      'The response is JSON lines. The bundle of a verified task is the line after the task. The export has no keys, tokens or secrets. If the export fails after its first line, the connection breaks.',
     isRead: true,
     stream: 'application/jsonl',
     responses: { 200: ExportLine },

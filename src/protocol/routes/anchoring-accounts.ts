@@ -8,7 +8,7 @@ export const anchoringAccountRoutes = {
     path: '/.well-known/svc-anchors.json',
     summary: 'Read the list of the accounts that anchor for this service, past ones included',
     description:
-      'Each account signs its own entry once. Each account that is in use signs the list. `svc trust add` checks the signatures and saves the list. The response may be cached for one minute.',
+      'Each account signs its own entry once. All accounts that are in use sign the list. `svc trust add` checks the signatures and saves the list. Clients may cache the response for one minute.',
     cors: true,
     responses: { 200: AnchorsList },
     errors: ['overloaded'],

@@ -16,7 +16,7 @@ export const cliSignInRoutes = {
     path: '/api/auth/cli/device',
     summary:
       'Start a sign-in of the command line through a browser (RFC 8628): request a device code and a user code',
-    description: `The codes last 10 minutes. A source is an IPv4 address or an IPv6 /56. A source that already has ${limits.openCliCodesOfSource} open codes gets \`overloaded\`. If ${limits.openCliCodes} codes are open and another is requested, the service ends one: the oldest code of the source that has the most open codes.`,
+    description: `The codes last 10 minutes. A source is an IPv4 address or an IPv6 /56. A source that already has ${limits.openCliCodesOfSource} open codes gets \`overloaded\`. Above ${limits.openCliCodes} open codes, the service ends the oldest code of the source that has the most open codes.`,
     body: Closed({
       name: Text(limits.nameLength, 'name of the machine, which the page shows; without U+0000'),
     }),
@@ -60,9 +60,9 @@ export const cliSignInRoutes = {
   redeemCliCode: {
     ...publicChange,
     path: '/api/auth/cli/token',
-    summary: 'Open a session with a device code that was allowed; works once',
+    summary: 'Open a session with a device code that was allowed. Each device code works once',
     description:
-      'The new session has its own entry in the list of sessions, and is revoked separately.',
+      'The new session has its own entry in the list of sessions, next to the session that allowed it.',
     body: Closed({ device_code: DeviceCode }),
     fieldErrors: { device_code: 'invalid_code' },
     responses: {

@@ -12,7 +12,7 @@ export const evidenceRoutes = {
     path: '/api/v1/tasks/:id/proof',
     summary: 'Read the submitted evidence of a task',
     description:
-      'Evidence is never public. After it is erased, the response is 404 with `proof_hash`.',
+      'Evidence is never public. If the evidence was erased, the response is 404 with `proof_hash`.',
     responses: { 200: Closed({ proof: Proof, proof_hash: Hash }) },
   },
   eraseProof: {
@@ -25,9 +25,9 @@ export const evidenceRoutes = {
     ...taskReadById,
     path: '/api/v1/tasks/:id/bundle',
     summary:
-      'Read the bundle of a task. To verify it, one needs only a node of the chain and the address of the anchoring account',
+      'Read the bundle of a task. To verify a bundle, you need only a node of the chain and the address of the anchoring account',
     description:
-      'The format is `svc-bundle/1` until the anchor is final and its chain proof is stored, and `svc-bundle/2` from then on; `format=1` always gives `svc-bundle/1`. The bundle has no `proof` if the evidence was erased. The response is 409 `completion_in_progress` while the anchor is pending, and 404 if there is no completion or it failed.',
+      'The format is `svc-bundle/2` when the anchor is final and its chain proof is stored, and `svc-bundle/1` before. `format=1` always gives `svc-bundle/1`. If the evidence was erased, the bundle has no `proof`. While the anchor is pending, the response is 409 `completion_in_progress`. Without a completion, or if the anchor failed, the response is 404.',
     query: Closed({ format: Type.Optional(Type.Literal('1')) }),
     responses: { 200: Bundle },
     errors: ['not_found', 'completion_in_progress'],

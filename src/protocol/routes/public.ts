@@ -18,7 +18,7 @@ export const publicRoutes = {
     path: '/api/v1/verify/:proofHash',
     summary: 'Verify a proof hash: read its anchor from the chain and check it',
     description:
-      'Several tasks may have the same evidence: `occurrences` counts them, and `task_id` chooses one.',
+      'Several tasks may have the same evidence: `occurrences` counts these tasks, and `task_id` chooses one task.',
     cors: true,
     params: Closed({
       proofHash: Type.String({

@@ -77,7 +77,7 @@ export const robotRoutes = {
     ...accountChange,
     path: '/api/v1/robots/bulk',
     summary:
-      'Move robots into a fleet, or out of their fleets with null. If one robot cannot be moved, no robot is moved',
+      'Move robots into a fleet. With a null fleet, move robots out of their fleets. On an error, no robot is moved',
     body: Closed({
       robot_ids: Type.Array(Uuid, { maxItems: limits.robotsPerAssignment, uniqueItems: true }),
       fleet_id: Nullable(Uuid),
@@ -91,7 +91,7 @@ export const robotRoutes = {
     ...accountChangeById,
     path: '/api/v1/robots/:id/rotate-key',
     summary:
-      'Rotate the API key of a robot; only this response contains the new key, and the old one stops working immediately',
+      'Rotate the API key of a robot; only this response contains the new key, and the old key stops working immediately',
     responses: { 200: RobotWithKey },
     errors: ['not_found', 'storage_quota'],
   },

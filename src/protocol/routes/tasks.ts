@@ -47,7 +47,7 @@ export const taskRoutes = {
     ...robotChange,
     path: '/api/v1/tasks',
     summary:
-      'Claim a task before the work starts. After the task is completed, anyone with the proof hash can read its title and the name of the robot',
+      'Claim a task before the work starts. After the completion, anyone with the proof hash can read the title of the task and the name of the robot',
     body: Closed({
       id: Type.Optional(Uuid),
       title: VisibleText(limits.titleLength),
@@ -87,7 +87,7 @@ export const taskRoutes = {
     path: '/api/v1/tasks',
     summary: "List the tasks of the account's robots, newest first",
     description:
-      'With a robot key: the tasks of this robot. Items have no `expected_result`. The response is 404 if `robot_id` or `fleet_id` is not of the account. With a filter, a page may have fewer items than `limit` although more pages follow: continue until `next_cursor` is null. With `Accept: text/csv`, the response has all tasks in one CSV table, without pages.',
+      'With a robot key, list the tasks of this robot. Items have no `expected_result`. If `robot_id` or `fleet_id` is not of the account, the response is 404. With a filter, a page may have fewer items than `limit` although more pages follow. Continue until `next_cursor` is null. With `Accept: text/csv`, the response has all tasks in one CSV table, without pages.',
     query: Closed({
       ...PageQuery,
       ...PeriodQuery,

@@ -53,7 +53,7 @@ export const telemetryRoutes = {
     ...accountReadById,
     path: '/api/v1/robots/:id/telemetry',
     summary:
-      "Read a robot's samples of a time range: in pages, newest first, or with `resolution` as a series by minute (at most 6 hours), hour (31 days) or day (366 days)",
+      "Read a robot's samples of a time range, in pages, newest first. With `resolution`, read a series. By minute, the range may last at most 6 hours; by hour, 31 days; by day, 366 days",
     query: Closed({
       ...PeriodQuery,
       resolution: Type.Optional(Resolution),

@@ -11,7 +11,7 @@ export const tokenRoutes = {
     ...accountChange,
     path: '/api/v1/tokens',
     summary: 'Create an account token for scripts; only this response contains its secret',
-    description: `The session must have been opened with a wallet signature. An account has at most ${limits.tokensPerAccount} tokens. Expired ones do not count.`,
+    description: `The session must have been opened with a wallet signature. An account has at most ${limits.tokensPerAccount} tokens. Expired tokens do not count.`,
     sessionOnly: true,
     body: Closed({
       name: VisibleText(limits.nameLength),

@@ -29,7 +29,7 @@ export const webhookRoutes = {
     ...accountChange,
     path: '/api/v1/webhooks',
     summary: 'Create a webhook; only this response contains its secret',
-    description: `The service signs messages as Standard Webhooks define it. An account has at most ${limits.webhooksPerAccount} webhooks. An account to which the operator granted no credits in the last 90 days has at most ${limits.webhooksWithoutGrant}, with ${limits.webhookAttemptsPerHourWithoutGrant} attempts per hour.\n\n| type | sent when | data |\n|---|---|---|\n${types.join('\n')}`,
+    description: `The service signs messages as Standard Webhooks define it. An account has at most ${limits.webhooksPerAccount} webhooks. An account to which the operator granted no credits in the last 90 days has at most ${limits.webhooksWithoutGrant} webhook and ${limits.webhookAttemptsPerHourWithoutGrant} attempts per hour.\n\n| type | sent when | data |\n|---|---|---|\n${types.join('\n')}`,
     sessionOnly: true,
     body: Closed({ url: WebhookUrl, events: WebhookEvents }),
     responses: { 201: Closed({ webhook: Webhook, secret: WebhookSecret }) },
@@ -45,7 +45,7 @@ export const webhookRoutes = {
     method: 'PATCH',
     path: '/api/v1/webhooks/:id',
     summary: 'Change, enable or disable a webhook',
-    description: 'Disabling abandons the messages that wait. Enabling does not send them.',
+    description: 'Disabling abandons the messages that wait. Enabling does not resend them.',
     sessionOnly: true,
     body: Patch({
       url: Type.Optional(WebhookUrl),

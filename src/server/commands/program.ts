@@ -106,7 +106,7 @@ export async function main(argv: string[]): Promise<number> {
   anchors
     .command('retire')
     .description(
-      'Retire an anchoring account whose key is no longer used. The published list of anchoring accounts then states the last block in which its anchors are valid, and verification rejects later anchors. Cannot be undone',
+      'Retire an anchoring account whose key is no longer used. The published list of anchoring accounts then states the last block of this account, and verification rejects anchors after this block. You cannot undo this command',
     )
     .argument('<address>', 'address of the account')
     .option('--json', 'print one JSON object')
@@ -202,7 +202,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(
       new Option(
         '--by <figure>',
-        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; anchors: anchors in 30 days; returned: proofs whose reserved credits were returned without a charge in 30 days; uncovered: wei that anchors of 30 days cost beyond what was reserved for them',
+        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; anchors: anchors in the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: cost of anchors in the last 30 days above the reserved credits, in wei',
       )
         .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),
@@ -235,7 +235,7 @@ function addAccountCommands(program: Command, run: Run): void {
   accounts
     .command('delete')
     .description(
-      'Delete an account with all that it stored, permanently; its ledger and anchors stay. Repeat it after an interruption',
+      'Delete an account with all that it stored, permanently. Its ledger and anchors stay. After an interruption, run the command again',
     )
     .argument('<wallet>', 'wallet address of the account')
     .requiredOption('-y, --yes', 'confirm the deletion')
@@ -248,7 +248,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
   program
     .command('check')
     .description(
-      'Check that ledger, anchors and receipts in the database agree; exits with 1 if not. Also corrects the stored byte counts of accounts',
+      'Check that ledger, anchors and receipts in the database agree; exits with 1 if they contradict each other. Also corrects the stored byte counts of accounts',
     )
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./database.ts')).check));
@@ -305,7 +305,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
   program
     .command('reconcile')
     .description(
-      'Compare a restored database with the chain and resume anchoring; exits with 1 if it cannot',
+      'Compare a restored database with the chain and resume anchoring; exits with 1 if anchoring stays paused',
     )
     .option('--json', 'print one JSON object')
     .option(
@@ -314,7 +314,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
     )
     .option(
       '--accept-anchor <tx_hash...>',
-      'accept these anchors although the database does not have them: either this service sent them after the backup, or another service sent them with the same key. Their proofs may be anchored a second time',
+      'accept these anchors, which the database does not have. This service sent them after the backup, or another service sent them with the same key. The service may anchor their proofs a second time',
     )
     .option(
       '--accept-anchors-in <file>',

@@ -4,6 +4,7 @@ import path from 'node:path';
 import ts from 'typescript';
 
 const roots = process.argv.length > 2 ? process.argv.slice(2) : ['src', 'test'];
+let report = '';
 
 for (const root of roots) {
   const sums = new Map();
@@ -16,9 +17,11 @@ for (const root of roots) {
     for (const name of new Set(names)) sums.set(name, (sums.get(name) ?? 0) + lines);
   }
   for (const [name, lines] of [...sums].sort(([a], [b]) => a.localeCompare(b))) {
-    process.stdout.write(`${String(lines).padStart(7)}  ${path.join(root, name)}\n`);
+    report += `${String(lines).padStart(7)}  ${path.join(root, name)}\n`;
   }
 }
+// At once: `| head` closes the pipe after the first lines.
+process.stdout.write(report);
 
 /**
  * @param {string} text

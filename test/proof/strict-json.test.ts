@@ -70,6 +70,8 @@ describe('parseStrictJson', () => {
     ['[1,]', 'expected a value at line 1, column 4'],
     ['[1 2]', 'expected "," or "]" at line 1, column 4'],
     ['{"a" 1}', 'expected ":" at line 1, column 6'],
+    ['{"a":1 "b":2}', 'expected "," or "}" at line 1, column 8'],
+    ['{"a":1]', 'expected "," or "}" at line 1, column 7'],
     ['[1]\n x', 'expected the end of the text at line 2, column 2'],
     ['["a', 'unterminated string at line 1, column 4'],
     ['["a\\"', 'unterminated string at line 1, column 6'],
@@ -121,7 +123,12 @@ describe('names', () => {
     ['{"toString":1,"toString":2}', '/toString'],
     ['{"é":1,"\\u00e9":2}', '/é'],
   ])('refuses a duplicate in %s', (text, pointer) => {
-    expect(refusalOf(() => parseStrictJson(text))).toMatchObject({ kind: 'fault', pointer });
+    const reason = 'The member name is used twice';
+    expect(refusalOf(() => parseStrictJson(text))).toMatchObject({
+      kind: 'fault',
+      pointer,
+      reason,
+    });
   });
 
   it('accepts one name in different objects', () => {
@@ -138,6 +145,7 @@ describe('names', () => {
     expect(refusalOf(() => parseStrictJson(text))).toMatchObject({
       kind: 'fault',
       pointer: '/__proto__',
+      reason: 'A member must not be named __proto__',
     });
   });
 
@@ -162,7 +170,11 @@ describe('surrogates', () => {
     ['{"a":{"\\ud800":1}}', '/a'],
     ['{"\udc00":1}', ''],
   ])('refuses a lone one in %j', (text, pointer) => {
-    expect(refusalOf(() => parseStrictJson(text))).toMatchObject({ kind: 'fault', pointer });
+    expect(refusalOf(() => parseStrictJson(text))).toMatchObject({
+      kind: 'fault',
+      pointer,
+      reason: expect.stringContaining('a lone surrogate'),
+    });
   });
 
   it.each(['["😀"]', '["\\ud83d\\ude00"]', '["\ud83d\\ude00"]', '["\\ud83d\ude00"]'])(
@@ -248,6 +260,8 @@ describe('numbers', () => {
     ['0e-400', '0'],
     ['5e-324', '5e-324'],
     ['4.50', '4.5'],
+    ['1.23456789012345678901e-3', '0.0012345678901234567'],
+    ['0.123456789012345678900', '0.12345678901234568'],
   ])('accepts %s, canonically %s', (literal, canonical) => {
     expect(canonicalJson(parseStrictJson(literal))).toBe(canonical);
   });

@@ -36,7 +36,7 @@ export const auditKinds = {
   account_deletion_began: [null, null],
   anchor_reconciled: [
     null,
-    'the nonce of an anchor with proofs of the account, and the foreign transaction that used this nonce',
+    'the nonce of the anchor, and the transaction that used this nonce instead of the anchor. The anchor had proofs of the account',
   ],
 } as const;
 

@@ -45,8 +45,8 @@ export const limits = {
   /** Stored sign-in challenges of one wallet for one source (an IPv4 address, or an IPv6 /56). */
   challengesPerSource: 8,
   /**
-   * Open codes of command-line sign-ins. Above this number, the service ends the oldest code of the source (an IPv4
-   * address, or an IPv6 /56) that has the most open codes.
+   * Open codes of command-line sign-ins. Above this number, the service looks for the source with the most open codes,
+   * and ends the oldest code of this source. A source is an IPv4 address, or an IPv6 /56.
    */
   openCliCodes: 1_000,
   /** Open codes of command-line sign-ins that were requested by one source. */
@@ -94,8 +94,8 @@ export const limits = {
   /** Telemetry samples in one request. */
   samplesPerRequest: 50,
   /**
-   * JSON values in a body with samples, counting objects and arrays. The limit allows 50 samples with 2048 readings each:
-   * 2 values for body and list, and for each sample 2048 readings, 5 members and the sample itself.
+   * JSON values in a body with samples, counting objects and arrays. 50 samples with 2048 readings each are allowed. Body
+   * and list are 2 values. A sample is 1 object, 5 members and 2048 readings: 2 + 50 * (1 + 5 + 2048) = 102702.
    */
   samplesValues: 2 + 50 * (6 + 2048),
   /** `metrics` of a sample in canonical form. */

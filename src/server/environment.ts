@@ -115,7 +115,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
     { minimum: 1000, default: 15_000 },
-    'Time in ms after which the pending transaction with the lowest nonce counts as stuck, if a new block does not contain it (other cases: docs/anchoring.md). The service then replaces the stuck transaction by a transaction with higher fees',
+    'Time in ms that the service waits for the pending transaction with the lowest nonce. If a new block came without this transaction, the service then replaces the transaction by a transaction with higher fees. docs/anchoring.md describes other cases',
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
     { minimum: 1, default: 500 },
@@ -158,7 +158,7 @@ export const environment = Type.Object({
   SVC_SIGNUP_GAS_WEI: Decimal('Gas credit granted to a new account, in wei', '0'),
   SVC_SIGNUP_DELAY_HOURS: Whole(
     { minimum: 0, default: 0, maximum: 8760 },
-    'Hours that a wallet waits for the sign-up grant, from its first sign-in that meets the token gate. The wallet gets the grant at its next sign-in after these hours',
+    'Hours that a wallet waits for the sign-up grant. The hours begin at the first sign-in of the wallet. If a token gate is configured, the hours begin at the first sign-in at which the wallet holds enough of the token. The wallet gets the grant at its next sign-in after these hours',
   ),
   SVC_SIGNUP_ANCHORS_PER_DAY: OptionalWhole(
     { minimum: 0 },
@@ -191,14 +191,14 @@ export const environment = Type.Object({
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },
-    'Storage in MiB of the pool. All accounts to which the operator has granted no credits in the last 90 days share the pool. Each of these accounts may use at most 1/8 of the space that the other accounts leave free',
+    'Storage in MiB of the pool. All accounts to which the operator has granted no credits in the last 90 days share the pool. To get the limit of one account, subtract the data of all other accounts of the pool from the pool, and divide the rest by 8',
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
     { minimum: 1, default: 102_400 },
     'Storage in MiB of each account to which the operator has granted credits in the last 90 days',
   ),
   SVC_OPERATOR_LISTEN: Optional(
-    'Loopback address and port, or path of a unix socket, of the operator API, such as 127.0.0.1:3900 (default: no operator API)',
+    'Where the operator API listens: a loopback address with a port, such as 127.0.0.1:3900, or the path of a unix socket (default: no operator API)',
     '^(/.+|(127\\.\\d+\\.\\d+\\.\\d+|localhost|\\[::1\\]):\\d{1,5})$',
   ),
   SVC_OPERATOR_TOKEN_FILE: Optional(

@@ -10,14 +10,14 @@ import { cursorOption, limitOption } from '../program/options.ts';
 export const telemetryCommand: CommandSpec = {
   path: 'telemetry',
   summary: 'List the telemetry samples of a robot, newest first; with --resolution, a time series',
+  details: 'A time series lasts at most 6 hours by minute, 31 days by hour, and 366 days by day.',
   arguments: [robotArgument],
   options: [
     { flags: '--from <time>', summary: 'ISO-8601 time; UTC if it has no offset' },
     { flags: '--to <time>', summary: 'ISO-8601 time; UTC if it has no offset' },
     {
       flags: '--resolution <interval>',
-      summary:
-        'by minute, the range may last at most 6 hours; by hour, 31 days; by day, 366 days. Interval of the time series',
+      summary: 'interval of the time series',
       completes: ['minute', 'hour', 'day'],
     },
     limitOption,

@@ -43,7 +43,7 @@ verification fails.`,
     { flags: '--proof <file>', summary: 'file with the evidence; its hash must be the proof hash' },
     {
       flags: '--anchor-address <address>',
-      summary: 'account that must have sent the anchor; if repeated, any of the accounts',
+      summary: 'expected sender of the anchor; if repeated, one of the accounts must match',
       parse: repeated,
     },
     { flags: '--require-evidence', summary: 'fail if no evidence is given' },

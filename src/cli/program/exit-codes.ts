@@ -26,7 +26,7 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   failed: 'any other failure',
   usage: 'invalid command line, file or value',
   notVerified:
-    "not verified: a check of the anchor, the evidence, a file or a service's list of accounts failed, or the document has a member that svc does not know",
+    "not verified: a check failed (anchor, evidence, file, or a service's list of accounts), or the document has a member that svc does not know",
   signInNeeded: 'not signed in, or the session or account token has ended',
   notFound:
     'not found: for example a robot, task, proof, token, webhook, alert, profile or saved service',

@@ -202,7 +202,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(
       new Option(
         '--by <figure>',
-        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; anchors: anchors in the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: cost of anchors in the last 30 days above the reserved credits, in wei',
+        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; anchors: anchors in the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: the part of the cost of anchors in the last 30 days that the reserved credits did not cover, in wei',
       )
         .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),

@@ -1,4 +1,4 @@
-// Commits concurrent writes as one group and flushes it off the event loop (group commit).
+// Commits concurrent writes as one group and flushes it on another thread (group commit).
 
 import type { Database } from 'better-sqlite3';
 import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';

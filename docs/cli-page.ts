@@ -14,7 +14,7 @@ export async function cliPage(): Promise<string> {
     'Commands print data to standard output, and everything else to standard error. On a terminal, commands print a ' +
       'table. Elsewhere, commands print tab-separated values without a header. With `--json`, commands print the ' +
       'answer of the service, and an error is one JSON object `{ error, message, hint }` on standard error. `svc` prints ' +
-      'control characters as escapes such as `\\u{1b}`, but JSON contains them unchanged.',
+      'control characters as escapes such as `\\u{1b}`, but the output of `--json` has only the escapes of JSON.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
     'A command that has the option `--yes` asks you to type a name first, for example the name of the robot. `--yes` ' +

@@ -55,11 +55,11 @@ export const trustCommands: readonly CommandSpec[] = [
     summary: 'Replace a saved list with the newer list of the service',
     details:
       'The new list must have a signature of an account that the saved list does not show as retired. The sequence number\n' +
-      'must not be lower than the saved number. The new list must contain every saved account and its signature. The first\n' +
-      'block of an account is the block at which the service began to use the account. The new list must have the same first\n' +
-      'block of every saved account. The anchors of a retired account are valid up to its last block. If the saved list has\n' +
-      'a last block of an account, the new list must have the same or a lower last block. If a rule is broken, svc keeps the\n' +
-      'saved list.\n\nsvc verify never refreshes a list.',
+      'must not be lower than the saved number. The new list must contain every saved account. A signed entry must stay\n' +
+      'signed. The first block of an account is the block at which the service began to use the account. The new list must\n' +
+      'have the same first block of every saved account. The anchors of a retired account are valid up to its last block. If\n' +
+      'the saved list has a last block of an account, the new list must have the same or a lower last block. If a rule is\n' +
+      'broken, svc keeps the saved list.\n\nsvc verify never refreshes a list.',
     arguments: [urlArgument],
     examples: ['svc trust refresh https://svc.example.org'],
     async run(context, { url: text }: { url: string }) {

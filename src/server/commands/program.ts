@@ -64,7 +64,7 @@ export async function main(argv: string[]): Promise<number> {
 
   program
     .command('demo')
-    .description('Anchor the evidence of a recorded run on a local chain, and check its receipt')
+    .description('Anchor the recorded evidence of a robot on a local chain, and check its receipt')
     .option('--keep', 'leave the service running')
     .action(run(async () => (await import(bundledDemo)).demo));
 

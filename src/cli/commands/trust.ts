@@ -54,7 +54,7 @@ export const trustCommands: readonly CommandSpec[] = [
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer list of the service',
     details:
-      'The new list must have a signature of an account that the saved list does not show as retired. The sequence number\n' +
+      'The new list must have a signature of a saved account that the saved list does not call retired. The sequence number\n' +
       'must not be lower than the saved number. The new list must contain every saved account. A signed entry must stay\n' +
       'signed. The first block of an account is the block at which the service began to use the account. The new list must\n' +
       'have the same first block of every saved account. The anchors of a retired account are valid up to its last block. If\n' +

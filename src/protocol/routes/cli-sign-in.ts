@@ -62,7 +62,7 @@ export const cliSignInRoutes = {
     path: '/api/auth/cli/token',
     summary: 'Open a session with a device code that was allowed. Each device code works once',
     description:
-      'The new session has its own entry in the list of sessions. To end both sessions, revoke the new session and the session that allowed it.',
+      'The new session has its own entry in the list of sessions. If you revoke the session that allowed the code, the new session does not end. Revoke the new session too.',
     body: Closed({ device_code: DeviceCode }),
     fieldErrors: { device_code: 'invalid_code' },
     responses: {

@@ -86,7 +86,7 @@ export const webhookRoutes = {
   replayWebhookDelivery: {
     ...accountChangeById,
     path: '/api/v1/webhook-deliveries/:id/replay',
-    summary: 'Send a message again, with the same id in the header webhook-id, if its webhook is enabled',
+    summary: 'Send a message again with the same header webhook-id, if its webhook is enabled',
     responses: { 200: Closed({ replayed: Type.Literal(true) }) },
     errors: ['not_found', 'webhooks_off'],
   },

@@ -27,7 +27,7 @@ function intro(): string {
     '- Bodies are JSON in UTF-8. Unknown fields are refused. Values of the wrong type are refused, not converted. Ids are returned in lower case and times in UTC. In a POST, an optional member that is null counts as absent.',
     '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. On endpoints with `Rate limit: none`, the first three headers have fixed values, and the service counts no requests. A 429 or 503 also has `Retry-After`.',
     '- Every error body has `error` and `message`; some errors add members, such as `proof_hash` or `retry_after`. Every endpoint can return `request_timeout`, `headers_too_large` and `internal_error`.',
-    '- `GET /metrics` (Prometheus text) answers only requests from loopback. If `SVC_METRICS_TOKEN` is set, `GET /metrics` answers only requests with `Authorization: Bearer $SVC_METRICS_TOKEN`.',
+    '- `GET /metrics` returns Prometheus text. Without `SVC_METRICS_TOKEN`, it answers only requests from loopback. With `SVC_METRICS_TOKEN`, it answers every request with `Authorization: Bearer $SVC_METRICS_TOKEN`.',
   ].join('\n');
 }
 

@@ -36,7 +36,7 @@ export const auditKinds = {
   account_deletion_began: [null, null],
   anchor_reconciled: [
     null,
-    'the nonce of the anchor, and the transaction that used this nonce instead of the anchor. The anchor had proofs of the account',
+    'the nonce of an attempt to anchor proofs of the account, and the transaction that used this nonce',
   ],
 } as const;
 

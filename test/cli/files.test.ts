@@ -212,8 +212,10 @@ async function forgeries(): Promise<Forged[]> {
 }
 
 describe('forged lists and parts', () => {
+  // 20 s on an idle machine, but it verifies more than 40 documents of up to 1 MiB.
   it('are refused by svc verify and examples/verify.py, with the same exit code', {
     tags: ['full'],
+    timeout: 300_000,
   }, async (context) => {
     const forged = await forgeries();
     const honest = [file('listed.json'), forged.at(-1)?.args[1] ?? '', '--part', file('good.json')];

@@ -13,9 +13,9 @@ A bundle with a chain proof (svc-bundle/2) proves that its block contains the tr
 the chain proof without a connection. Take the hash of the block from a source that you trust. With --rpc-url, svc reads
 only the header of the block, unless you add --full.
 
-Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or
-save the accounts of a service with svc trust add. If no account is named or saved, svc asks the service of --url,
-SVC_URL or the profile for its accounts. If the service names no account either, svc exits with 9.
+Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or save
+the accounts of a service with svc trust add. If --url, SVC_URL or --profile names a service, svc ignores the saved
+accounts of other services. If nothing is saved, svc asks the service. Without any account, svc exits with 9.
 
 If the evidence lists files, svc says for each file whether it matches, differs or was not given. If a file differs, the
 verification fails.`,

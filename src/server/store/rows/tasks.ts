@@ -166,7 +166,7 @@ function isAnchored<Row extends TaskRow>(row: Row): row is Row & ReceiptRow {
   return row.attemptState !== null;
 }
 
-/** The task as its claim stores it. A literal instead of a spread: docs/performance.md, "Objects that gain members". */
+/** The task as its claim stores it. A literal instead of a spread: docs/performance.md, "Object literals". */
 export function claimedTask(task: NewTask, wallet: string): TaskRecord {
   return {
     id: task.id,

@@ -143,6 +143,7 @@ export async function readSenderState(
   return { ...state, maxPriorityFeePerGas: tip };
 }
 
+/** The lock on the queue, so that no two account loops of this process sign the same proofs. */
 export class QueueLock {
   /** Whether a loop has the lock. */
   isTaken = false;

@@ -1,13 +1,10 @@
-// Handlers for telemetry, events, statistics and the stream of changes.
+// Handlers for telemetry, events and statistics.
 import type { Deps } from '../../core/deps.ts';
 import { createEvent, listEvents } from '../../core/events.ts';
-import { authenticateSession } from '../../core/sessions.ts';
 import { getStats } from '../../core/stats.ts';
 import { listSamples, readSeries, recordSamples } from '../../core/telemetry.ts';
 import type { Handlers } from '../server/call.ts';
-import { bearerKey, sessionToken } from '../server/credentials.ts';
 import { Csv, wantsCsv } from '../server/csv.ts';
-import { createEventStreams } from '../server/event-streams.ts';
 import type { LongReads } from '../server/long-reads.ts';
 
 const sampleColumns = ['id', 'recorded_at', 'battery_pct', 'state', 'metrics'];
@@ -29,16 +26,5 @@ export function telemetryHandlers(deps: Deps, longReads: LongReads) {
     listEvents: ({ caller: { wallet }, query }) =>
       longReads(wallet, () => listEvents(deps, wallet, query)),
     getStats: ({ caller, query }) => getStats(deps, caller.wallet, query.fleet_id ?? null),
-  } satisfies Partial<Handlers>;
-}
-
-export function streamHandlers(deps: Deps) {
-  const open = createEventStreams(deps);
-  return {
-    async openStream({ caller, request, reply }) {
-      const token = bearerKey(request) ?? sessionToken(request) ?? '';
-      open(reply, caller.wallet, () => authenticateSession(deps, token, false));
-      return null;
-    },
   } satisfies Partial<Handlers>;
 }

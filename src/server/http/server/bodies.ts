@@ -203,7 +203,7 @@ const HELD = { ofOne: 32 * MIB, ofStrangers: 32 * MIB, inAll: 128 * MIB };
 /** What a chunk takes beside its bytes: a body may arrive byte by byte. */
 const CHUNK_BYTES = 256;
 
-export interface HeldBody {
+interface HeldBody {
   /** The account, or the source of a caller without one. */
   readonly account: string;
   readonly isStranger: boolean;

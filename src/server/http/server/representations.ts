@@ -1,4 +1,4 @@
-// Serializes answers in pieces, tags those of reads, answers 304 if the caller has the same content, and compresses with gzip.
+// Builds answers: long JSON in pieces, entity tags and 304 for reads, gzip.
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';

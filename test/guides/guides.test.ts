@@ -63,7 +63,7 @@ it('are all there is in docs/guides, and leave out only what takes another machi
 
   expect((await readdir(folder)).sort()).toEqual(pages);
   expect(left).toEqual([
-    'needs a robot to log in to, with the agent as a systemd service',
+    'needs a robot with ssh, with the agent as a systemd service',
     'needs root and systemd',
     'needs root and systemd',
   ]);

@@ -151,7 +151,7 @@ async function inclusionOf(
 async function resendAfterReorg(context: AnchoringContext, fromNonce: number) {
   const { store, chain, lease, signal, options } = context;
   const mined = await store.listMinedFrom(lease, fromNonce, options.maxInFlight);
-  if (await store.isUsedElsewhere(lease, fromNonce)) await fill(context, fromNonce);
+  if (await store.isUsedElsewhere(lease, fromNonce)) await fillNonce(context, fromNonce);
   const [lowest, ...rest] = mined;
   if (lowest !== undefined) await chain.broadcast(lowest.rawTx, signal);
   await Promise.all(rest.map(({ rawTx }) => chain.broadcast(rawTx, signal)));
@@ -163,7 +163,7 @@ async function resendAfterReorg(context: AnchoringContext, fromNonce: number) {
  * nonce can be mined before it. It is no anchor, so it need not be durable: whichever transaction gets the nonce, no
  * proof is anchored twice.
  */
-async function fill(context: AnchoringContext, nonce: number): Promise<void> {
+async function fillNonce(context: AnchoringContext, nonce: number): Promise<void> {
   const { key, chain, lease, options, logger, signal } = context;
   if (key === null) return;
   const senderState = await readSenderState(context, '0x');

@@ -1,24 +1,30 @@
 // Wakes the callers of this process that wait for a topic.
 
-/** Wakes waiters by topic, within this process. A wake before `wait` is lost: subscribe before you read the state. */
+/** Wakes waiters by topic, within this process. An earlier wake is lost: subscribe before you read the state. */
 export class Triggers {
   readonly #waiting = new Map<string, Set<() => void>>();
+
+  /** Calls `wake` at each `wake` of `topic`, until the returned function is called, once. */
+  subscribe(topic: string, wake: () => void): () => void {
+    const listeners = this.#waiting.get(topic) ?? new Set();
+    listeners.add(wake);
+    this.#waiting.set(topic, listeners);
+    return () => {
+      listeners.delete(wake);
+      if (listeners.size === 0) this.#waiting.delete(topic);
+    };
+  }
 
   /** Resolves at the next `wake` of `topic`, or when the signal aborts. */
   wait(topic: string, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
-      const listeners = this.#waiting.get(topic) ?? new Set();
       const wake = () => {
         signal.removeEventListener('abort', wake);
-        listeners.delete(wake);
-        if (listeners.size === 0 && this.#waiting.get(topic) === listeners) {
-          this.#waiting.delete(topic);
-        }
+        unsubscribe();
         resolve();
       };
-      listeners.add(wake);
-      this.#waiting.set(topic, listeners);
+      const unsubscribe = this.subscribe(topic, wake);
       signal.addEventListener('abort', wake);
     });
   }

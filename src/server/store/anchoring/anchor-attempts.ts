@@ -16,6 +16,7 @@ import {
   among,
   first,
   type InText,
+  lockRows,
   rows,
   type StepRunner,
   type Steps,
@@ -65,7 +66,8 @@ export const attemptSql = {
   // The paths follow from the order of the leaves; the settlement stores them.
   insertLeaves: `INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation)
     SELECT $2, (g.value ->> 2)::integer, c.task_id, c.leaf, '', c.generation
-    FROM ${GIVEN} CROSS JOIN completions c WHERE ${IS_GIVEN} RETURNING task_id`,
+    FROM ${GIVEN} CROSS JOIN completions c WHERE ${IS_GIVEN}`,
+  countLeaves: 'SELECT count(*) AS leaves FROM leaves WHERE attempt_id = $1',
   submit: `UPDATE completions SET state = ${sign.to}, updated_at = $2
     WHERE task_id IN (SELECT task_id FROM leaves WHERE attempt_id = $1) AND state IN ${sign.from}`,
   advanceRound: `UPDATE queue_round SET round = signed.round
@@ -204,9 +206,10 @@ function* takeNonce(lease: Lease, attempt: NewAttempt): Steps<void> {
 /** Moves the queued completions into the attempt, and advances the round. @throws SvcError `not_queued` */
 function* moveLeaves({ id, leaves, now }: NewAttempt): Steps<void> {
   const given = JSON.stringify(leaves.map(({ taskId, leaf }, i) => [taskId, leaf, i]));
-  yield* rows(attemptSql.lockQueued, given);
-  const moved = yield* rows(attemptSql.insertLeaves, given, id);
-  if (moved.length !== leaves.length) {
+  yield* lockRows(attemptSql.lockQueued, given);
+  yield* rows(attemptSql.insertLeaves, given, id);
+  const moved = yield* first<{ leaves: number }>(attemptSql.countLeaves, id);
+  if (moved?.leaves !== leaves.length) {
     throw new SvcError('not_queued', 'A proof is no longer queued.');
   }
   yield* rows(attemptSql.submit, id, now);

@@ -45,28 +45,30 @@ export function waits(runner: StepRunner, triggers: Triggers, anyQueued: () => P
     isDone: (isPoll: boolean) => Promise<boolean>,
   ): Promise<void> {
     let isPoll = false;
-    while (!signal.aborted) {
-      const look = new AbortController();
-      const end = () => look.abort();
-      const poll = () => {
-        isPoll = true;
-        end();
-      };
-      signal.addEventListener('abort', end);
-      enter(poll);
-      try {
-        // Subscribe before reading, so that no change is missed.
-        const woken = triggers.wait(topic, look.signal);
+    let look = () => {};
+    const wake = () => look();
+    const poll = () => {
+      isPoll = true;
+      look();
+    };
+    const unsubscribe = triggers.subscribe(topic, wake);
+    signal.addEventListener('abort', wake);
+    enter(poll);
+    try {
+      while (!signal.aborted) {
+        // Before the read, so that no change and no poll during it is missed.
+        const woken = new Promise<void>((resolve) => {
+          look = resolve;
+        });
         const asPoll = isPoll;
-        // Before the read, because a poll may come during it.
         isPoll = false;
         if (await isDone(asPoll)) return;
         await woken;
-      } finally {
-        leave(poll);
-        signal.removeEventListener('abort', end);
-        end();
       }
+    } finally {
+      leave(poll);
+      signal.removeEventListener('abort', wake);
+      unsubscribe();
     }
   }
 

@@ -19,8 +19,9 @@ type RunSteps = <Result>(steps: Steps<Result>) => Result;
 const inserts = Object.entries(insertColumns).map(([table, names]) => {
   const columns = names.split(' ');
   const values = columns.map((name) => `:${name}`).join(', ');
-  return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})
+  const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})
     ON CONFLICT DO NOTHING RETURNING ${columns[0]} AS id`;
+  return [table, text] as const;
 });
 /** There is one writer, so nothing needs locks. */
 const ROW_LOCK = / FOR (NO KEY )?(UPDATE|SHARE)( OF \w+)?( SKIP LOCKED)?/g;
@@ -29,11 +30,12 @@ const ELEMENTS = /json_array_elements(_text)?/g;
 const INSTANT = /instant_or\((\$\d+)\)/g;
 /** The condition of `newestBelow`. */
 const RANGE = /\(([\w, ]+), (\w+)\) >= \((.+), 0\) AND \(\1, \2\) < \(\3, (\$\d+)\)/g;
-/** SQLite's text of each listed statement. */
-export const sqliteTexts: ReadonlyMap<string, string> = new Map(
-  [...texts, ...inserts]
+/** SQLite's text of each listed statement, and its insert into each table that gets many rows. */
+export const sqliteTexts: ReadonlyMap<string, string> = new Map([
+  ...inserts,
+  ...texts
     .filter((text) => !text.startsWith('LOCK TABLE'))
-    .map((text) => [
+    .map((text): [string, string] => [
       text,
       text
         .replaceAll(ROW_LOCK, '')
@@ -45,7 +47,7 @@ export const sqliteTexts: ReadonlyMap<string, string> = new Map(
         .replaceAll(JOIN_PROOFS, `${JOIN_PROOFS} LEFT JOIN proof_keys k ON k.id = p.key_id`)
         .replaceAll('= ANY (ARRAY(', 'IN (SELECT * FROM ('),
     ]),
-);
+]);
 const runners = new WeakMap<Database, RunSteps>();
 
 export function stepRunner(
@@ -102,7 +104,7 @@ function createRunner(db: Database): RunSteps {
   }
   function run(step: Step): object[] {
     if ('lock' in step || 'mutex' in step || 'isLock' in step) return [];
-    const statement = prepare('text' in step ? step.text : insertInto(step.insert));
+    const statement = prepare('text' in step ? step.text : step.insert);
     if (!('text' in step)) return step.rows.flatMap((row) => statement.all(row));
     const named = numbered(...step.values);
     if (statement.reader) return statement.all(named);
@@ -114,8 +116,4 @@ function createRunner(db: Database): RunSteps {
     while (!next.done) next = steps.next(run(next.value));
     return next.value;
   };
-}
-
-function insertInto(table: keyof typeof insertColumns): string {
-  return inserts[Object.keys(insertColumns).indexOf(table)] ?? '';
 }

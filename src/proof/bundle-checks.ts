@@ -43,13 +43,10 @@ export function auditEvidence({ proof, proof_hash }: Bundle): AuditCheck[] {
 
 /** `raw_tx`. */
 export function auditRawTransaction({ anchor }: Bundle): AuditCheck {
-  return check('raw_tx', hashTransaction(anchor.raw_tx) === anchor.tx_hash, {
+  // Keccak-256 of its bytes (Ethereum Yellow Paper, section 4.3; EIP-2718).
+  const hash = bytesToHex(keccak_256(hexToBytes(anchor.raw_tx)));
+  return check('raw_tx', hash === anchor.tx_hash, {
     holds: 'The signed transaction has the stated hash',
     fails: 'The signed transaction has another hash',
   });
-}
-
-/** Hash of a signed transaction: Keccak-256 of its bytes (Ethereum Yellow Paper, section 4.3; EIP-2718). */
-function hashTransaction(rawTx: string): string {
-  return bytesToHex(keccak_256(hexToBytes(rawTx)));
 }

@@ -34,7 +34,7 @@ export function exampleOf(schema: Schema, name = ''): unknown {
       return objectExample(schema);
     case 'array':
       return Array.from({ length: schema.minItems || 1 }, () =>
-        exampleOf(schema.items ?? {}, singular(name)),
+        exampleOf(schema.items ?? {}, name.replace(/s$/, '')),
       );
     case 'integer':
     case 'number':
@@ -78,10 +78,6 @@ function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
   return typeof value;
-}
-
-function singular(name: string): string {
-  return name.replace(/s$/, '');
 }
 
 const evidence = { distance_m: 3.269, rooms: 4, nonce: '6c1f0e1b2a9d4c53' };

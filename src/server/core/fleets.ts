@@ -51,7 +51,7 @@ export function listFleets(
 ): Promise<Page<Fleet>> {
   const after = cursor === undefined ? null : placeOf(cursor);
   return pageOf(limit, (count) => store.listFleets(wallet, count, after), {
-    cursorOf,
+    cursorOf: ({ sortOrder, id }) => `${sortOrder}_${id}`,
     view: viewFleet,
   });
 }
@@ -98,10 +98,6 @@ export async function reorderFleets(
   const fleets = found('fleet', await store.reorderFleets(wallet, order, clock.now()));
   store.changed(wallet, null);
   return { fleets: fleets.map(viewFleet) };
-}
-
-function cursorOf({ sortOrder, id }: FleetPlace): string {
-  return `${sortOrder}_${id}`;
 }
 
 function placeOf(cursor: string): FleetPlace {

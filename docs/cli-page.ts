@@ -20,7 +20,8 @@ export async function cliPage(): Promise<string> {
     'A command that has the option `--yes` asks you to type a name first, for example the name of the robot. `--yes` ' +
       'skips the question. Without a terminal and without `--yes`, such a command exits with 2. ' +
       'Commands that do not have the option do not ask, even if they delete something. There are two exceptions: ' +
-      '`svc login` asks you to confirm the wallet, and commands ask for the password of an encrypted key file.',
+      '`svc login` asks you to confirm the wallet, or with `--manual` to type its address and the signature. Commands ' +
+      'also ask for the password of an encrypted key file.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

@@ -12,7 +12,7 @@ export const alertKinds = {
   credit_low:
     'the credits cover fewer than N anchors. Without a rule, this alert opens when the service refuses a completion for lack of credit',
   webhook_disabled:
-    'a webhook was disabled after failures, or because too many messages waited. This alert needs no rule',
+    'a webhook was disabled after failures, or because too many messages waited. This alert opens without a rule, and a rule has no effect on it',
 } as const;
 
 export const AlertKind = OneOf(

@@ -27,7 +27,7 @@ export const alertRoutes = {
     method: 'DELETE',
     path: '/api/v1/alert-rules/:kind',
     summary:
-      'Delete the alert rule of a kind, and close its open alerts. Two alerts stay open: webhook_disabled, and credit_low while the credits cover no anchor',
+      'Delete the alert rule of a kind, and close its open alerts. Alerts that need no rule stay open: webhook_disabled, and credit_low while the credits cover no anchor',
     params: Closed({ kind: AlertKind }),
     responses: { 200: Closed({ deleted: Type.Literal(true) }) },
     errors: ['not_found'],

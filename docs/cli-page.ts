@@ -19,9 +19,9 @@ export async function cliPage(): Promise<string> {
       'id, or by the start of its id.',
     'A command that has the option `--yes` asks you to type a name first, for example the name of the robot. `--yes` ' +
       'skips the question. Without a terminal and without `--yes`, such a command exits with 2. ' +
-      'Commands that do not have the option do not ask, even if they delete something. There are two exceptions: ' +
-      '`svc login` asks you to confirm the wallet, or with `--manual` to type its address and the signature. Commands ' +
-      'also ask for the password of an encrypted key file.',
+      'Commands that do not have the option do not ask, even if they delete something. Only `svc login` asks you to ' +
+      'confirm the wallet. Some commands ask for input: the address of a wallet, a signature, or the password of an ' +
+      'encrypted key file.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

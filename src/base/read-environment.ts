@@ -38,7 +38,10 @@ export function readEnvironment<Schema extends TObject>(
   try {
     values = envSchema<Static<Schema>>({ schema, data: { ...given }, env: false });
   } catch (thrown) {
-    const unreadable = new Set(errors.filter(isInvalidUrl).map(variableOf));
+    // For a variable with this error, the schema's own error would only repeat it.
+    const unreadable = new Set(
+      errors.filter((text) => / is not a URL\b/.test(text)).map(variableOf),
+    );
     const others = schemaErrors(thrown, schema).filter(
       (error) => !unreadable.has(variableOf(error)),
     );
@@ -56,11 +59,6 @@ function integerErrors(schema: TObject, given: Readonly<Record<string, string>>)
     )
     .filter(([, value]) => !/^-?\d+$/.test(value))
     .map(([name]) => `${name} must be a whole number`);
-}
-
-/** For a variable with this error, the schema's own error would only repeat it. */
-function isInvalidUrl(text: string): boolean {
-  return / is not a URL\b/.test(text);
 }
 
 /** The variable an error is about: its first word. */

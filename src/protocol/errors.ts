@@ -89,7 +89,7 @@ export const errors = {
   ),
   anchor_unconfirmed: permanent(
     202,
-    'the service stored the evidence and sent the anchor to the chain, and the anchor is not confirmed yet; poll the task. If svc-agent sent this answer, the evidence is stored on the robot. The member `state` then says whether the service also has the evidence',
+    'from the service: the service stored the evidence and sent the anchor to the chain, and the anchor is not confirmed yet; poll the task. From svc-agent: the evidence is stored on the robot, and the member `state` says whether the service also has the evidence',
   ),
   anchor_queued: permanent(
     202,

@@ -15,7 +15,9 @@ export function addCommands(program: Command): void {
     .description('Export and compact the spool, and handle completions that were set aside');
   spool
     .command('export')
-    .description('Print all records that are not delivered or were set aside, as JSON lines')
+    .description(
+      'Print the records that wait for delivery and those that were set aside, as JSON lines',
+    )
     .addHelpText('after', '\nExample:\n  svc-agent spool export > spool.jsonl')
     .action(exportSpool);
   spool

@@ -123,8 +123,8 @@ function judge(by: string, list: AnchorsList, anchor: (StatedAnchor & { sender: 
     return check(false, `${sender} is not in the list of ${list.origin}${hint}`);
   }
   const { last_block } = entry;
-  if (last_block === null) return check(true, 'The named service lists the sender');
+  if (last_block === null) return check(true, 'The list of the service has the sender');
   return BigInt(block_number ?? Number.MAX_SAFE_INTEGER) <= BigInt(last_block)
-    ? check(true, `The named service lists the sender, until block ${last_block}`)
+    ? check(true, `The list of the service has the sender, until block ${last_block}`)
     : check(false, `The sender was retired: its last block is ${last_block}`);
 }

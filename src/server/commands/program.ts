@@ -90,7 +90,7 @@ export async function main(argv: string[]): Promise<number> {
     .action(run(async () => (await import('./credits.ts')).grantCredits));
   credits
     .command('show')
-    .description('Show the balance of a wallet')
+    .description('Show the credits of an account')
     .argument('<wallet>', 'wallet address of the account')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./credits.ts')).showCredits));

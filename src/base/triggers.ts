@@ -4,7 +4,7 @@
 export class Triggers {
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Calls `wake` at each `wake` of `topic`, until the returned function is called, once. */
+  /** Calls `wake` at each `wake` of `topic`, until the returned function is called. Call it only once. */
   subscribe(topic: string, wake: () => void): () => void {
     const listeners = this.#waiting.get(topic) ?? new Set();
     listeners.add(wake);

@@ -10,8 +10,13 @@ import Database from 'better-sqlite3';
 import { listEvents } from '../dist/server/core/events.js';
 import { getStats } from '../dist/server/core/stats.js';
 import { listSamples, readSeries } from '../dist/server/core/telemetry.js';
-import { Aggregate, noNames, numbered, rollUpNames } from '../dist/server/store/rows/aggregate.js';
-import { encodeAggregate } from '../dist/server/store/rows/aggregate-bytes.js';
+import {
+  Aggregate,
+  encodeAggregate,
+  noNames,
+  numbered,
+  rollUpNames,
+} from '../dist/server/store/rows/aggregate.js';
 import { openSqliteStore } from '../dist/server/store/sqlite/open-store.js';
 
 const ROBOTS = 10;

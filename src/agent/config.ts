@@ -1,7 +1,7 @@
 // The environment of `svc-agent`: read and checked.
 import path from 'node:path';
 import { type Static, Type } from 'typebox';
-import { isLoopback } from '../base/loopback.ts';
+import { isLoopback } from '../base/addresses.ts';
 import { readEnvironment } from '../base/read-environment.ts';
 import type { KeySource } from './key.ts';
 

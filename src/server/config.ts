@@ -1,7 +1,7 @@
 // The server's configuration, read and validated once at startup.
 import { isIP } from 'node:net';
 import path from 'node:path';
-import { isLoopback } from '../base/loopback.ts';
+import { isLoopback } from '../base/addresses.ts';
 import { readEnvironment } from '../base/read-environment.ts';
 import { type Environment, environment, secretVariables } from './environment.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readBlockHeader } from '../../src/proof/block-header.ts';
-import { provesPlace } from '../../src/server/rules/chain-proofs.ts';
+import { provesPlace } from '../../src/server/rules/anchoring.ts';
 import { type AnchoringRig, type RigOptions, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { quickPauses } from '../support/quick-pauses.js';
 import { waitFor } from '../support/wait-for.ts';

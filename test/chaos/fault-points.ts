@@ -1,6 +1,5 @@
 import type { AnchorStep } from '../../src/server/anchoring/context.ts';
-import type { AnchorStore } from '../../src/server/ports/anchoring.ts';
-import type { ChainProofStore } from '../../src/server/ports/chain-proofs.ts';
+import type { AnchorStore, ChainProofStore } from '../../src/server/ports/anchoring.ts';
 
 /**
  * What must happen besides robots at work for the server to come to a point. `start`: nothing more, and it comes

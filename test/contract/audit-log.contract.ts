@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import type { Actor } from '../../src/server/ports/audit-log.ts';
+import type { Actor } from '../../src/server/ports/account.ts';
 import { type OpenStore, sha256Hex, World } from './world.ts';
 
 /** The audit log and account tokens, beyond what test/http shows. */

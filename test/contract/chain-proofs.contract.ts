@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { InclusionChanges, Lease, NewAttempt } from '../../src/server/ports/anchoring.ts';
-import type { UnprovenAnchor } from '../../src/server/ports/chain-proofs.ts';
+import type {
+  InclusionChanges,
+  Lease,
+  NewAttempt,
+  UnprovenAnchor,
+} from '../../src/server/ports/anchoring.ts';
 import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { blockWith } from '../support/synthetic-block.ts';
 import { type OpenStore, randomHash, World } from './world.ts';

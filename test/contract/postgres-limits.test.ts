@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import type { RateCount } from '../../src/server/ports/rate-count.ts';
+import type { RateCount } from '../../src/server/ports/sign-in.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Instances, openInstances, spread } from './instances.ts';
 import { newWallet, type World } from './world.ts';

@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { Sql } from '../../src/server/store/postgres/engine/sql.ts';
+import type { Sql } from '../../src/server/store/postgres/engine/connections.ts';
 import { addColumns } from '../support/newer-version.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';
 
 const { statements } = vi.hoisted(() => ({ statements: new Set<string>() }));
-vi.mock('../../src/server/store/postgres/engine/sql.ts', async (original) => {
+vi.mock('../../src/server/store/postgres/engine/connections.ts', async (original) => {
   const actual = await original<{ sql: (text: string) => Sql }>();
   const sql = (text: string) => {
     statements.add(text);

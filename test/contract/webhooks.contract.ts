@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
 import type { WebhookType } from '../../src/protocol/webhooks.ts';
-import type { Actor } from '../../src/server/ports/audit-log.ts';
+import type { Actor } from '../../src/server/ports/account.ts';
 import { type OpenStore, World } from './world.ts';
 
 /** The outbox of webhooks and the rows of alerts, beyond what test/http shows. */

@@ -2,18 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   Aggregate,
+  addEncoded,
   agree,
   BATTERY,
+  decodeAggregate,
+  encodeAggregate,
   noNames,
   numbered,
   rollUpNames,
   type SampleReadings,
 } from '../../src/server/store/rows/aggregate.ts';
-import {
-  addEncoded,
-  decodeAggregate,
-  encodeAggregate,
-} from '../../src/server/store/rows/aggregate-bytes.ts';
 import { isMeanOf } from '../support/exact-mean.ts';
 
 const reading = fc.oneof(

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { shareChainReads, shareReads } from '../../src/server/core/shared-reads.ts';
+import { shareChainReads, shareReads } from '../../src/server/core/verification.ts';
 
 const TX: Hex = `0x${'11'.repeat(32)}`;
 const OTHER: Hex = `0x${'22'.repeat(32)}`;

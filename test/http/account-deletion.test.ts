@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { continueDeletions, deleteAccount } from '../../src/server/core/account.ts';
-import { operator } from '../../src/server/core/audit-log.ts';
+import { continueDeletions, deleteAccount, operator } from '../../src/server/core/account.ts';
 import {
   newEvidence,
   type Owner,

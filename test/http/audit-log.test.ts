@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { operator } from '../../src/server/core/audit-log.ts';
+import { operator } from '../../src/server/core/account.ts';
 import { createTestClock } from '../support/clock.ts';
 import {
   newEvidence,

@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Connections } from '../../src/server/http/server/connections.ts';
 import { InFlightRequests, MOST_DUE } from '../../src/server/http/server/in-flight.ts';
 import { arrivalTimeouts, createHttpServer } from '../../src/server/http/server/listener.ts';
+import { Connections } from '../../src/server/http/server/strangers.ts';
 import { letCompletionsIn } from '../support/let-completions-in.ts';
 import {
   newEvidence,

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Connections } from '../../src/server/http/server/connections.ts';
 import { InFlightRequests } from '../../src/server/http/server/in-flight.ts';
 import { arrivalTimeouts, createHttpServer } from '../../src/server/http/server/listener.ts';
+import { Connections } from '../../src/server/http/server/strangers.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Linux takes every address of 127.0.0.0/8 as its own, so each is a source. */

@@ -18,7 +18,7 @@ import {
   listenForOperator,
   readOperatorToken,
 } from '../../src/server/http/operator-api.ts';
-import { Refusals } from '../../src/server/http/server/refusals.ts';
+import { Refusals } from '../../src/server/http/server/rate-limits.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { newWallet, type Owner, startTestService, type TestService } from '../support/service.ts';
 

@@ -3,9 +3,9 @@ import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Connections } from '../../src/server/http/server/connections.ts';
 import { InFlightRequests } from '../../src/server/http/server/in-flight.ts';
 import { createHttpServer } from '../../src/server/http/server/listener.ts';
+import { Connections } from '../../src/server/http/server/strangers.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** More than the system keeps for both ends of a connection. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSender } from '../../src/server/core/webhook-sender.ts';
+import { createSender } from '../../src/server/core/webhook-relay.ts';
 import { connectionRule } from '../../src/server/rules/webhooks.ts';
 import { type Owner, startTestService, type TestService } from '../support/service.ts';
 

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startRelay } from '../../src/server/core/webhook-relay.ts';
-import { createSender } from '../../src/server/core/webhook-sender.ts';
+import { createSender, startRelay } from '../../src/server/core/webhook-relay.ts';
 import { createMetrics } from '../../src/server/metrics/metrics.ts';
 import { connectionRule } from '../../src/server/rules/webhooks.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificate.ts';

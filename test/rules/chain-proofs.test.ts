@@ -3,8 +3,8 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { describe, expect, it } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { readSignedTransaction } from '../../src/proof/signed-transaction.ts';
-import type { UnprovenAnchor } from '../../src/server/ports/chain-proofs.ts';
-import { isSignedAnchor, provesPlace } from '../../src/server/rules/chain-proofs.ts';
+import type { UnprovenAnchor } from '../../src/server/ports/anchoring.ts';
+import { isSignedAnchor, provesPlace } from '../../src/server/rules/anchoring.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { blockWith } from '../support/synthetic-block.ts';
 

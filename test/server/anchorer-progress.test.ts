@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
+import { createTrigger } from '../../src/base/triggers.ts';
 import { watchProgress } from '../../src/server/anchoring/anchorer.ts';
-import { createTrigger } from '../../src/server/anchoring/trigger.ts';
 import { startTestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 

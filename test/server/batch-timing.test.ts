@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createBatchTiming } from '../../src/server/anchoring/batch-timing.ts';
+import { createBatchTiming } from '../../src/server/anchoring/batch.ts';
 import { PAUSES } from '../../src/server/anchoring/context.ts';
 
 const pauses = { ...PAUSES, pollMs: 100, senderStateMs: 2_000, blockMs: 8_000 };

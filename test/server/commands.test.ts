@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unitText } from '../../src/base/install/systemd-unit.ts';
-import { operatorEnvironment } from '../../src/server/commands/environment.ts';
-import { serverInstallation } from '../../src/server/commands/start.ts';
+import { operatorEnvironment, serverInstallation } from '../../src/server/commands/start.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 
 let folder: string;

@@ -9,7 +9,7 @@ import { startAnchorer } from '../../src/server/anchoring/anchorer.ts';
 import type { Network, Settings, WebhookSettings } from '../../src/server/core/deps.ts';
 import { buildApp } from '../../src/server/http/server/app.ts';
 import type { ArrivalTimeouts } from '../../src/server/http/server/listener.ts';
-import type { Refusals } from '../../src/server/http/server/refusals.ts';
+import type { Refusals } from '../../src/server/http/server/rate-limits.ts';
 import type { Store } from '../../src/server/ports/store.ts';
 import type { StorageLimits } from '../../src/server/rules/storage.ts';
 import { anvilAccounts, callRpc, startTestChain } from './anvil.ts';

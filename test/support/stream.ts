@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { Change } from '../../src/protocol/stream.ts';
-import type { ChangeStore } from '../../src/server/ports/stream.ts';
+import type { ChangeStore } from '../../src/server/ports/account.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface OpenedStream {

@@ -1,7 +1,7 @@
 // The local API: the HTTP server that programs on the robot call.
 import { hash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
-import { isLoopback } from '../../base/loopback.ts';
+import { isLoopback } from '../../base/addresses.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { dropAbsent } from '../../protocol/fields.ts';
 import { limits } from '../../protocol/limits.ts';

@@ -1,5 +1,5 @@
 // Chooses the service and the profile of a command line.
-import { isLoopback } from '../../base/loopback.ts';
+import { isLoopback } from '../../base/addresses.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { ConfigFile, Profile } from './config-file.ts';
 import type { GlobalOptions } from './options.ts';

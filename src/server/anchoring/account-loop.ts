@@ -1,13 +1,18 @@
-// The loop of one anchoring account: takes the lease, runs the anchor loop, retries.
-
+// The loop of one anchoring account: takes and renews the lease, runs the anchor loop, retries.
 import { v7 as newId } from 'uuid';
 import { backoffMs } from '../../base/backoff.ts';
+import type { Trigger } from '../../base/triggers.ts';
 import { ProviderError } from '../../chain/errors.ts';
+import type { Lease } from '../ports/anchoring.ts';
 import { FOLLOWER } from '../rules/anchoring.ts';
 import { runAnchorLoop } from './anchor-loop.ts';
-import { type AccountLoopDependencies, type AnchoringContext, RETRY } from './context.ts';
-import { isLeaseLost, keepLease } from './lease.ts';
-import type { Trigger } from './trigger.ts';
+import {
+  type AccountLoopDependencies,
+  type AnchorerDependencies,
+  type AnchoringContext,
+  isLeaseLost,
+  RETRY,
+} from './context.ts';
 
 /**
  * Runs one account: takes its lease, then runs the anchor loop. Returns when the signal aborts, or, without a key, when
@@ -97,4 +102,49 @@ async function runUnderLease(
   }
   if (!run.stop.aborted) logger.warn({ sender: lease.sender }, 'lost anchoring lease');
   return false;
+}
+
+/**
+ * Renews the lease three times per TTL until `stop`. Calls `onLost` if another holder took the lease, or if it may have
+ * expired because it could not be renewed in time.
+ */
+export function keepLease(
+  deps: Pick<AnchorerDependencies, 'store' | 'clock' | 'logger' | 'options'>,
+  lease: Lease,
+  onLost: () => void,
+): { stop(): Promise<void> } {
+  const { store, clock, logger } = deps;
+  const { leaseTtlMs } = deps.options;
+  let renewedAt = performance.now();
+  let stopped = false;
+  let renewing: Promise<void> = Promise.resolve();
+  const renew = async () => {
+    const startedAt = performance.now();
+    try {
+      await store.renewLease(lease, leaseTtlMs, clock.now());
+      renewedAt = startedAt;
+    } catch (err) {
+      if (isLeaseLost(err) || performance.now() - renewedAt >= leaseTtlMs) {
+        onLost();
+        return;
+      }
+      logger.warn({ err }, 'failed to renew anchoring lease; retrying');
+    }
+    schedule();
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const schedule = () => {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      renewing = renew();
+    }, leaseTtlMs / 3);
+  };
+  schedule();
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await renewing;
+    },
+  };
 }

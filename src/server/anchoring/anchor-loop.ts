@@ -1,23 +1,28 @@
 // The anchor loop: one round of all stages, from the queue to finality, while the lease is held.
 import { backoffMs } from '../../base/backoff.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import type { Trigger } from '../../base/triggers.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { SenderState } from '../../chain/sender-state.ts';
 import type { FeeQuote } from '../ports/anchoring.ts';
-import { listAccount } from './anchoring-accounts.ts';
-import { dearestSingle } from './batch.ts';
 import {
   type BatchTiming,
   createBatchTiming,
+  dearestSingle,
   type QueueWatch,
   watchQueue,
-} from './batch-timing.ts';
+} from './batch.ts';
 import { Broadcasts, broadcastDueAt } from './broadcast.ts';
-import { type AnchoringContext, type Degradation, type Hold, RETRY } from './context.ts';
+import {
+  type AnchoringContext,
+  type Degradation,
+  type Hold,
+  isLeaseLost,
+  RETRY,
+} from './context.ts';
 import { bump, bumpDueAt, runBumpClock } from './fee-bump.ts';
 import { FinalityWatch } from './finality.ts';
 import { follow } from './inclusion.ts';
-import { isLeaseLost } from './lease.ts';
 import {
   type BumpClock,
   isInBlock,
@@ -25,11 +30,10 @@ import {
   recoverAttempts,
   unmined,
 } from './open-attempts.ts';
-import { Refusals } from './preflight.ts';
+import { listAccount, Refusals } from './preflight.ts';
 import { Settlements } from './settlement.ts';
 import { decide, submit } from './sign.ts';
 import { ChainStatus, degradationsOf, FeeHistory, parkedCount } from './status.ts';
-import type { Trigger } from './trigger.ts';
 
 /** State of an anchor loop. Instants are `performance.now()`, which changes of the system clock do not move. */
 class AnchorLoop {

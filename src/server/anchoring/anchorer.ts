@@ -1,11 +1,11 @@
 // Starts an account loop for each anchoring account and the chain proofs, and watches that the loops make progress.
 import { setMaxListeners } from 'node:events';
+import { createTrigger } from '../../base/triggers.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';
 import { keepChainProofs } from './chain-proofs.ts';
 import { type AnchorerDependencies, QueueLock } from './context.ts';
-import { createTrigger } from './trigger.ts';
 
 export type Anchorer = ReturnType<typeof startAnchorer>;
 

@@ -1,10 +1,10 @@
 // Builds and stores chain proofs of final anchors, beside the anchor loops of all accounts.
 import { backoffMs } from '../../base/backoff.ts';
+import { createTrigger } from '../../base/triggers.ts';
 import { ProviderError } from '../../chain/errors.ts';
-import type { UnprovenAnchor } from '../ports/chain-proofs.ts';
-import { isSignedAnchor, provesPlace } from '../rules/chain-proofs.ts';
+import type { UnprovenAnchor } from '../ports/anchoring.ts';
+import { isSignedAnchor, provesPlace } from '../rules/anchoring.ts';
 import type { AnchorerDependencies } from './context.ts';
-import { createTrigger } from './trigger.ts';
 
 /** Number of blocks read and hashed at the same time: a full one is some megabytes of JSON. */
 const AT_ONCE = 2;

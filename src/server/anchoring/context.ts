@@ -1,15 +1,15 @@
-// What every stage of anchoring works with: dependencies, options, steps, the queue lock and reasons to wait.
+// What all stages of anchoring share: dependencies, options, steps, reasons to wait, queue lock, work beside the loop.
 import type { BackoffRange } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
 import { lesser, type SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { ServerConfig } from '../config.ts';
-import type { AnchorStore, ChainIdentity, Lease } from '../ports/anchoring.ts';
-import type { AnchoringAccountStore } from '../ports/anchoring-accounts.ts';
-import type { ChainProofStore } from '../ports/chain-proofs.ts';
+import type { AnchorStore, ChainIdentity, ChainProofStore, Lease } from '../ports/anchoring.ts';
+import type { AnchoringAccountStore } from '../ports/operations.ts';
 
 /** Pauses of the anchor loop in milliseconds. Tests shorten them. */
 export const PAUSES = {
@@ -131,6 +131,10 @@ export interface AnchoringContext extends AccountLoopDependencies {
   readonly signal: AbortSignal;
 }
 
+export function isLeaseLost(error: unknown): boolean {
+  return error instanceof SvcError && error.code === 'lease_lost';
+}
+
 export const RETRY: BackoffRange = { firstMs: 50, maxMs: 2_000 };
 
 /** Reads the state that a payload is signed by. The tip is capped. */
@@ -162,5 +166,46 @@ export class QueueLock {
   leave(): void {
     this.isTaken = false;
     for (const wake of this.#waiting.splice(0)) wake();
+  }
+}
+
+export class Background {
+  protected readonly context: AnchoringContext;
+  #underWay: Promise<void> | null = null;
+  #failure: { error: unknown } | null = null;
+  readonly #wake: () => void;
+
+  /** `wake` is called at the end of each run. */
+  constructor(context: AnchoringContext, wake: () => void) {
+    this.context = context;
+    this.#wake = wake;
+  }
+
+  /** Whether a run is in progress. */
+  get isBusy(): boolean {
+    return this.#underWay !== null;
+  }
+
+  /** Resolves when no run is in progress. */
+  async end(): Promise<void> {
+    await this.#underWay;
+  }
+
+  protected run(work: Promise<void>): void {
+    this.#underWay = work
+      .catch((error: unknown) => {
+        this.#failure = { error };
+      })
+      .finally(() => {
+        this.#underWay = null;
+        this.#wake();
+      });
+  }
+
+  /** Throws the error that ended the last run, once. */
+  protected throwFailure(): void {
+    const failure = this.#failure;
+    this.#failure = null;
+    if (failure !== null) throw failure.error;
   }
 }

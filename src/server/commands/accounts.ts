@@ -6,11 +6,11 @@ import { readConfig } from '../config.ts';
 import {
   deleteAccount,
   listAccounts,
+  operator,
   recordedExport,
   showAccount,
   suspendAccount,
 } from '../core/account.ts';
-import { operator } from '../core/audit-log.ts';
 import { readOperatorToken } from '../http/operator-api.ts';
 import { walletOf } from './credits.ts';
 import { withStore } from './database.ts';

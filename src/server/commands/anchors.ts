@@ -4,7 +4,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import { loadAnchorKeys } from '../../chain/anchor-key.ts';
 import { openChain } from '../../chain/chain.ts';
 import { readConfig, type ServerConfig } from '../config.ts';
-import type { AnchoringAccount } from '../ports/anchoring-accounts.ts';
+import type { AnchoringAccount } from '../ports/operations.ts';
 import type { Store } from '../ports/store.ts';
 import { withStore } from './database.ts';
 import { type Output, print } from './print.ts';

@@ -2,8 +2,7 @@
 import { v7 as newId, validate } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
 import { checksumAddress, etherText } from '../../chain/chain.ts';
-import { viewBalance } from '../core/account.ts';
-import { operator } from '../core/audit-log.ts';
+import { operator, viewBalance } from '../core/account.ts';
 import type { Balance } from '../ports/account.ts';
 import { withStore } from './database.ts';
 import { linesOf, type Output, print } from './print.ts';

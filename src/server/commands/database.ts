@@ -6,8 +6,7 @@ import { type DatabaseConfig, readConfig } from '../config.ts';
 import type { Store } from '../ports/store.ts';
 import { migrateStore as moveStore, openStore } from '../store/open-store.ts';
 import { migratePostgres } from '../store/postgres/open-store.ts';
-import { backupDatabase } from '../store/sqlite/files/backup.ts';
-import { restoreDatabase } from '../store/sqlite/files/restore.ts';
+import { backupDatabase, restoreDatabase } from '../store/sqlite/files/backup.ts';
 import { migrateDatabase } from '../store/sqlite/open-store.ts';
 import { type Output, print } from './print.ts';
 

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { isLoopback } from '../../base/addresses.ts';
 import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { createLogger } from '../../base/logger.ts';
-import { isLoopback } from '../../base/loopback.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
 import { environment } from '../environment.ts';

@@ -5,7 +5,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import { openChain } from '../../chain/chain.ts';
 import type { ServerConfig } from '../config.ts';
 import { createNetworkLookup } from '../core/operations.ts';
-import { exportAccount } from '../http/export-account.ts';
+import { exportAccount } from '../http/routes/account.ts';
 import { buildApp } from '../http/server/app.ts';
 import { settingsOf } from '../main.ts';
 import type { SessionRecord } from '../ports/sign-in.ts';

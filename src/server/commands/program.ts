@@ -29,7 +29,7 @@ export async function main(argv: string[]): Promise<number> {
     .exitOverride()
     .hook('preAction', async (_, command) => {
       if (['start', 'dev', 'demo'].includes(command.name())) return;
-      const { operatorEnvironment } = await import('./environment.ts');
+      const { operatorEnvironment } = await import('./start.ts');
       environment = await operatorEnvironment(process.env);
     })
     .addHelpText(

@@ -5,7 +5,7 @@ import { loadAnchorKeys } from '../../chain/anchor-key.ts';
 import { openChain } from '../../chain/chain.ts';
 import { type ForeignUse, reconcile as reconcileQueue } from '../anchoring/reconcile.ts';
 import { readConfig } from '../config.ts';
-import { operator } from '../core/audit-log.ts';
+import { operator } from '../core/account.ts';
 import { withStore } from './database.ts';
 import { type Output, print } from './print.ts';
 

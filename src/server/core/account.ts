@@ -1,19 +1,17 @@
-// The account: balance, usage, gate and ledger for its owner; usage, suspension and deletion.
+// The account: balance, usage, gate, ledger and audit log for its owner; usage, suspension and deletion.
 import { v5 as uuidv5 } from 'uuid';
 import { limits } from '../../protocol/limits.ts';
 import type { AccountUsage } from '../../protocol/operator-api.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
-import type { AccountSummary, Balance, Deletion, LedgerRecord } from '../ports/account.ts';
-import type { Actor } from '../ports/audit-log.ts';
+import type { AccountSummary, Actor, Balance, Deletion, LedgerRecord } from '../ports/account.ts';
 import { wireError } from '../ports/errors.ts';
-import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import type { Store } from '../ports/store.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
-import { operator } from './audit-log.ts';
 import type { Deps } from './deps.ts';
-import { filteredPage, openCursors, pageOf, periodOf } from './paging.ts';
+import type { Page } from './paging.ts';
+import { filteredPage, openCursors, pageById, pageOf, periodOf } from './paging.ts';
 import type { GateReader } from './sign-in.ts';
 
 type Account = Answer<'getAccount'>['body'];
@@ -216,4 +214,19 @@ function viewAccount(account: AccountSummary): AccountUsage {
 
 function noAccount(wallet: string) {
   return wireError('not_found', `The wallet ${wallet} has no account.`);
+}
+
+/** The operator, by a command of `svc-server`. */
+export function operator(command: string): Actor {
+  const name = `svc-server ${command}`;
+  return { actor: 'operator', actor_name: name, source: null, at: Date.now() };
+}
+
+/** One page of the account's audit log, newest first. */
+export function listAuditLog({ store }: Deps, wallet: string, query: Query<'listAuditLog'>) {
+  return pageById(
+    query,
+    (...page) => store.listAuditLog(wallet, ...page),
+    ({ at, ...entry }) => ({ ...entry, created_at: formatTimestamp(at) }),
+  );
 }

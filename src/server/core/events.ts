@@ -6,11 +6,19 @@ import type { OpsEvent } from '../../protocol/telemetry.ts';
 import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { EventRecord } from '../ports/events.ts';
-import { type JsonText, type Page, withDocument, writtenPage } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, found, storing } from './deps.ts';
-import { filteredPage, fleetMembers, openCursors, periodOf } from './paging.ts';
+import {
+  filteredPage,
+  fleetMembers,
+  type JsonText,
+  openCursors,
+  type Page,
+  periodOf,
+  withDocument,
+  writtenPage,
+} from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 /**

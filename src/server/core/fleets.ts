@@ -7,10 +7,10 @@ import type { Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { FleetPlace, FleetRecord } from '../ports/fleets.ts';
-import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deleted, type Deps, deleted, found, noSuch, recording, storing } from './deps.ts';
+import type { Page } from './paging.ts';
 import { pageOf } from './paging.ts';
 
 /**

@@ -1,10 +1,8 @@
-// Pages of a list: their filters, and cursors sealed so that clients cannot forge them.
-
+// Pages of a list: their filters, cursors sealed so that clients cannot forge them, and items that are JSON already.
 import { limits } from '../../protocol/limits.ts';
 import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { AccountStore } from '../ports/account.ts';
 import { wireError } from '../ports/errors.ts';
-import type { Page } from '../ports/json-text.ts';
 import type { TimeRange } from '../ports/telemetry.ts';
 import { type Deps, noSuch } from './deps.ts';
 import { open, seal } from './seal.ts';
@@ -143,4 +141,40 @@ export async function openCursors(
       }
     },
   };
+}
+
+/**
+ * A `Value` that is already serialized. Documents are stored as JSON; parsing hundreds of them only to serialize them
+ * again would block the event loop.
+ */
+export class JsonText<Value> {
+  declare readonly value: Value;
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Serializes `members` plus one more member whose value is already JSON. `members` MUST NOT be empty. */
+export function withDocument<Members extends object, Name extends string>(
+  members: Members,
+  name: Name,
+  document: string,
+): JsonText<Members & Record<Name, Record<string, unknown>>> {
+  const open = JSON.stringify(members).slice(0, -1);
+  return new JsonText(`${open},${JSON.stringify(name)}:${document}}`);
+}
+
+export function writtenPage<Item>({
+  items,
+  next_cursor,
+}: Page<JsonText<Item>>): JsonText<Page<Item>> {
+  const texts = items.map(({ text }) => text).join();
+  return new JsonText(`{"items":[${texts}],"next_cursor":${JSON.stringify(next_cursor)}}`);
+}
+
+export interface Page<Item> {
+  items: Item[];
+  next_cursor: string | null;
 }

@@ -5,11 +5,11 @@ import { limits } from '../../protocol/limits.ts';
 import type { Answer, Body, Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import type { AccountToken } from '../../protocol/tokens.ts';
-import type { Actor } from '../ports/audit-log.ts';
+import type { Actor } from '../ports/account.ts';
 import { wireError } from '../ports/errors.ts';
-import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller, SessionRecord } from '../ports/sign-in.ts';
 import { type Deleted, type Deps, deleted, noSuch } from './deps.ts';
+import type { Page } from './paging.ts';
 import { pageById } from './paging.ts';
 
 type Session = Answer<'listSessions'>['body']['items'][number];

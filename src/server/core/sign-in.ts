@@ -3,10 +3,9 @@
 import { inTime } from '../../base/in-time.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Body } from '../../protocol/routes.ts';
-import type { Actor } from '../ports/audit-log.ts';
+import type { Actor } from '../ports/account.ts';
 import { wireError } from '../ports/errors.ts';
-import type { RateCount } from '../ports/rate-count.ts';
-import type { Challenge } from '../ports/sign-in.ts';
+import type { Challenge, RateCount } from '../ports/sign-in.ts';
 import { type Deps, strangersQueue } from './deps.ts';
 import { accountSuspended, newSession } from './sessions.ts';
 import {

@@ -17,7 +17,6 @@ import type {
 import type { Body, Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
-import type { Page } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import type {
   CompletionRecord,
@@ -30,6 +29,7 @@ import type {
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, found, type Network, noSuch, storing } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
+import type { Page } from './paging.ts';
 import { filteredPage, fleetMembers, periodOf } from './paging.ts';
 
 /**

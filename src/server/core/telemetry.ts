@@ -14,7 +14,6 @@ import {
   parseTimestamp,
 } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
-import { JsonText, withDocument, writtenPage } from '../ports/json-text.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import {
   type RobotOfAccount,
@@ -26,7 +25,7 @@ import {
 } from '../ports/telemetry.ts';
 import { samplesBytes } from '../rules/storage.ts';
 import { type Deps, found, storing } from './deps.ts';
-import { instantOf, pageOf, periodOf } from './paging.ts';
+import { instantOf, JsonText, pageOf, periodOf, withDocument, writtenPage } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 type TelemetryQuery = Query<'readTelemetry'>;

@@ -8,7 +8,6 @@ import type { Answer, Body, Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import type { Webhook, WebhookDelivery } from '../../protocol/webhooks.ts';
 import { wireError } from '../ports/errors.ts';
-import type { Page } from '../ports/json-text.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import type {
   DeliveryRecord,
@@ -18,6 +17,7 @@ import type {
 } from '../ports/webhooks.ts';
 import { refusalOfUrl } from '../rules/webhooks.ts';
 import { type Deps, deleted } from './deps.ts';
+import type { Page } from './paging.ts';
 import { pageById } from './paging.ts';
 import { open, seal } from './seal.ts';
 

@@ -18,12 +18,12 @@ import type { Route } from '../../protocol/route.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { listAccounts, showAccount, suspendAccount, viewBalance } from '../core/account.ts';
 import type { Deps } from '../core/deps.ts';
-import type { Actor } from '../ports/audit-log.ts';
+import type { Actor } from '../ports/account.ts';
 import { wireError } from '../ports/errors.ts';
 import { createBodyParser } from './server/bodies.ts';
 import { bearerKey, sameSecret } from './server/credentials.ts';
 import { answerError } from './server/errors.ts';
-import type { Refusals } from './server/refusals.ts';
+import type { Refusals } from './server/rate-limits.ts';
 
 interface OperatorApiDeps extends Pick<Deps, 'store' | 'chain' | 'clock'> {
   logger: FastifyBaseLogger;

@@ -1,5 +1,7 @@
-// An account: its balance, grants and ledger.
-import type { Actor } from './audit-log.ts';
+// The store's contract for accounts: balance, grants, ledger, audit log, changes and storage quotas.
+
+import type { AuditEntry } from '../../protocol/audit-log.ts';
+import type { Change } from '../../protocol/stream.ts';
 
 export interface Balance {
   wallet: string;
@@ -105,4 +107,71 @@ export interface DeletionStore {
    * credits, unless it is suspended. Does nothing if the deletion has ended.
    */
   endDeletion(deletion: Deletion): Promise<void>;
+}
+
+/** The id of what changed, by kind; null if anything may have changed. */
+export type Changed = { readonly [Kind in Change['kind']]?: string } | null;
+
+/** What watchers get; null if anything may have changed. */
+export type Changes = readonly Change[] | null;
+
+/** Changes are not stored, and may be lost. The watchers then get null, so that they read everything again. */
+export interface ChangeStore {
+  /**
+   * Passes on changes of an account, after they were committed. Returns at once. The store itself passes on what its
+   * methods for anchoring change.
+   */
+  changed(wallet: string, changed: Changed): void;
+  /**
+   * Calls `watcher` with the changes of an account, by this and all other instances, at most every 250 ms, until the
+   * signal aborts.
+   */
+  watchChanges(wallet: string, watcher: (changes: Changes) => void, signal: AbortSignal): void;
+}
+
+/**
+ * Usage is counted per account: tasks, evidence, samples and events. The counts are kept in memory and saved every 5 s.
+ * A crash loses at most the last 5 s of them, and an instance sees the writes of others 5 s late. `recountStorage`
+ * corrects the counts.
+ */
+export interface StorageStore {
+  /**
+   * Reserves room for a row of `bytes` until `release`, which the caller MUST call after the write, whatever its outcome.
+   * `storage_quota`: the account, or the pool of accounts without a recent grant, has no room, or the disk is running
+   * low and the account has no recent grant. `disk_full`: the disk has room for completions alone.
+   */
+  takeStorage(
+    wallet: string,
+    bytes: number,
+    now: number,
+  ): Promise<
+    { outcome: 'taken'; release: () => void } | { outcome: 'storage_quota' | 'disk_full' }
+  >;
+  /** Counts all rows and corrects the saved usage. Returns how many accounts were wrong, and by how many bytes in all. */
+  recountStorage(): Promise<{ accounts: number; bytes: number }>;
+}
+
+/** Who acts, from where, and when. The members are those of the API. */
+export interface Actor extends Pick<AuditEntry, 'actor' | 'actor_name' | 'source'> {
+  at: number;
+}
+
+/** What an entry names; see `auditKinds`. */
+export type AuditTarget = Partial<Pick<AuditEntry, 'target_id' | 'detail'>>;
+
+export type AuditRecord = Omit<AuditEntry, 'created_at'> & { at: number };
+
+/**
+ * Writes take a `by`, and store an entry in the commit of what they change. A write that changes nothing stores none.
+ * Without `by`, nothing is recorded. Entries never change; only `deleteAuditLog` deletes them.
+ */
+export interface AuditLogStore {
+  /** Counts a failed sign-in in the account's entry for the hour. Does nothing if the wallet has no account. */
+  countFailedSignIn(wallet: string, by: Actor): Promise<void>;
+  /** False if the wallet has no account. */
+  recordExport(wallet: string, by: Actor): Promise<boolean>;
+  /** Newest first (ids are UUIDv7). `before` is the last id of the previous page. */
+  listAuditLog(wallet: string, limit: number, before: string | null): Promise<AuditRecord[]>;
+  /** Deletes at most `limit` of the oldest entries made before `before`. Returns whether there may be more. */
+  deleteAuditLog(before: number, limit: number): Promise<boolean>;
 }

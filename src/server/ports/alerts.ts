@@ -1,6 +1,6 @@
 // The store's contract for alerts and their rules.
 import type { Alert, AlertKind, AlertRule } from '../../protocol/alerts.ts';
-import type { Actor } from './audit-log.ts';
+import type { Actor } from './account.ts';
 
 /** The members are those of the API, with instants. */
 export interface AlertRecord extends Pick<Alert, 'id' | 'kind' | 'threshold' | 'robot_id'> {

@@ -1,5 +1,8 @@
-// The store's contract with anchoring: queue, attempts, leases, inclusion, settlement. Conventions: store.ts.
+// The contract of the store with anchoring: queue, attempts, leases, inclusion, settlement, chain proofs. See store.ts.
+
+import type { BackoffRange } from '../../base/backoff.ts';
 import type { Hex } from '../../proof/bytes.ts';
+import type { ChainProof } from '../../proof/chain-proof.ts';
 
 export interface ChainIdentity {
   chainId: number;
@@ -242,4 +245,40 @@ export interface AnchorStore {
   recordReplacedNonce(lease: Lease, attemptId: string, now: number): Promise<void>;
   /** Every account with attempts that are open or not final, regardless of who holds its lease. */
   listOpenSenders(): Promise<SenderKey[]>;
+}
+
+/** A final anchor without a chain proof, and where it was mined. */
+export interface UnprovenAnchor
+  extends Pick<MinedVariant, 'txHash' | 'blockNumber' | 'blockHash' | 'txIndex'> {
+  attemptId: string;
+  chainId: number;
+  /** Checksummed. */
+  sender: string;
+  /** Calldata. */
+  payload: Hex;
+  rawTx: Hex;
+  /** How often it was taken, with this time. */
+  tries: number;
+}
+
+/**
+ * An anchor is due for a chain proof from the commit that makes it final until one is stored. A reorganization removes
+ * both.
+ */
+export interface ChainProofStore {
+  /**
+   * Takes up to `limit` anchors that are due, those that have waited longest first. Each take puts off the next one of
+   * that anchor, as `retry` says without its random part. So a crash or a failure needs no further write, and another
+   * instance does not build the same proof meanwhile. Writes nothing if none is due.
+   */
+  takeUnproven(limit: number, retry: BackoffRange, now: number): Promise<UnprovenAnchor[]>;
+  /**
+   * Stores the chain proof of an anchor. Returns false, and writes nothing, unless the anchor is still due and final in the same block.
+   */
+  recordChainProof(
+    anchor: Pick<UnprovenAnchor, 'attemptId' | 'txHash' | 'blockHash'>,
+    proof: ChainProof,
+  ): Promise<boolean>;
+  /** Number of final anchors without a stored chain proof; at most 100 000. */
+  countMissingChainProofs(): Promise<number>;
 }

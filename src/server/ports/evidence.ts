@@ -1,7 +1,7 @@
 // The store's contract for evidence.
 import type { Hex } from '../../proof/bytes.ts';
 import type { ChainProof } from '../../proof/chain-proof.ts';
-import type { Actor } from './audit-log.ts';
+import type { Actor } from './account.ts';
 import type { TaskRecord, Viewer } from './tasks.ts';
 
 export interface EvidenceRecord {

@@ -1,5 +1,5 @@
 // The store's contract for fleets.
-import type { Actor } from './audit-log.ts';
+import type { Actor } from './account.ts';
 
 export interface FleetRecord {
   id: string;

@@ -1,6 +1,6 @@
 // The store's contract for robots.
-import type { Actor } from './audit-log.ts';
-import type { RateCount } from './rate-count.ts';
+import type { Actor } from './account.ts';
+import type { RateCount } from './sign-in.ts';
 
 export interface RobotRecord {
   id: string;

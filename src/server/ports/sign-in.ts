@@ -1,7 +1,6 @@
-// The store's contract for sign-in, sessions and CLI codes.
+// The store's contract for sign-in, sessions, CLI codes and rate limits.
 import type { TokenScope } from '../../protocol/tokens.ts';
-import type { Actor } from './audit-log.ts';
-import type { RateCount } from './rate-count.ts';
+import type { Actor } from './account.ts';
 
 export interface Challenge {
   /** 128 random bits and a MAC of the message, in hex. */
@@ -168,4 +167,13 @@ export interface SessionStore {
     now: number;
     by?: Actor;
   }): Promise<{ wallet: string } | 'unknown' | 'pending' | 'account_suspended'>;
+}
+
+/** A call counted in a fixed window. A refused call consumes nothing. */
+export interface RateCount {
+  allowed: boolean;
+  limit: number;
+  remaining: number;
+  /** Milliseconds until the window ends, 1 to 60 000. */
+  resetMs: number;
 }

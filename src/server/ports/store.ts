@@ -1,20 +1,22 @@
 // The store: everything the server asks of its database, and the conventions of all its parts.
-import type { AccountStore, CreditStore, DeletionStore } from './account.ts';
+import type {
+  AccountStore,
+  AuditLogStore,
+  ChangeStore,
+  CreditStore,
+  DeletionStore,
+  StorageStore,
+} from './account.ts';
 import type { AlertStore } from './alerts.ts';
-import type { AnchorStore } from './anchoring.ts';
-import type { AnchoringAccountStore } from './anchoring-accounts.ts';
-import type { AuditLogStore } from './audit-log.ts';
-import type { ChainProofStore } from './chain-proofs.ts';
+import type { AnchorStore, ChainProofStore } from './anchoring.ts';
 import type { CompletionStore } from './completions.ts';
 import type { EventStore } from './events.ts';
 import type { EvidenceStore } from './evidence.ts';
 import type { FleetStore } from './fleets.ts';
-import type { CheckStore, OperationsStore } from './operations.ts';
+import type { AnchoringAccountStore, CheckStore, OperationsStore } from './operations.ts';
 import type { RetentionStore } from './retention.ts';
 import type { RobotStore } from './robots.ts';
 import type { SessionStore, SignInStore } from './sign-in.ts';
-import type { StorageStore } from './storage.ts';
-import type { ChangeStore } from './stream.ts';
 import type { TaskStore } from './tasks.ts';
 import type { StatsStore, TelemetryStore } from './telemetry.ts';
 import type { WebhookStore } from './webhooks.ts';

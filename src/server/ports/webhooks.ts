@@ -1,6 +1,6 @@
 // The store's contract for webhooks, their outbox and the relay that delivers it.
 import type { Webhook, WebhookDelivery, WebhookType } from '../../protocol/webhooks.ts';
-import type { Actor } from './audit-log.ts';
+import type { Actor } from './account.ts';
 
 /** The members are those of the API, with instants. `events`: a JSON array of types. */
 export interface WebhookRecord extends Pick<Webhook, 'id' | 'url' | 'disabled_for'> {

@@ -1,6 +1,15 @@
-// The state machines of attempts and completions, and the precedence of lease holders.
+// The state machines of attempts and completions, the precedence of lease holders, and what a chain proof proves.
 import { SvcError } from '../../base/svc-error.ts';
-import type { AttemptState } from '../ports/anchoring.ts';
+import { readBlockHeader } from '../../proof/block-header.ts';
+import { bytesToHex, type Hex } from '../../proof/bytes.ts';
+import type { ChainProof } from '../../proof/chain-proof.ts';
+import {
+  readSignedTransaction,
+  readTransaction,
+  type SignedTransaction,
+} from '../../proof/signed-transaction.ts';
+import { valueInTrie } from '../../proof/trie.ts';
+import type { AttemptState, UnprovenAnchor } from '../ports/anchoring.ts';
 
 /*
  * The durable state machine of anchoring. Every write that moves an attempt or a completion uses these tables, and
@@ -70,4 +79,52 @@ export function completionMove(event: CompletionEvent): { to: string; from: stri
   const moves: [string, string][] = Object.entries(completionMoves[event]);
   const [to] = new Set(moves.map(([, state]) => state));
   return { to: `'${to}'`, from: `(${moves.map(([state]) => `'${state}'`).join(', ')})` };
+}
+
+type Place = Pick<UnprovenAnchor, 'rawTx' | 'blockNumber' | 'blockHash' | 'txIndex'>;
+
+/** Whether the header is that of the recorded block, and its trie holds the recorded bytes at the recorded index. */
+export function provesPlace(place: Place, { header: encoded, nodes }: ChainProof): boolean {
+  try {
+    const header = readBlockHeader(encoded);
+    if (header.hash !== place.blockHash || header.number !== place.blockNumber) return false;
+    const value = valueInTrie(header.transactionsRoot, place.txIndex, nodes);
+    return value !== null && bytesToHex(value) === place.rawTx;
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
+}
+
+type RecordedAnchor = Omit<UnprovenAnchor, 'attemptId' | 'tries'>;
+
+/** Whether the recorded bytes are the anchor: its hash, chain, calldata, and an empty transfer to the sender. */
+export function isAnchor(anchor: RecordedAnchor): boolean {
+  return matches(anchor, readTransaction);
+}
+
+/** As `isAnchor`, and the sender signed them. */
+export function isSignedAnchor(anchor: RecordedAnchor): boolean {
+  return matches(anchor, readSignedTransaction);
+}
+
+function matches(
+  anchor: RecordedAnchor,
+  read: (raw: Hex) => Omit<SignedTransaction, 'from'> & Partial<Pick<SignedTransaction, 'from'>>,
+): boolean {
+  const sender = anchor.sender.toLowerCase();
+  try {
+    const { hash, chainId, from = sender, to, value, input } = read(anchor.rawTx);
+    return (
+      hash === anchor.txHash &&
+      chainId === BigInt(anchor.chainId) &&
+      from === sender &&
+      to === sender &&
+      value === 0n &&
+      input === anchor.payload
+    );
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
 }

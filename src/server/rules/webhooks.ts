@@ -1,7 +1,7 @@
 // Decides where webhooks may connect to, and when a failed message is tried again.
 import { isIP } from 'node:net';
+import { familyOf, rangesOf } from '../../base/addresses.ts';
 import type { Retry } from '../ports/webhooks.ts';
-import { familyOf, rangesOf } from './address-ranges.ts';
 
 /** IPv4 ranges that are not public: private, loopback, link-local, CGNAT, multicast, documentation and metadata. */
 const REFUSED_IPV4 = [

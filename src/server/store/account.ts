@@ -1,9 +1,42 @@
-// Stores accounts: their use, summaries, suspension and deletion.
-
-import type { AccountStore, AccountSummary, Deletion, DeletionStore } from '../ports/account.ts';
+// Stores accounts: their ledger and balance, use, summaries, suspension and deletion.
+import type {
+  AccountStore,
+  AccountSummary,
+  Balance,
+  CreditStore,
+  Deletion,
+  DeletionStore,
+} from '../ports/account.ts';
 import { recordAudit } from './audit-log.ts';
-import { first, firstAs, type InText, lock, rows, type StepRunner, some } from './engine/steps.ts';
-import { SUMMARY, SUMMARY_MS, toBalance } from './rows/account.ts';
+import {
+  among,
+  first,
+  firstAs,
+  type InText,
+  insert,
+  lock,
+  lockRows,
+  mutex,
+  rows,
+  type StepRunner,
+  type Steps,
+  some,
+} from './engine/steps.ts';
+import {
+  BALANCE_COLUMNS,
+  type BalanceChange,
+  type GrantRow,
+  grantEntry,
+  LEDGER_COLUMNS,
+  type LedgerEntry,
+  type LedgerRow,
+  type Reservation,
+  requireRoom,
+  requireSameGrant,
+  SUMMARY,
+  SUMMARY_MS,
+  toBalance,
+} from './rows/account.ts';
 
 /** So that a commit does not delay others. */
 const ROWS_PER_COMMIT = 500;
@@ -108,4 +141,137 @@ export function deletionStore({ read, write }: StepRunner): DeletionStore {
       });
     },
   };
+}
+
+export const ledgerSql = {
+  page: `SELECT ${LEDGER_COLUMNS} FROM ledger
+    WHERE wallet = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+  openAccount: `INSERT INTO accounts (wallet, anchor_quota, gas_credit_wei, created_at)
+    VALUES ($1, 0, '0', $2) ON CONFLICT DO NOTHING`,
+  balance: `SELECT ${BALANCE_COLUMNS} FROM accounts WHERE wallet = $1`,
+  lockBalances: `SELECT ${BALANCE_COLUMNS} FROM accounts
+    WHERE wallet ${among('text', 1)} ORDER BY wallet FOR NO KEY UPDATE`,
+  lockReserving: `SELECT wallet FROM accounts WHERE wallet IN
+    (SELECT wallet FROM ledger WHERE task_id ${among('uuid', 1)} AND kind = 'reserve')
+    ORDER BY wallet FOR NO KEY UPDATE`,
+  setBalance: 'UPDATE accounts SET anchor_quota = $2, gas_credit_wei = $3 WHERE wallet = $1',
+  grant: `SELECT wallet, anchors, gas_wei AS "gasWei", note FROM ledger
+    WHERE grant_id = $1 AND kind = 'grant'`,
+  reservations: `SELECT task_id, wallet, cycle, gas_wei FROM ledger
+    WHERE task_id ${among('uuid', 1)} AND kind = 'reserve' ORDER BY task_id, cycle`,
+  newest: 'SELECT seq FROM ledger WHERE wallet = $1 ORDER BY seq DESC LIMIT 1',
+} as const;
+
+export function creditStore({ read, write }: StepRunner) {
+  return {
+    async listLedger(wallet, limit, before) {
+      const place = before ?? Number.MAX_SAFE_INTEGER;
+      const page = await read(() => rows<LedgerRow>(ledgerSql.page, wallet, place, limit));
+      return page.map((row) => ({ ...row, gasWei: BigInt(row.gasWei) }));
+    },
+
+    grantCredits: (grant, by) =>
+      write(function* () {
+        const { id, wallet, anchors, gasWei, note, now } = grant;
+        yield* mutex(id);
+        const stored = yield* first<GrantRow>(ledgerSql.grant, id);
+        if (stored !== undefined) {
+          requireSameGrant(stored, grant);
+          return { outcome: 'repeated', balance: yield* existing(wallet) };
+        }
+        yield* openAccount(wallet, now);
+        requireRoom(yield* existing(wallet), grant);
+        yield* postEntries([grantEntry(grant)]);
+        const detail = `${anchors} anchors, ${gasWei} wei: ${note}`;
+        yield* recordAudit(wallet, 'credits_granted', by, { detail });
+        return { outcome: 'granted', balance: yield* existing(wallet) };
+      }),
+
+    getBalance: (wallet) => read(() => balanceOf(wallet)),
+  } satisfies CreditStore & Pick<AccountStore, 'listLedger'>;
+}
+
+/** Opens the account unless it exists, and locks it. Call it inside a write. */
+export function* openAccount(wallet: string, now: number): Steps<void> {
+  yield* rows(ledgerSql.openAccount, wallet, now);
+  yield* lock(wallet);
+}
+
+export function balanceOf(wallet: string): Steps<Balance | null> {
+  return firstAs(toBalance<InText<Balance>>, ledgerSql.balance, wallet);
+}
+
+/**
+ * Appends entries and updates each balance once. Locks the accounts in the order of wallets. Call it inside a write;
+ * balances and entries always change together.
+ */
+export function* postEntries(entries: readonly LedgerEntry[]): Steps<void> {
+  if (entries.length === 0) return;
+  const changes = sums(entries);
+  const wallets = JSON.stringify([...changes.keys()]);
+  const balances = yield* rows<InText<Balance>>(ledgerSql.lockBalances, wallets);
+  if (balances.length !== changes.size) {
+    throw new Error('The account of a ledger entry is missing');
+  }
+  for (const { wallet, anchorQuota, gasCreditWei } of balances.map(toBalance)) {
+    const { anchors = 0, gasWei = 0n } = changes.get(wallet) ?? {};
+    const values = [anchorQuota + anchors, String(gasCreditWei + gasWei)];
+    yield* rows(ledgerSql.setBalance, wallet, ...values);
+  }
+  const appended = yield* insert('ledger', entries.map(toRow));
+  if (appended.length !== entries.length) throw new Error('The ledger has such an entry already');
+}
+
+/** The newest entry's place in the ledger. Call it inside a write that has appended one. */
+export function* newestSeq(wallet: string): Steps<number> {
+  return (yield* first<{ seq: number }>(ledgerSql.newest, wallet))?.seq ?? 0;
+}
+
+/** Locks the accounts that reserved credits for the tasks. Call it inside a write, before locking the tasks. */
+export function* lockReserving(taskIds: readonly string[]): Steps<void> {
+  yield* lockRows(ledgerSql.lockReserving, JSON.stringify(taskIds));
+}
+
+/** Returns the reservations of the tasks' newest cycles to the accounts. Call it inside a write. */
+export function* releaseReservations(taskIds: readonly string[], at: number): Steps<void> {
+  if (taskIds.length === 0) return;
+  const reservationOf = yield* reservationsOf(taskIds);
+  const entries = taskIds.map((taskId): LedgerEntry => {
+    const { wallet, cycle, gasWei } = reservationOf(taskId);
+    return { kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at };
+  });
+  yield* postEntries(entries);
+}
+
+/** The reservation of each task's newest cycle. It is still there after the task is deleted. */
+export function* reservationsOf(taskIds: readonly string[]) {
+  type Row = { task_id: string; wallet: string; cycle: number; gas_wei: string };
+  const found = yield* rows<Row>(ledgerSql.reservations, JSON.stringify(taskIds));
+  const newest = new Map(found.map((row) => [row.task_id, row]));
+  return (taskId: string): Reservation => {
+    const row = newest.get(taskId);
+    if (row === undefined) throw new Error('The task has no reservation');
+    return { wallet: row.wallet, cycle: row.cycle, gasWei: -BigInt(row.gas_wei) };
+  };
+}
+
+function toRow({ gasWei, taskId, grantId, cycle, note, ...row }: LedgerEntry): object {
+  const ofTask = { task_id: taskId ?? null, cycle: cycle ?? null };
+  const ofGrant = { grant_id: grantId ?? null, note: note ?? null };
+  return { ...row, ...ofTask, ...ofGrant, gas_wei: String(gasWei) };
+}
+
+function sums(entries: readonly LedgerEntry[]): Map<string, BalanceChange> {
+  const changes = new Map<string, BalanceChange>();
+  for (const { wallet, anchors, gasWei } of entries) {
+    const sum = changes.get(wallet) ?? { wallet, anchors: 0, gasWei: 0n };
+    changes.set(wallet, { wallet, anchors: sum.anchors + anchors, gasWei: sum.gasWei + gasWei });
+  }
+  return changes;
+}
+
+function* existing(wallet: string): Steps<Balance> {
+  const balance = yield* balanceOf(wallet);
+  if (balance === null) throw new Error('The account of a grant is missing');
+  return balance;
 }

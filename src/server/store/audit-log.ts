@@ -2,7 +2,7 @@
 
 import { v7 as newId } from 'uuid';
 import type { AuditKind } from '../../protocol/audit-log.ts';
-import type { Actor, AuditLogStore, AuditRecord, AuditTarget } from '../ports/audit-log.ts';
+import type { Actor, AuditLogStore, AuditRecord, AuditTarget } from '../ports/account.ts';
 import { insert, LAST_ID, NO_ID, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 
 /** The columns have the names of the API. */

@@ -1,11 +1,9 @@
 // Combines the stores of all nouns that both databases run.
 
 import type { Store } from '../ports/store.ts';
-import { accountStore, deletionStore } from './account.ts';
+import { accountStore, creditStore, deletionStore } from './account.ts';
 import { alertStore } from './alerts.ts';
 import { attemptStore } from './anchoring/anchor-attempts.ts';
-import { publishAnchors } from './anchoring/anchor-changes.ts';
-import { anchoringAccountStore } from './anchoring/anchoring-accounts.ts';
 import { chainProofStore } from './anchoring/chain-proofs.ts';
 import { chainStatusStore } from './anchoring/chain-status.ts';
 import { inclusionStore } from './anchoring/inclusion.ts';
@@ -16,16 +14,14 @@ import type { StepRunner } from './engine/steps.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
 import { fleetStore } from './fleets.ts';
-import { creditStore } from './ledger.ts';
-import { operationsStore } from './operations.ts';
+import { anchoringAccountStore, operationsStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
-import { robotDeletion } from './robot-deletion.ts';
-import { robotStore } from './robots.ts';
-import { sessionStore } from './sessions.ts';
-import { signInStore } from './sign-in.ts';
+import { robotDeletion, robotStore } from './robots.ts';
+import { sessionStore, signInStore } from './sign-in.ts';
 import { statsStore } from './stats.ts';
 import type { StorageUsage } from './storage-usage.ts';
 import type { ChangeFeed } from './stream.ts';
+import { publishAnchors } from './stream.ts';
 import { taskOwners, taskStore } from './tasks.ts';
 import { telemetryReads } from './telemetry.ts';
 import { webhookStore } from './webhooks.ts';

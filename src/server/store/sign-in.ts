@@ -1,13 +1,39 @@
-// Stores sign-in: open challenges, new accounts and their sessions.
+// Stores sign-in: open challenges, new accounts, sessions and codes of the command line.
 
-import type { Challenge, SignInStore, SignupGrant } from '../ports/sign-in.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { Actor } from '../ports/account.ts';
+import type {
+  Challenge,
+  CliCode,
+  NewSession,
+  SessionStore,
+  SignInMethod,
+  SignInStore,
+  SignupGrant,
+} from '../ports/sign-in.ts';
 import { isSignupGrantDue } from '../rules/credits.ts';
+import { ledgerSql, openAccount, postEntries } from './account.ts';
 import { recordAudit } from './audit-log.ts';
-import { first, mutex, rows, type StepRunner, type Steps, selected, some } from './engine/steps.ts';
-import { ledgerSql, openAccount, postEntries } from './ledger.ts';
-import { grantEntry } from './rows/account.ts';
-import { DAY_MS, keptChallenges } from './rows/sign-in.ts';
-import { openSession } from './sessions.ts';
+import {
+  first,
+  insert,
+  LAST_ID,
+  lock,
+  mutex,
+  rows,
+  type StepRunner,
+  type Steps,
+  selected,
+  some,
+} from './engine/steps.ts';
+import {
+  DAY_MS,
+  grantEntry,
+  keptChallenges,
+  SESSION_COLUMNS,
+  type SessionRow,
+  toSession,
+} from './rows/account.ts';
 
 /** Expired rows deleted per write: more than a write adds, and few enough to be quick. */
 const PURGED_PER_WRITE = 10;
@@ -123,4 +149,163 @@ function* grantWhenDue(wallet: string, grant: SignupGrant, now: number): Steps<v
   const granted = yield* first<{ anchors: number }>(signInSql.grantedSince, now - DAY_MS);
   const state = { qualifiedAt: account?.qualified_at ?? now, grantedToday: granted?.anchors ?? 0 };
   if (isSignupGrantDue(grant, { ...state, now })) yield* postEntries([entry]);
+}
+
+/** Sessions ended per write: more than a write adds, and few enough to be quick. */
+const ENDED_PER_WRITE = 10;
+const IS_TOKEN = 'CASE WHEN scope IS NULL THEN 0 ELSE 1 END';
+
+export const sessionSql = {
+  page: `SELECT ${SESSION_COLUMNS} FROM sessions
+    WHERE wallet = $1 AND id < $2 AND expires_at > $3 AND ${IS_TOKEN} = $4
+    ORDER BY id DESC LIMIT $5`,
+  end: `DELETE FROM sessions WHERE id = $1 AND wallet = $2 AND ${IS_TOKEN} = $3 RETURNING name`,
+  countTokens: `SELECT count(*) AS tokens FROM sessions
+    WHERE wallet = $1 AND scope IS NOT NULL AND expires_at > $2`,
+  noteUse: `UPDATE sessions SET last_used_at = $2
+    WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $3)`,
+  beyond: `SELECT id FROM sessions WHERE wallet = $1 AND scope IS NULL
+    LIMIT ${ENDED_PER_WRITE} OFFSET ${limits.sessionsPerAccount}`,
+  endOldest: `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions
+    WHERE wallet = $1 AND scope IS NULL AND id <> $2 ORDER BY id LIMIT $3)`,
+  purgeCodes: `DELETE FROM cli_codes WHERE device_hash IN (SELECT device_hash FROM cli_codes
+    WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)`,
+  isSourceFull: `SELECT device_hash FROM cli_codes WHERE source = $1 AND expires_at > $2
+    LIMIT 1 OFFSET ${limits.openCliCodesOfSource - 1}`,
+  isFull: `SELECT device_hash FROM cli_codes WHERE expires_at > $1
+    LIMIT 1 OFFSET ${limits.openCliCodes - 1}`,
+  evictCode: `DELETE FROM cli_codes WHERE device_hash = (SELECT device_hash FROM cli_codes
+    WHERE source =
+      (SELECT source FROM cli_codes GROUP BY source ORDER BY count(*) DESC, source LIMIT 1)
+    ORDER BY expires_at LIMIT 1)`,
+  saveCode: `INSERT INTO cli_codes (device_hash, user_hash, source, name, created_at, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING device_hash`,
+  // The lock waits for a transaction that is ending the session, and counts concurrent guesses one after the other.
+  live: `SELECT signed_in_with, wrong_codes FROM sessions
+    WHERE id = $1 AND expires_at > $2 FOR UPDATE`,
+  undecided: `SELECT device_hash, name, created_at AS "createdAt", expires_at AS "expiresAt" FROM cli_codes
+    WHERE user_hash = $1 AND expires_at > $2 AND session_id IS NULL FOR UPDATE`,
+  countWrong: 'UPDATE sessions SET wrong_codes = wrong_codes + 1 WHERE id = $1',
+  allow: 'UPDATE cli_codes SET session_id = $2 WHERE device_hash = $1',
+  removeCode: 'DELETE FROM cli_codes WHERE device_hash = $1 RETURNING device_hash',
+  // The wallet is null if the code is pending, or if the session that allowed it has ended.
+  code: `SELECT c.session_id, s.wallet FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
+    WHERE c.device_hash = $1 AND c.expires_at > $2`,
+  suspended: `SELECT wallet FROM accounts
+    WHERE wallet = $1 AND coalesce(suspended_at, deleting_at) IS NOT NULL`,
+} as const;
+
+export function sessionStore(runner: StepRunner): SessionStore {
+  const { read, write } = runner;
+  return {
+    listSessions: async (wallet, now, limit, before, tokens = false) => {
+      const values = [wallet, before ?? LAST_ID, now, Number(tokens), limit];
+      return (await read(() => rows<SessionRow>(sessionSql.page, ...values))).map(toSession);
+    },
+
+    endSession: (wallet, id, by, token = false) =>
+      write(function* () {
+        const values = [id, wallet, Number(token)];
+        const ended = yield* first<{ name: string | null }>(sessionSql.end, ...values);
+        if (ended === undefined) return false;
+        const kind = token ? 'token_revoked' : 'session_revoked';
+        yield* recordAudit(wallet, kind, by, { target_id: id, detail: ended.name });
+        return true;
+      }),
+
+    createToken: ({ wallet, name, scope, issuer, ...session }, by) =>
+      write(function* () {
+        yield* lock(wallet);
+        if (!(yield* some(sessionSql.live, issuer, session.createdAt))) return 'session_ended';
+        const values = [wallet, session.createdAt];
+        const live = yield* first<{ tokens: number }>(sessionSql.countTokens, ...values);
+        if ((live?.tokens ?? 0) >= limits.tokensPerAccount) return 'token_limit_reached';
+        yield* insert('sessions', [
+          { ...newRow(session, wallet), signed_in_with: 'token', name, scope },
+        ]);
+        yield* recordAudit(wallet, 'token_created', by, { target_id: session.id, detail: name });
+        return 'created';
+      }),
+
+    noteTokenUse: async (id, now) => {
+      await write(() => rows(sessionSql.noteUse, id, now, now - limits.windowMs));
+    },
+
+    ...cliCodes(runner),
+  };
+}
+
+function cliCodes({ read, write }: StepRunner) {
+  return {
+    saveCliCode: ({ deviceHash, userHash, source, name, createdAt, expiresAt }) =>
+      write(function* () {
+        yield* rows(sessionSql.purgeCodes, createdAt);
+        if (yield* some(sessionSql.isSourceFull, source, createdAt)) return false;
+        if (yield* some(sessionSql.isFull, createdAt)) yield* rows(sessionSql.evictCode);
+        const values = [deviceHash, userHash, source, name, createdAt, expiresAt];
+        return yield* some(sessionSql.saveCode, ...values);
+      }),
+
+    decideCliCode: ({ userHash, decision, sessionId, now }) =>
+      write(function* () {
+        type Live = { signed_in_with: SignInMethod; wrong_codes: number };
+        const session = yield* first<Live>(sessionSql.live, sessionId, now);
+        if (session === undefined) return 'session_ended';
+        if (session.signed_in_with !== 'wallet') return 'not_by_wallet';
+        if (session.wrong_codes >= limits.wrongCliCodes) return 'too_many_wrong';
+        const found = yield* first<CliCode & { device_hash: string }>(
+          sessionSql.undecided,
+          userHash,
+          now,
+        );
+        if (found === undefined) {
+          yield* rows(sessionSql.countWrong, sessionId);
+          return 'unknown';
+        }
+        const { device_hash: hash, ...code } = found;
+        if (decision === 'allow') yield* rows(sessionSql.allow, hash, sessionId);
+        if (decision === 'refuse') yield* rows(sessionSql.removeCode, hash);
+        return code;
+      }),
+
+    async redeemCliCode({ deviceHash, session, now, by }) {
+      type Found = { session_id: string | null; wallet: string | null };
+      // Anyone can invent codes and ask for them often, so only an allowed one gets a write.
+      const found = await read(() => first<Found>(sessionSql.code, deviceHash, now));
+      if (found === undefined) return 'unknown';
+      const { session_id: issuer, wallet } = found;
+      if (issuer === null) return 'pending';
+      if (wallet === null) return 'unknown';
+      return write(function* () {
+        yield* lock(wallet);
+        if (yield* some(sessionSql.suspended, wallet)) return 'account_suspended';
+        if (!(yield* some(sessionSql.removeCode, deviceHash))) return 'unknown';
+        if (!(yield* some(sessionSql.live, issuer, now))) return 'unknown';
+        yield* openSession(session, wallet, 'cli_code', by);
+        return { wallet };
+      });
+    },
+  } satisfies Partial<SessionStore>;
+}
+
+/**
+ * Opens a session and ends the account's oldest sessions beyond its limit. It never ends the new session, which looks
+ * old if the clock went back. All sessions last equally long and ids are UUIDv7, so expired sessions are older than
+ * live ones. Call it inside a write that has locked the account.
+ */
+export function* openSession(
+  session: NewSession,
+  wallet: string,
+  signedInWith: SignInMethod,
+  by?: Actor,
+): Steps<void> {
+  const opened = { ...newRow(session, wallet), signed_in_with: signedInWith };
+  yield* insert('sessions', [{ ...opened, name: null, scope: null }]);
+  yield* recordAudit(wallet, 'sign_in', by, { target_id: session.id, detail: signedInWith });
+  const { length: excess } = yield* rows(sessionSql.beyond, wallet);
+  if (excess > 0) yield* rows(sessionSql.endOldest, wallet, session.id, excess);
+}
+
+function newRow({ id, tokenHash, createdAt, expiresAt }: NewSession, wallet: string) {
+  return { id, token_hash: tokenHash, wallet, created_at: createdAt, expires_at: expiresAt };
 }

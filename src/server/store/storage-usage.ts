@@ -1,6 +1,6 @@
 // Counts in memory what each account stores, decides by quota, and saves the counts.
 
-import type { StorageStore } from '../ports/storage.ts';
+import type { StorageStore } from '../ports/account.ts';
 import { FUNDED_MS, mayStore, poolShare, ROW_BYTES, type StorageLimits } from '../rules/storage.ts';
 import {
   type Freed,

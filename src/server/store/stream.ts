@@ -1,7 +1,9 @@
-// Collects the changes of accounts, and passes them on to watchers here and to other instances.
+// Collects the changes of accounts, also those by anchoring, and passes them on to watchers here and elsewhere.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Change } from '../../protocol/stream.ts';
-import type { Changed, ChangeStore, Changes } from '../ports/stream.ts';
+import type { Changed, ChangeStore, Changes } from '../ports/account.ts';
+import type { AnchorStore } from '../ports/anchoring.ts';
 
 /** Changes of this time are passed on together, in ms. */
 const COLLECT_MS = 250;
@@ -81,4 +83,64 @@ export class ChangeFeed implements ChangeStore {
 function changeOf(key: string): Change {
   const [kind, id] = key.split(':') as [Change['kind'], string]; // Written by `changed`.
   return { kind, id };
+}
+
+/** Reads the tasks of an attempt, if any, and of the ids, with their accounts. Deleted tasks are left out. */
+export type FindTasks = (
+  attemptId: string | null,
+  taskIds: readonly string[],
+) => Promise<{ id: string; wallet: string }[]>;
+
+/** Publishes the changes after their commit. The callers do not wait for it. */
+export function publishAnchors<Store extends AnchorStore>(
+  store: Store,
+  feed: ChangeFeed,
+  findTasks: FindTasks,
+): Store {
+  async function publish(
+    kinds: Change['kind'][],
+    attemptIds: (string | null)[],
+    taskIds: string[] = [],
+  ): Promise<void> {
+    try {
+      for (const attemptId of attemptIds) {
+        if (!feed.isWatched) return;
+        for (const { id, wallet } of await findTasks(attemptId, taskIds)) {
+          feed.changed(wallet, Object.fromEntries(kinds.map((kind) => [kind, id])));
+        }
+        // An attempt has up to 1024 tasks.
+        await nextTurn();
+      }
+    } catch {
+      feed.lose();
+    }
+  }
+  return {
+    ...store,
+    async commitAttempt(lease, attempt) {
+      await store.commitAttempt(lease, attempt);
+      void publish(['anchor'], [attempt.id]);
+    },
+    async addVariant(lease, attemptId, ...more) {
+      await store.addVariant(lease, attemptId, ...more);
+      void publish(['anchor'], [attemptId]);
+    },
+    async settleLeaves(lease, attemptId, ...more) {
+      const left = await store.settleLeaves(lease, attemptId, ...more);
+      if (left === 0) void publish(['task', 'anchor', 'credit'], [attemptId]);
+      return left;
+    },
+    async refuseQueuedProofs(lease, taskIds, ...more) {
+      await store.refuseQueuedProofs(lease, taskIds, ...more);
+      void publish(['anchor', 'credit'], [null], taskIds);
+    },
+    async recordInclusionChanges(lease, changes, now) {
+      await store.recordInclusionChanges(lease, changes, now);
+      void publish(['anchor'], [...changes.safe, ...changes.finalized, ...changes.reorged]);
+    },
+    async recordReplacedNonce(lease, attemptId, now) {
+      await store.recordReplacedNonce(lease, attemptId, now);
+      void publish(['anchor', 'credit'], [attemptId]);
+    },
+  };
 }

@@ -1,7 +1,6 @@
 // Reads tasks: one by id, the list, public anchors and anchor transactions; and names what requests wait for.
 
 import type { TaskRecord, TaskStore } from '../ports/tasks.ts';
-import type { FindTasks } from './anchoring/anchor-changes.ts';
 import { firstAs, NO_ID, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 import {
   FIND_PUBLIC_ANCHOR,
@@ -15,6 +14,7 @@ import {
   viewerValues,
   WITH_ATTEMPT,
 } from './rows/tasks.ts';
+import type { FindTasks } from './stream.ts';
 
 /** The topic for "a proof may be queued". */
 export const QUEUE_TOPIC = 'queue';

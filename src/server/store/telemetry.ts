@@ -1,8 +1,7 @@
 // Lists telemetry samples and roll-ups.
 import type { SampleRecord, TelemetryStore } from '../ports/telemetry.ts';
 import { NO_ID, page, rows, type StepRunner, some } from './engine/steps.ts';
-import { Aggregate, noNames, type StoredNames, summaryOf } from './rows/aggregate.ts';
-import { addEncoded } from './rows/aggregate-bytes.ts';
+import { Aggregate, addEncoded, noNames, type StoredNames, summaryOf } from './rows/aggregate.ts';
 import { beginOf } from './rows/roll-ups.ts';
 import { taskSql } from './tasks.ts';
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { AuditKind } from '../../protocol/audit-log.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { WebhookType } from '../../protocol/webhooks.ts';
-import type { Actor } from '../ports/audit-log.ts';
+import type { Actor } from '../ports/account.ts';
 import type {
   Attempt,
   DeliveryRecord,

@@ -2,11 +2,13 @@
 import { packageVersion } from '../../../base/version.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { type OpenApiDocument, openApiDocument } from '../../../protocol/openapi/document.ts';
-import { createListReader } from '../../core/anchoring-accounts.ts';
-import { createReadiness, getChainDetails } from '../../core/operations.ts';
-import { shareChainReads } from '../../core/shared-reads.ts';
-import { readAnchorTransaction, verifyProofHash } from '../../core/verification.ts';
-import { JsonText } from '../../ports/json-text.ts';
+import { createListReader, createReadiness, getChainDetails } from '../../core/operations.ts';
+import { JsonText } from '../../core/paging.ts';
+import {
+  readAnchorTransaction,
+  shareChainReads,
+  verifyProofHash,
+} from '../../core/verification.ts';
 import type { Handlers } from '../server/call.ts';
 import type { HttpDeps } from '../server/strangers.ts';
 

@@ -1,5 +1,13 @@
-// Handlers for robots: an account's robots, and a robot's own record.
+// Handlers for robots, a robot's own record, and fleets.
 import type { Deps } from '../../core/deps.ts';
+import {
+  createFleet,
+  deleteFleet,
+  getFleet,
+  listFleets,
+  patchFleet,
+  reorderFleets,
+} from '../../core/fleets.ts';
 import {
   assignRobots,
   createRobot,
@@ -12,7 +20,7 @@ import {
   rotateKey,
 } from '../../core/robots.ts';
 import type { Handlers } from '../server/call.ts';
-import type { LongReads } from '../server/long-reads.ts';
+import type { LongReads } from '../server/in-flight.ts';
 
 export function robotHandlers(deps: Deps, longReads: LongReads) {
   return {
@@ -30,5 +38,20 @@ export function robotHandlers(deps: Deps, longReads: LongReads) {
     rotateKey: ({ caller, params }) => rotateKey(deps, caller, params.id),
     deleteKey: ({ caller, params }) => deleteKey(deps, caller, params.id),
     deleteRobot: ({ caller, params }) => deleteRobot(deps, caller, params.id),
+  } satisfies Partial<Handlers>;
+}
+
+export function fleetHandlers(deps: Deps) {
+  return {
+    async createFleet({ caller, body, reply }) {
+      const fleet = await createFleet(deps, caller, body);
+      reply.header('location', `/api/v1/fleets/${fleet.id}`);
+      return { fleet };
+    },
+    listFleets: ({ caller, query }) => listFleets(deps, caller.wallet, query),
+    getFleet: ({ caller, params }) => getFleet(deps, caller.wallet, params.id),
+    patchFleet: ({ caller, params, body }) => patchFleet(deps, caller, params.id, body),
+    deleteFleet: ({ caller, params }) => deleteFleet(deps, caller, params.id),
+    reorderFleets: ({ caller, body }) => reorderFleets(deps, caller.wallet, body.order),
   } satisfies Partial<Handlers>;
 }

@@ -4,12 +4,12 @@ import type { TaskListItem } from '../../../protocol/resources.ts';
 import { completeTask, refuseCompletion } from '../../core/completions.ts';
 import type { Deps } from '../../core/deps.ts';
 import { eraseProof, readBundle, readProof } from '../../core/evidence.ts';
+import type { Page } from '../../core/paging.ts';
 import { claimTask, listTasks, readTask } from '../../core/tasks.ts';
-import type { Page } from '../../ports/json-text.ts';
 import type { Handlers } from '../server/call.ts';
-import { Csv, wantsCsv } from '../server/csv.ts';
+import type { LongReads } from '../server/in-flight.ts';
 import { createRequestAborts } from '../server/in-flight.ts';
-import type { LongReads } from '../server/long-reads.ts';
+import { Csv, wantsCsv } from '../server/representations.ts';
 
 const taskColumns = [
   'id',

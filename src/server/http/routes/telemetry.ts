@@ -4,8 +4,8 @@ import { createEvent, listEvents } from '../../core/events.ts';
 import { getStats } from '../../core/stats.ts';
 import { listSamples, readSeries, recordSamples } from '../../core/telemetry.ts';
 import type { Handlers } from '../server/call.ts';
-import { Csv, wantsCsv } from '../server/csv.ts';
-import type { LongReads } from '../server/long-reads.ts';
+import type { LongReads } from '../server/in-flight.ts';
+import { Csv, wantsCsv } from '../server/representations.ts';
 
 const sampleColumns = ['id', 'recorded_at', 'battery_pct', 'state', 'metrics'];
 

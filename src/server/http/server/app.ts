@@ -17,26 +17,27 @@ import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { type RouteName, routes } from '../../../protocol/routes.ts';
 import type { Deps } from '../../core/deps.ts';
+import { JsonText } from '../../core/paging.ts';
 import type { Answered } from '../../metrics/metrics.ts';
 import { wireError } from '../../ports/errors.ts';
-import { JsonText } from '../../ports/json-text.ts';
-import { accountHandlers } from '../routes/account.ts';
-import { fleetHandlers } from '../routes/fleets.ts';
-import { type Metrics, metricsPage } from '../routes/metrics.ts';
-import { dashboardPages, docsPage, sendDocument } from '../routes/pages.ts';
+import { accountHandlers, streamHandlers } from '../routes/account.ts';
+import {
+  dashboardPages,
+  docsPage,
+  type Metrics,
+  metricsPage,
+  sendDocument,
+} from '../routes/pages.ts';
 import { publicHandlers } from '../routes/public.ts';
-import { robotHandlers } from '../routes/robots.ts';
-import { streamHandlers } from '../routes/stream.ts';
+import { fleetHandlers, robotHandlers } from '../routes/robots.ts';
 import { taskHandlers } from '../routes/tasks.ts';
 import { telemetryHandlers } from '../routes/telemetry.ts';
 import { webhookHandlers } from '../routes/webhooks.ts';
 import { accountOf, createAuthenticators, walletOf } from './authentication.ts';
 import { createBodyParser, requireBody, requireIdentity, requireRoom } from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
-import { Connections } from './connections.ts';
-import { Csv } from './csv.ts';
-import { answerError, answerUnroutable } from './errors.ts';
-import { InFlightRequests } from './in-flight.ts';
+import { answerError, answerUnmatched, answerUnroutable, countRobot, opensPage } from './errors.ts';
+import { createLongReads, InFlightRequests } from './in-flight.ts';
 import {
   type ArrivalTimeouts,
   arrivalTimeouts,
@@ -44,13 +45,10 @@ import {
   createHttpServer,
   drainOnClose,
 } from './listener.ts';
-import { createLongReads } from './long-reads.ts';
-import { createAdmission } from './rate-limits.ts';
-import { isRefusal, type Refusals } from './refusals.ts';
-import { addRepresentations, jsonPieces } from './representations.ts';
+import { createAdmission, isRefusal, type Refusals } from './rate-limits.ts';
+import { addRepresentations, Csv, jsonPieces } from './representations.ts';
 import { addSecurityHeaders } from './security-headers.ts';
-import { type HttpDeps, StrangersWork } from './strangers.ts';
-import { answerUnmatched, countRobot, opensPage } from './unmatched.ts';
+import { Connections, type HttpDeps, StrangersWork } from './strangers.ts';
 
 interface AppDeps extends Deps {
   logger: FastifyBaseLogger;

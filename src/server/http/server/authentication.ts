@@ -4,14 +4,13 @@ import type { Route } from '../../../protocol/route.ts';
 import type { TokenScope } from '../../../protocol/tokens.ts';
 import type { Deps } from '../../core/deps.ts';
 import { accountSuspended, authenticateSession, isAccountToken } from '../../core/sessions.ts';
-import type { Actor } from '../../ports/audit-log.ts';
+import type { Actor } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { Access, Callers } from './call.ts';
-import { addressOf, sourceOf } from './connections.ts';
 import { bearerKey, sessionToken } from './credentials.ts';
+import { countRobot } from './errors.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
-import { type HttpDeps, lookUpRobot } from './strangers.ts';
-import { countRobot } from './unmatched.ts';
+import { addressOf, type HttpDeps, lookUpRobot, sourceOf } from './strangers.ts';
 
 /** The account that the caller belongs to; undefined for a stranger. */
 export function walletOf({ caller }: FastifyRequest): string | undefined {

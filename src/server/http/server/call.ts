@@ -2,11 +2,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../../protocol/route.ts';
 import type { Answer, Body, Params, Query, RouteName, Routes } from '../../../protocol/routes.ts';
-import type { JsonText } from '../../ports/json-text.ts';
+import type { JsonText } from '../../core/paging.ts';
 import type { RobotCaller } from '../../ports/robots.ts';
 import type { AccountCaller } from '../../ports/sign-in.ts';
 import type { Viewer } from '../../ports/tasks.ts';
-import type { Csv } from './csv.ts';
+import type { Csv } from './representations.ts';
 
 /** What a handler knows about the caller, by kind of access. */
 export interface Callers {

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { SvcError } from '../../../base/svc-error.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Deps } from '../../core/deps.ts';
-import type { Changes } from '../../ports/stream.ts';
+import type { Changes } from '../../ports/account.ts';
 
 /** How long a browser waits before it connects again, in ms, up to twice as long: at a restart all of them do. */
 const RETRY_MS = 2_000;

@@ -1,7 +1,10 @@
-// Tracks requests in flight: their pending responses, and when to abort them.
+// Tracks requests in flight: their pending responses, when to abort them, and turns of accounts with long reads.
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FairQueue } from '../../../base/fair-queue.ts';
+import { wireError } from '../../ports/errors.ts';
 
 /** Maximum number of requests of one connection that may wait for their responses. */
 export const MOST_DUE = 32;
@@ -139,4 +142,40 @@ export async function abortOnDisconnect<T>(
   } finally {
     socket.off('close', abort);
   }
+}
+
+/** How many reads run at once, one per account, and how many of an account may wait. */
+const READS = {
+  atOnce: 2,
+  waiting: { ofOne: 32, inAll: Number.POSITIVE_INFINITY },
+  refusal: () =>
+    wireError('overloaded', 'Too many requests of this account are waiting. Nothing was done.'),
+};
+
+/** Longest pause after a read, in ms. */
+const LONGEST_PAUSE_MS = 100;
+
+/** Runs a read in the turn of the account. */
+export type LongReads = <T>(wallet: string, read: () => Promise<T>) => Promise<T>;
+
+/** After each read, all others pause for twice the time that the event loop was busy, so that other requests go on. */
+export function createLongReads(): LongReads {
+  const queue = new FairQueue(READS);
+  let pauseEnd = 0;
+  return async (wallet, read) => {
+    const end = await queue.take(wallet);
+    while (pauseEnd > performance.now()) await sleep(pauseEnd - performance.now());
+    const begun = performance.eventLoopUtilization();
+    try {
+      return await read();
+    } finally {
+      // By then the answer is serialized and sent, which takes longer than the read.
+      setImmediate(() => {
+        const { active } = performance.eventLoopUtilization(begun);
+        const pause = Math.min(LONGEST_PAUSE_MS, 2 * active);
+        pauseEnd = Math.max(pauseEnd, performance.now() + pause);
+        end();
+      });
+    }
+  };
 }

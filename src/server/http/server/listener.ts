@@ -7,9 +7,9 @@ import type { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors } from '../../../protocol/errors.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { wireError } from '../../ports/errors.ts';
-import { type Connections, MOST_CONNECTIONS } from './connections.ts';
 import { errorBody } from './errors.ts';
 import type { InFlightRequests } from './in-flight.ts';
+import { type Connections, MOST_CONNECTIONS } from './strangers.ts';
 
 /** Time-outs in milliseconds. They do not include the time to produce a response. */
 export interface ArrivalTimeouts {

@@ -3,7 +3,7 @@ import type { FastifyHelmetOptions } from '@fastify/helmet';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Fastify from 'fastify';
-import { opensPage } from './unmatched.ts';
+import { opensPage } from './errors.ts';
 
 /** Loads nothing and may not be framed: the policy of JSON responses, and the basis of that of pages. */
 const closed = {

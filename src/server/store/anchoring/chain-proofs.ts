@@ -1,13 +1,13 @@
 // Stores chain proofs: the final anchors that are due for one, and what was built for them.
 
-import type { ChainProofStore, UnprovenAnchor } from '../../ports/chain-proofs.ts';
+import type { ChainProofStore, UnprovenAnchor } from '../../ports/anchoring.ts';
 import { first, insert, rows, type StepRunner, type Steps, some } from '../engine/steps.ts';
 import {
   MOST_COUNTED,
   RECORDED_ANCHOR_COLUMNS,
   type RecordedAnchorRow,
   toRecordedAnchor,
-} from '../rows/chain-proofs.ts';
+} from '../rows/anchoring.ts';
 
 /** `header IS NULL` is the condition of the index `chain_proofs_missing`. A row with `due_at` has no header. */
 const IS_DUE = 'header IS NULL AND due_at <= $1';

@@ -1,9 +1,8 @@
 // Lists the statements that both databases run: each engine runs no others.
 
-import { accountSql } from '../account.ts';
+import { accountSql, ledgerSql } from '../account.ts';
 import { alertSql } from '../alerts.ts';
 import { attemptSql } from '../anchoring/anchor-attempts.ts';
-import { anchoringAccountSql } from '../anchoring/anchoring-accounts.ts';
 import { chainProofSql } from '../anchoring/chain-proofs.ts';
 import { chainStatusSql } from '../anchoring/chain-status.ts';
 import { inclusionSql } from '../anchoring/inclusion.ts';
@@ -14,13 +13,10 @@ import { auditSql } from '../audit-log.ts';
 import { eventPages, eventSql } from '../events.ts';
 import { evidenceSql } from '../evidence.ts';
 import { fleetSql } from '../fleets.ts';
-import { ledgerSql } from '../ledger.ts';
-import { operationsSql } from '../operations.ts';
+import { anchoringAccountSql, operationsSql } from '../operations.ts';
 import { retentionSql } from '../retention.ts';
-import { robotDeletionSql } from '../robot-deletion.ts';
-import { robotSql } from '../robots.ts';
-import { sessionSql } from '../sessions.ts';
-import { signInSql } from '../sign-in.ts';
+import { robotDeletionSql, robotSql } from '../robots.ts';
+import { sessionSql, signInSql } from '../sign-in.ts';
 import { statsSql } from '../stats.ts';
 import { usageSql } from '../storage-usage.ts';
 import { taskSql } from '../tasks.ts';

@@ -1,8 +1,7 @@
 // Checks the invariants of a database.
 
 import type { CheckStore } from '../../ports/operations.ts';
-import { chainProofsLead } from './chain-proofs.ts';
-import { payloadsRebuild, proofsMatchTheirHash } from './evidence.ts';
+import { chainProofsLead, payloadsRebuild, proofsMatchTheirHash } from './evidence.ts';
 import {
   anchorDaysFollowLedger,
   chargesFollowCost,

@@ -1,10 +1,15 @@
-// Checks evidence, leaves and payloads against their hashes.
-
+// Checks evidence, leaves, payloads and chain proofs against their hashes.
 import { createHash } from 'node:crypto';
 import type { Hex } from '../../../proof/bytes.ts';
 import { commitLeaves } from '../../../proof/commit-leaves.ts';
 import { leafHash } from '../../../proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../../proof/payload.ts';
+import { isAnchor, provesPlace } from '../../rules/anchoring.ts';
+import {
+  RECORDED_ANCHOR_COLUMNS,
+  type RecordedAnchorRow,
+  toRecordedAnchor,
+} from '../rows/anchoring.ts';
 import { openProof } from '../rows/evidence.ts';
 import { folded, type Invariant, type Snapshot } from './snapshot.ts';
 
@@ -118,4 +123,36 @@ function rebuilds(first: LeafRow, leaves: LeafRow[]): boolean {
         settled_at === null || path === JSON.stringify(inclusions[i]?.path ?? []),
     )
   );
+}
+
+/** A stored chain proof with the recorded anchor. */
+interface StoredProofRow extends RecordedAnchorRow {
+  header: Hex;
+  nodes: string;
+}
+
+/** Header and path lead to the recorded transaction, and that is the anchor. */
+export async function* chainProofsLead({ scan }: Snapshot): AsyncGenerator<string> {
+  const stored = scan<StoredProofRow>(
+    `SELECT ${RECORDED_ANCHOR_COLUMNS}, p.header, p.nodes
+     FROM chain_proofs p
+     JOIN attempts a ON a.id = p.attempt_id
+     JOIN variants v ON v.tx_hash = a.mined_tx_hash
+     WHERE p.header IS NOT NULL`,
+  );
+  for await (const row of stored) {
+    const anchor = toRecordedAnchor(row);
+    const proof = { header: row.header, nodes: nodesOf(row.nodes) };
+    if (provesPlace(anchor, proof) && isAnchor(anchor)) continue;
+    yield `the chain proof of attempt ${row.attemptId} does not lead to its transaction`;
+  }
+}
+
+/** None if the column is damaged. */
+function nodesOf(text: string): Hex[] {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return [];
+  }
 }

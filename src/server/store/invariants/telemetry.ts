@@ -4,13 +4,13 @@ import { type SampleRecord, stepMs } from '../../ports/telemetry.ts';
 import {
   type Aggregate,
   agree,
+  decodeAggregate,
   noNames,
   type RollUpNames,
   readingsOf,
   rollUpNames,
   type StoredNames,
 } from '../rows/aggregate.ts';
-import { decodeAggregate } from '../rows/aggregate-bytes.ts';
 import {
   type AggregateOfDay,
   beginOf,

@@ -13,7 +13,7 @@ import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { findTask, QUEUE_TOPIC } from '../tasks.ts';
-import { sql } from './engine/sql.ts';
+import { sql } from './engine/connections.ts';
 import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
 

@@ -18,12 +18,12 @@ import {
   type Connections,
   openConnections,
   requireUtf8,
+  sql,
 } from './engine/connections.ts';
 import { cannotUse } from './engine/errors.ts';
 import { migrate, requireKnown, requireSchema, type SchemaRow } from './engine/migrate.ts';
 import { startNotifications } from './engine/notifications.ts';
 import { type OnPartitions, startPartitions } from './engine/partitions.ts';
-import { sql } from './engine/sql.ts';
 import { stepRunner } from './engine/steps.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
 import { migrations } from './migrations.ts';

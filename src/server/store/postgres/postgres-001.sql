@@ -467,7 +467,7 @@ CREATE TABLE telemetry (
 ) PARTITION BY RANGE (recorded_at);
 CREATE TABLE telemetry_rest PARTITION OF telemetry DEFAULT;
 
--- summary: see rows/aggregate-bytes.ts. Minutes are deleted with their samples; hours and days stay.
+-- summary: see rows/aggregate.ts. Minutes are deleted with their samples; hours and days stay.
 CREATE TABLE telemetry_rollups (
   robot_id uuid NOT NULL,
   resolution text COLLATE "C" NOT NULL CHECK (resolution IN ('minute', 'hour', 'day')),

@@ -6,8 +6,8 @@ import { NO_ID, type StepRunner } from '../engine/steps.ts';
 import { deleteOldOfNext } from '../retention.ts';
 import { bytesIn, walletOf } from '../storage-usage.ts';
 import type { Queries } from './engine/connections.ts';
+import { sql } from './engine/connections.ts';
 import { dropWeek, type Week, weekOf, weeksOf } from './engine/partitions.ts';
-import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
 /** Robots checked per step, each with one descent of an index. */

@@ -4,8 +4,8 @@ import type { RobotStore } from '../../ports/robots.ts';
 import type { NewSamples } from '../../ports/telemetry.ts';
 import { type ShownRow, shownAfter, shownColumns } from '../rows/robots.ts';
 import type { Queries } from './engine/connections.ts';
+import { sql } from './engine/connections.ts';
 import { type CountedRow, counting, oldWindows, toCounted } from './engine/rate-counters.ts';
-import { sql } from './engine/sql.ts';
 import type { Access } from './engine/transactions.ts';
 
 const authenticate = sql(`WITH robot AS (SELECT id, wallet,

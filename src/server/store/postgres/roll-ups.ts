@@ -12,7 +12,7 @@ import {
   resolutions,
 } from '../rows/roll-ups.ts';
 import type { Queries } from './engine/connections.ts';
-import { sql } from './engine/sql.ts';
+import { sql } from './engine/connections.ts';
 
 type RollupRow = AggregateOfDay & { robot_id: string };
 

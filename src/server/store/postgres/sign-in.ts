@@ -1,8 +1,9 @@
 // Counts and keeps challenges, and authenticates sessions.
 
 import type { SignInStore } from '../../ports/sign-in.ts';
-import { challengeCounter, SESSION_COLUMNS, type SessionRow, toSession } from '../rows/sign-in.ts';
+import { challengeCounter, SESSION_COLUMNS, type SessionRow, toSession } from '../rows/account.ts';
 import { saveChallenge } from '../sign-in.ts';
+import { sql } from './engine/connections.ts';
 import {
   type CountedRow,
   counting,
@@ -11,7 +12,6 @@ import {
   toCounted,
   toPeeked,
 } from './engine/rate-counters.ts';
-import { sql } from './engine/sql.ts';
 import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
 

@@ -5,7 +5,7 @@ import { rowBytes } from '../../rules/storage.ts';
 import { claimedTask, isSameClaim } from '../rows/tasks.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { findTask } from '../tasks.ts';
-import { sql } from './engine/sql.ts';
+import { sql } from './engine/connections.ts';
 import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
 

@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Hex } from '../../../proof/bytes.ts';
 import type { BundleRecord, EvidenceRecord } from '../../ports/evidence.ts';
 import { JOIN_PROOFS } from '../engine/steps.ts';
-import { type ChainProofRow, toChainProof } from './chain-proofs.ts';
+import { type ChainProofRow, toChainProof } from './anchoring.ts';
 import { IS_VISIBLE, TASK_COLUMNS, TASK_JOINS, type TaskRow, toTask } from './tasks.ts';
 
 /*

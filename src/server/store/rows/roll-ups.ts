@@ -4,13 +4,14 @@ import type { Resolution } from '../../../protocol/telemetry.ts';
 import { type SampleRecord, stepMs } from '../../ports/telemetry.ts';
 import {
   Aggregate,
+  addEncoded,
+  encodeAggregate,
   numbered,
   type RollUpNames,
   readingsOf,
   type SampleReadings,
   type StoredNames,
 } from './aggregate.ts';
-import { addEncoded, encodeAggregate } from './aggregate-bytes.ts';
 
 export const resolutions = ['minute', 'hour', 'day'] as const;
 

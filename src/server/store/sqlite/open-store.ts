@@ -37,12 +37,8 @@ import { migrate, requireSchema } from './engine/migrate.ts';
 import { RateCounters } from './engine/rate-counters.ts';
 import { readSnapshot } from './engine/read-snapshot.ts';
 import { stepRunner } from './engine/steps.ts';
+import { finishRestore, isRestoreUnfinished, refuseUnfinishedRestore } from './files/backup.ts';
 import { refuseExported } from './files/export.ts';
-import {
-  finishRestore,
-  isRestoreUnfinished,
-  refuseUnfinishedRestore,
-} from './files/unfinished-restore.ts';
 import { migrations } from './migrations.ts';
 import { robotAuthentication } from './robots.ts';
 import { challengeStore } from './sign-in.ts';

@@ -1,7 +1,7 @@
 // Counts and keeps challenges, and authenticates sessions.
 
 import type { SignInStore } from '../../ports/sign-in.ts';
-import { challengeCounter, SESSION_COLUMNS, type SessionRow, toSession } from '../rows/sign-in.ts';
+import { challengeCounter, SESSION_COLUMNS, type SessionRow, toSession } from '../rows/account.ts';
 import { saveChallenge } from '../sign-in.ts';
 import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';

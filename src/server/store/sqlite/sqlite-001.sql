@@ -509,7 +509,7 @@ CREATE TABLE telemetry (
   PRIMARY KEY (robot_id, recorded_at, id)
 ) STRICT, WITHOUT ROWID;
 
--- summary: see rows/aggregate-bytes.ts. Minutes are deleted with their samples; hours and days stay.
+-- summary: see rows/aggregate.ts. Minutes are deleted with their samples; hours and days stay.
 CREATE TABLE telemetry_rollups (
   robot_id TEXT NOT NULL,
   resolution TEXT NOT NULL CHECK (resolution IN ('minute', 'hour', 'day')),

@@ -4,7 +4,7 @@ import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import type { Snapshot } from '../../invariants/snapshot.ts';
 import { usageErrors } from '../../storage-usage.ts';
 import type { Queries } from './connections.ts';
-import { type Sql, sql } from './sql.ts';
+import { type Sql, sql } from './connections.ts';
 import type { Access } from './transactions.ts';
 
 /** The timeout of a statement that reads the whole database, in ms (12 hours). */

@@ -15,12 +15,14 @@ import {
   type Connection,
   type ConnectionOptions,
   openConnections,
+  plannedAnew,
   requireUtf8,
+  type SqlValue,
+  sql,
 } from './connections.ts';
 import { cannotUse, isLost } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { makePartitions } from './partitions.ts';
-import { plannedAnew, type SqlValue, sql } from './sql.ts';
 import { accessTo } from './transactions.ts';
 
 /** The store that the rows come from. */

@@ -2,10 +2,10 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { SvcError } from '../../../../base/svc-error.ts';
-import { schemaTooNew, schemaTooOld } from '../../engine/schema-errors.ts';
+import { schemaTooNew, schemaTooOld } from '../../../ports/errors.ts';
 import type { Connection, Connections } from './connections.ts';
+import { sql } from './connections.ts';
 import { isConflict, isLost } from './errors.ts';
-import { sql } from './sql.ts';
 
 export interface Migration {
   sql: string;

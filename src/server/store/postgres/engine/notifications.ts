@@ -5,7 +5,7 @@ import type pg from 'pg';
 import type { Triggers } from '../../../../base/triggers.ts';
 import type { ChangeFeed } from '../../stream.ts';
 import type { Connections } from './connections.ts';
-import { sql } from './sql.ts';
+import { sql } from './connections.ts';
 
 const CHANNEL = 'svc_notifications';
 /** Notifications are sent together once per this time, in ms: a commit with NOTIFY delays all other commits. */

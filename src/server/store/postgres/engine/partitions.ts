@@ -1,7 +1,7 @@
 // Creates and drops the weekly partitions of the telemetry table.
 
 import type { Queries } from './connections.ts';
-import { sql } from './sql.ts';
+import { sql } from './connections.ts';
 import type { Access } from './transactions.ts';
 
 /*

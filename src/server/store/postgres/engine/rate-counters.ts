@@ -1,9 +1,9 @@
 // Counts calls against the rate limits, in rows that all instances share.
 
 import { limits } from '../../../../protocol/limits.ts';
-import type { RateCount } from '../../../ports/rate-count.ts';
-import { type RateScope, rateCount, rateLimits } from '../../rows/sign-in.ts';
-import { sql } from './sql.ts';
+import type { RateCount } from '../../../ports/sign-in.ts';
+import { type RateScope, rateCount, rateLimits } from '../../rows/account.ts';
+import { sql } from './connections.ts';
 import type { Access } from './transactions.ts';
 
 /** Expired counters deleted per statement. */

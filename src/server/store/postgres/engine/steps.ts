@@ -13,7 +13,7 @@ import {
 import { usageSql } from '../../storage-usage.ts';
 import { queueSql } from '../anchor-queue.ts';
 import type { Queries } from './connections.ts';
-import { plannedAnew, sql } from './sql.ts';
+import { plannedAnew, sql } from './connections.ts';
 import type { Access } from './transactions.ts';
 
 /** Notifications can be lost, and there are none behind a pooler. */

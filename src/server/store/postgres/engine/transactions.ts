@@ -1,9 +1,9 @@
 // Runs transactions and retries those that conflicted or lost their connection.
 
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Sql } from './connections.ts';
 import { begin, type Connection, type Connections, type Queries } from './connections.ts';
 import { databaseErrorAnswer, isConflict, isLost } from './errors.ts';
-import type { Sql } from './sql.ts';
 
 /** What the stores of the nouns share. All methods reject with `storage_unavailable` if the database fails. */
 export interface Access extends Queries {

@@ -3,7 +3,7 @@
 import Database from 'better-sqlite3';
 import { keepPrivate } from '../../../../base/private-file.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
-import { schemaTooNew, schemaTooOld } from '../../engine/schema-errors.ts';
+import { schemaTooNew, schemaTooOld } from '../../../ports/errors.ts';
 import { closing, isSound } from './connections.ts';
 
 /** The SQL of one schema version. It runs in a transaction of its own. */

@@ -3,8 +3,8 @@
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../../base/clock.ts';
 import { limits } from '../../../../protocol/limits.ts';
-import type { RateCount } from '../../../ports/rate-count.ts';
-import { type RateScope, rateCount, rateLimits } from '../../rows/sign-in.ts';
+import type { RateCount } from '../../../ports/sign-in.ts';
+import { type RateScope, rateCount, rateLimits } from '../../rows/account.ts';
 
 /** Keys per scope. Beyond it the oldest counter is dropped, because anyone can invent wallets. */
 const MAX_KEYS = 200_000;

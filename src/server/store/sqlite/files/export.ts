@@ -12,7 +12,7 @@ import {
 import { canonicalPath, lockDatabase, requireDatabase } from '../engine/connections.ts';
 import { requireSchema } from '../engine/migrate.ts';
 import { migrations } from '../migrations.ts';
-import { refuseUnfinishedRestore } from './unfinished-restore.ts';
+import { refuseUnfinishedRestore } from './backup.ts';
 
 /**
  * Locks and opens a database for export. `target` names the PostgreSQL database without its password. A database that

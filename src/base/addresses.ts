@@ -1,5 +1,11 @@
-// Ranges of IP addresses, such as 10.0.0.0/8.
+// Recognizes loopback addresses, and the addresses of ranges such as 10.0.0.0/8.
 import { BlockList, isIP } from 'node:net';
+
+/** Whether a host, as written in a URL or alone, is the loopback interface. */
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1' || host === '[::1]') return true;
+  return isIP(host) === 4 && host.startsWith('127.');
+}
 
 /** The addresses of these addresses and ranges. */
 export function rangesOf(ranges: readonly string[]): BlockList {

@@ -17,11 +17,11 @@ export async function cliPage(): Promise<string> {
       'control characters as escapes such as `\\u{1b}`, but the output of `--json` has only the escapes of JSON.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
-    'A command that has the option `--yes` asks you to type a name first, for example the name of the robot. `--yes` ' +
-      'skips the question. Without a terminal and without `--yes`, such a command exits with 2. ' +
-      'Commands that do not have the option do not ask, even if they delete something. Only `svc login` asks you to ' +
-      'confirm the wallet. Some commands ask for input: the address of a wallet, a signature, or the password of an ' +
-      'encrypted key file.',
+    'A command with the option `--yes` asks you to type a name first, for example the name of the robot. `--yes` ' +
+      'skips the question. Without a terminal and without `--yes`, such a command exits with 2. A command without ' +
+      'the option `--yes` never asks for a confirmation, even if it deletes something. `svc login` is the exception: ' +
+      '`svc login` asks you to confirm the wallet. Some commands ask for input: the address of a wallet, a ' +
+      'signature, or the password of an encrypted key file.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

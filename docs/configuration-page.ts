@@ -24,8 +24,8 @@ export function configurationPage(): string {
     '# Configuration of svc-server',
     'Generated from `src/server/environment.ts` by `npm run docs`; a test fails when it is stale.',
     'After reading this page you can set every environment variable of `svc-server`. An invalid value or an ' +
-      'unknown `SVC_` variable stops the start. `SVC_URL`, `SVC_PROFILE`, `SVC_CONFIG_DIR` and the variables of ' +
-      '`svc-agent` are ignored. The error lists all mistakes. An empty variable counts as not set.',
+      'unknown `SVC_` variable stops the start, with an error that lists all of them. `SVC_URL`, `SVC_PROFILE`, ' +
+      '`SVC_CONFIG_DIR` and the variables of `svc-agent` are ignored. An empty variable counts as not set.',
     '- `svc-server config` prints the effective values and masks secrets. `svc-server config --describe` prints this ' +
       'reference.\n' +
       '- `.env.example` contains every variable. Copy the file to `.env`, and run every command with `.env`: ' +

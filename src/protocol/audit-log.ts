@@ -17,7 +17,7 @@ export const auditKinds = {
   robot_created: ['the robot', 'its name'],
   robot_changed: [
     'the robot',
-    'its name after the change. updateRobot writes this entry also if it moves the robot to another fleet',
+    'its name after the change. patchRobot also writes this entry when it moves the robot to another fleet',
   ],
   robots_moved: ['the fleet that the robots were moved to', 'the number of robots'],
   robot_deleted: ['the robot', 'its name'],

@@ -11,7 +11,7 @@ export const limits = {
   robotCallsPerWindow: 600,
   /** Requests of one account that change something. */
   accountMutationsPerWindow: 300,
-  /** Sign-in challenges of one wallet. Each device that signed in before has its own count with the same limit. */
+  /** Sign-in challenges of one wallet, from all devices that it has not signed in on. A device that it has signed in on has a count of its own, with the same limit. */
   challengesPerWindow: 60,
   /** Fixed value of `X-RateLimit-Limit` on endpoints without a rate limit. */
   unmeteredPerWindow: 600,

@@ -70,7 +70,7 @@ export const operatorRoutes = {
   listAccounts: {
     ...publicRead,
     path: '/accounts',
-    summary: 'List all accounts with balance and usage, in the order of their wallets, in pages',
+    summary: 'List all accounts with credits and usage, in the order of their wallets, in pages',
     query: Closed({ ...PageQuery, cursor: Type.Optional(Address) }),
     responses: { 200: page(AccountUsage) },
     errors: ['invalid_request', 'storage_unavailable'],
@@ -78,7 +78,7 @@ export const operatorRoutes = {
   readAccount: {
     ...publicRead,
     path: '/accounts/:wallet',
-    summary: 'Read balance and usage of an account',
+    summary: 'Read credits and usage of an account',
     ...ofWallet,
     responses: { 200: AccountUsage },
     errors: ['invalid_address', 'not_found', 'storage_unavailable'],

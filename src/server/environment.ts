@@ -191,7 +191,7 @@ export const environment = Type.Object({
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },
-    'Storage in MiB of the pool. All accounts to which the operator has granted no credits in the last 90 days share the pool. One account may use 1/8 of the free space of the pool (docs/operations.md)',
+    'Storage in MiB of the pool. All accounts to which the operator has granted no credits in the last 90 days share the pool. One account may use 1/8 of the space that the other accounts of the pool leave (docs/operations.md)',
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
     { minimum: 1, default: 102_400 },

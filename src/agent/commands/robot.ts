@@ -31,7 +31,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
   program
     .command('complete')
     .description(
-      'Submit the evidence of a task; exits with 8 if the evidence is accepted but not anchored yet',
+      'Submit the evidence of a task; exits with 8 if the evidence is stored on this machine but not anchored yet',
     )
     .argument('<task>', 'id of the task')
     .argument('<file>', 'JSON object or array; - for standard input')

@@ -14,9 +14,10 @@ the chain proof without a connection. Take the hash of the block from a source t
 only the header of the block, unless you add --full.
 
 Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or save
-the list of a service with svc trust add. svc looks for the sender in all saved lists. If --url, SVC_URL or --profile
-names a service, only its list counts. If this list, or the list of the service of your last sign-in, is not saved, svc
-reads the current list. Without any list or account, svc exits with 9.
+the list of a service with svc trust add. If --url, SVC_URL or --profile names a service, svc looks for the sender only
+in the list of that service. Otherwise, svc looks in all saved lists, and then in the list of the service that you last
+signed in to. In both cases, svc asks the service for its list if the list is not saved. Without any list or account,
+svc exits with 9.
 
 If the evidence lists files, svc says whether each file matches, differs or was not given. Files that differ fail.`,
   arguments: [

@@ -38,7 +38,7 @@ export const cliSignInRoutes = {
     path: '/api/auth/cli/authorize',
     summary:
       'Show, allow or refuse a command-line sign-in, identified by the user code that svc login shows',
-    description: `The Origin header must be the origin of the service. The session must have been opened with a wallet signature. If the session that allowed a code ends before svc login uses the code, the code is invalid. After ${limits.wrongCliCodes} wrong codes in one session, the owner must sign in with the wallet again.`,
+    description: `The Origin header must be the origin of the service. The session must have been opened with a wallet signature. If the session that allowed a sign-in ends before svc login has its own session, the sign-in fails. After ${limits.wrongCliCodes} wrong codes in one session, the owner must sign in with the wallet again.`,
     sessionOnly: true,
     ownOriginOnly: true,
     body: Closed({

@@ -193,7 +193,7 @@ function addAccountCommands(program: Command, run: Run): void {
     );
   accounts
     .command('list')
-    .description('List all accounts with balance and usage')
+    .description('List all accounts with credits and usage')
     .option('--json', 'print one JSON object per line')
     .action(run(async () => (await import('./accounts.ts')).list));
   accounts
@@ -211,7 +211,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./accounts.ts')).top));
   accounts
     .command('show')
-    .description('Show balance and usage of an account')
+    .description('Show credits and usage of an account')
     .argument('<wallet>', 'wallet address of the account')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./accounts.ts')).show));

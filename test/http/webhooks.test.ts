@@ -1,6 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+  vi,
+} from 'vitest';
 import { createSender, startRelay } from '../../src/server/core/webhook-relay.ts';
 import { createMetrics } from '../../src/server/metrics/metrics.ts';
 import { connectionRule } from '../../src/server/rules/webhooks.ts';
@@ -221,6 +231,21 @@ describe.skipIf(openssl === null)('webhooks', () => {
     await report();
     await relay.turn();
     expect(receiver.received[1]?.headers['webhook-signature']).toMatch(/^v1,\S+$/);
+  });
+
+  it('get messages again after one rotation if the key was lost', async () => {
+    const { webhook } = await create();
+    const lost = Buffer.from(key);
+    key.set(randomBytes(key.length));
+    onTestFinished(() => void key.set(lost));
+    await report();
+    await relay.turn();
+    expect(receiver.received).toEqual([]);
+
+    const { secret } = (await call('POST', `webhooks/${webhook.id}/rotate-secret`)).body;
+    clock.advance(HOUR);
+    await relay.turn();
+    expect(verify(secret, receiver.received[0] as ReceivedMessage)).toBeDefined();
   });
 
   it('show their secret once, and no list, log or database row has it', async () => {

@@ -13,7 +13,7 @@ export function agentPage(program, variables) {
     'Generated from `src/agent/commands/` by `npm run docs`.',
     'After reading this page you can use every command and variable of `svc-agent`. [robots.md](robots.md) explains ' +
       'the installation.',
-    'Exit codes: 0 success, 1 failure, 2 wrong usage or configuration, 7 daemon or service unreachable, 8 pending.',
+    'Exit codes: 0 success, 1 failure, 2 wrong usage or configuration, 7 daemon or service unreachable, 8 not anchored yet.',
     '## Commands',
     ...leavesOf(program).map(section),
     '## Environment',

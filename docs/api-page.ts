@@ -23,11 +23,11 @@ export function apiPage(): string {
 
 function intro(): string {
   return [
-    '- A robot sends its API key: `Authorization: Bearer svc_…`. A person sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. A script sends an account token: `Authorization: Bearer svct_…`. The command line gets its own session from `POST /api/auth/cli/token`.',
-    '- Bodies are JSON in UTF-8. Unknown fields are refused. Values of the wrong type are refused, not converted. Ids are returned in lower case and times in UTC. In a POST, an optional member that is null counts as absent.',
-    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. On endpoints with `Rate limit: none`, the first three headers have fixed values, and the service counts no requests. A 429 or 503 also has `Retry-After`.',
+    '- A robot sends its API key: `Authorization: Bearer svc_…`. A browser sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. A script sends an account token: `Authorization: Bearer svct_…`. After a sign-in through a browser, the command line gets a session of its own from `POST /api/auth/cli/token`, and sends this session in the same cookie.',
+    '- Bodies are JSON in UTF-8. Unknown fields are refused. Values of the wrong type are refused, not converted. Ids are returned in lower case and times in UTC. In the body of a POST, an optional member that is null counts as absent, unless its type allows null.',
+    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. The service does not count requests to endpoints with `Rate limit: none`. There, the first three headers show the count of the account if the endpoint needs a session or account token. Otherwise, these headers have fixed values. A 429 or 503 also has `Retry-After`.',
     '- Every error body has `error` and `message`; some errors add members, such as `proof_hash` or `retry_after`. Every endpoint can return `request_timeout`, `headers_too_large` and `internal_error`.',
-    '- `GET /metrics` returns Prometheus text. Without `SVC_METRICS_TOKEN`, it answers only requests from loopback. With `SVC_METRICS_TOKEN`, it answers every request with `Authorization: Bearer $SVC_METRICS_TOKEN`.',
+    '- `GET /metrics` returns Prometheus text. Without `SVC_METRICS_TOKEN`, this endpoint answers only requests from loopback. With `SVC_METRICS_TOKEN`, this endpoint answers every request that has the header `Authorization: Bearer $SVC_METRICS_TOKEN`.',
   ].join('\n');
 }
 
@@ -84,7 +84,7 @@ function errorTable(): string {
 }
 
 const units =
-  'The end of a name is its unit: `Ms` are milliseconds, `Bytes` are bytes of UTF-8, and `Length` is the number of Unicode code points. A rate limit (`PerWindow`) counts requests in `windowMs`.';
+  "The end of a limit's name shows its unit: `Ms` is milliseconds, `Bytes` is bytes of UTF-8, and `Length` is Unicode code points. A rate limit (`PerWindow`) counts requests in `windowMs`.";
 
 function limitTable(): string {
   const meanings = limitMeanings();

@@ -9,12 +9,10 @@ export async function cliPage(): Promise<string> {
   const groups = await groupsFor([]);
   return `${[
     '# Command line',
-    'Generated from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` shows the same.',
+    'Generated from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` shows the section of the command.',
     'After reading this page you can use every command of `svc`, by hand and in scripts.',
-    'Commands print data to standard output, and everything else to standard error. On a terminal, commands print a ' +
-      'table. Elsewhere, commands print tab-separated values without a header. With `--json`, commands print the ' +
-      'answer of the service, and an error is one JSON object `{ error, message, hint }` on standard error. `svc` prints ' +
-      'control characters as escapes such as `\\u{1b}`, but the output of `--json` has only the escapes of JSON.',
+    'Commands print data to standard output, and everything else to standard error. If standard output is a terminal, a command that lists something prints a table. If it is a file or a pipe, the command prints tab-separated values without a header. With `--json`, commands print the answer of the service as JSON, and an error is one JSON object `{ error, message, hint }` on standard error. ' +
+      '`svc` replaces control characters in its output by escapes such as `\\u{1b}`. With `--json`, `svc` uses only the escapes of JSON, such as `\\u001b`.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
     'A command with the option `--yes` asks you to type a name first, for example the name of the robot. `--yes` ' +

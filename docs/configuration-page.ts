@@ -23,9 +23,7 @@ export function configurationPage(): string {
   return `${[
     '# Configuration of svc-server',
     'Generated from `src/server/environment.ts` by `npm run docs`; a test fails when it is stale.',
-    'After reading this page you can set every environment variable of `svc-server`. An invalid value or an ' +
-      'unknown `SVC_` variable stops the start, with an error that lists all of them. `SVC_URL`, `SVC_PROFILE`, ' +
-      '`SVC_CONFIG_DIR` and the variables of `svc-agent` are ignored. An empty variable counts as not set.',
+    'After reading this page you can set every environment variable of `svc-server`. If a value is invalid or an `SVC_` variable is unknown, the start fails, and the error lists all mistakes. `svc-server` ignores `SVC_URL`, `SVC_PROFILE`, `SVC_CONFIG_DIR` and the variables of `svc-agent`. An empty variable counts as not set.',
     '- `svc-server config` prints the effective values and masks secrets. `svc-server config --describe` prints this ' +
       'reference.\n' +
       '- `.env.example` contains every variable. Copy the file to `.env`, and run every command with `.env`: ' +

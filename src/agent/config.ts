@@ -26,7 +26,7 @@ export const environment = Type.Object({
   SVC_AGENT_STATE_DIR: optional({
     pattern: '\\S',
     description:
-      'folder of the spool (default: STATE_DIRECTORY of systemd, else /var/lib/svc-agent)',
+      'folder of the spool (default: the STATE_DIRECTORY that systemd sets, otherwise /var/lib/svc-agent)',
   }),
   SVC_AGENT_SOCKET: Type.String({
     default: '/run/svc-agent/agent.sock',
@@ -42,7 +42,7 @@ export const environment = Type.Object({
   SVC_AGENT_TOKEN_FILE: optional({
     pattern: '\\S',
     description:
-      'file with the token that callers of SVC_AGENT_LISTEN must send, at least 16 characters, readable by owner and group only; required with SVC_AGENT_LISTEN',
+      'file with the token that callers of the address SVC_AGENT_LISTEN must send. The token has at least 16 characters. Only owner and group may read the file. Required with SVC_AGENT_LISTEN',
   }),
   SVC_AGENT_SPOOL_MAX_MB: Type.Integer({
     minimum: 32,

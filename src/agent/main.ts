@@ -82,7 +82,7 @@ export async function main(argv: string[]): Promise<number> {
 export async function createProgram(exitWith: ExitWith, name?: string): Promise<Command> {
   const program = new Command('svc-agent')
     .description(
-      'Daemon on the robot that stores claims, evidence and telemetry until they are delivered',
+      'Daemon on the robot that stores claims, evidence, samples and events until the service has them',
     )
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
@@ -90,8 +90,7 @@ export async function createProgram(exitWith: ExitWith, name?: string): Promise<
     .exitOverride()
     .addHelpText(
       'after',
-      '\nExamples:\n  svc-agent run                       configured by variables, see svc-agent config --describe' +
-        '\n  svc-agent status\n  svc-agent claim "Survey the office hall"',
+      '\nExamples:\n  svc-agent run                       run the daemon, configured by SVC_AGENT_… variables\n  svc-agent status\n  svc-agent claim "Survey the office hall"',
     );
   const named = groups.get(name);
   const isVersion = name === '--version' || name === '-V';

@@ -17,7 +17,7 @@ interface Configured {
 export function addConfigCommand(program: Command, load: () => Promise<Configured>): void {
   program
     .command('config')
-    .description('Print the effective configuration, secrets masked')
+    .description('Print the effective configuration with masked secrets')
     .option('--describe', 'print the meaning and default of each variable instead')
     .option('--json', 'print one JSON object')
     .action(async (options: { describe?: boolean; json?: boolean }) => {

@@ -8,11 +8,12 @@ export const alertKinds = {
   battery_low: 'the newest battery reading of a robot is below N percent',
   error_event: 'a robot reported an event of severity error in the last N minutes',
   anchor_failed: 'an anchor of a robot failed in the last N minutes',
-  anchor_stuck: 'an anchor of a robot has waited for its block for N minutes',
+  anchor_stuck:
+    'a robot submitted evidence more than N minutes ago, and its anchor is in no block yet',
   credit_low:
-    'the credits cover fewer than N anchors. Without a rule, this alert opens when the service refuses a completion for lack of credit',
+    'the credits of the account cover fewer than N anchors. Without a rule, this alert opens when the service refuses a completion for lack of credit',
   webhook_disabled:
-    'a webhook was disabled after failures, or because too many messages waited. This alert opens without a rule, and a rule has no effect on it',
+    'the service disabled a webhook after failures, or because too many messages waited. This alert needs no rule, and a rule does not change it',
 } as const;
 
 export const AlertKind = OneOf(
@@ -25,7 +26,11 @@ export type AlertKind = Static<typeof AlertKind>;
 
 export const AlertRule = Closed({
   kind: AlertKind,
-  threshold: Type.Integer({ minimum: 1, maximum: 10_080, description: 'N; see kind' }),
+  threshold: Type.Integer({
+    minimum: 1,
+    maximum: 10_080,
+    description: 'the N of `kind`',
+  }),
 });
 export type AlertRule = Static<typeof AlertRule>;
 

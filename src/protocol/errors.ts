@@ -13,12 +13,12 @@ const retryable = (status: number, summary: string) => ({ status, retryable: tru
 export const errors = {
   missing_api_key: permanent(401, 'no robot API key was sent'),
   invalid_api_key: permanent(401, 'the API key is unknown or revoked'),
-  missing_session: permanent(401, 'no session cookie and no account token was sent'),
+  missing_session: permanent(401, 'neither a session cookie nor an account token was sent'),
   invalid_session: permanent(401, 'the session is unknown or ended'),
   invalid_token: permanent(401, 'the account token is unknown, expired or revoked'),
   invalid_signature: permanent(401, 'the signature matches no open challenge of the wallet'),
   forbidden_origin: permanent(403, 'the request comes from another site'),
-  signup_refused: permanent(403, 'the wallet does not meet the requirement for a new account'),
+  signup_refused: permanent(403, 'the wallet lacks the token that a new account requires'),
   account_suspended: retryable(
     403,
     'the account is suspended or being deleted; calls can read its data but not change its data',
@@ -49,11 +49,11 @@ export const errors = {
   ),
   invalid_chain_id: permanent(400, 'chainId is not a positive integer'),
   invalid_sample: permanent(400, 'a telemetry sample is malformed'),
-  batch_too_large: permanent(413, 'more than 50 telemetry samples'),
+  batch_too_large: permanent(413, 'the request has more than 50 telemetry samples'),
   invalid_event_type: permanent(400, 'the event_type is malformed'),
   invalid_severity: permanent(400, 'the severity is not info, warn or error'),
   method_not_allowed: permanent(405, 'the endpoint does not support this method'),
-  not_found: permanent(404, 'the resource does not exist'),
+  not_found: permanent(404, 'the resource does not exist, or the caller may not read it'),
   request_timeout: retryable(408, 'the request took too long to arrive'),
   already_completed: permanent(409, 'the task is already completed'),
   completion_in_progress: permanent(
@@ -71,7 +71,7 @@ export const errors = {
   ),
   webhook_url_refused: permanent(
     400,
-    'the URL of the webhook is not https, has credentials, or is not a public address',
+    'the URL of the webhook is not https, has credentials, or has an address that is not public',
   ),
   webhooks_off: permanent(409, 'the operator has not set SVC_WEBHOOK_KEY_FILE'),
   precondition_failed: permanent(

@@ -11,9 +11,9 @@ export const limits = {
   robotCallsPerWindow: 600,
   /** Requests of one account that change something. */
   accountMutationsPerWindow: 300,
-  /** Sign-in challenges of one wallet, from all devices that it has not signed in on. A device that it has signed in on has a count of its own, with the same limit. */
+  /** Sign-in challenges of one wallet, from all new devices together. Each device on which the wallet has signed in before has its own count with the same limit. */
   challengesPerWindow: 60,
-  /** Fixed value of `X-RateLimit-Limit` on endpoints without a rate limit. */
+  /** Fixed value of `X-RateLimit-Limit` on public endpoints, except below `/api/auth`. */
   unmeteredPerWindow: 600,
 
   /** Robots of an account. */
@@ -22,7 +22,7 @@ export const limits = {
   fleetsPerAccount: 100,
   /** Robots that one request can move to another fleet. */
   robotsPerAssignment: 100,
-  /** Sessions of an account. Opening another session ends the oldest. */
+  /** Sessions of an account. Opening another session ends the oldest session. */
   sessionsPerAccount: 100,
   /** Account tokens that have not expired. */
   tokensPerAccount: 50,
@@ -54,7 +54,7 @@ export const limits = {
   /** Wrong user codes that one session may enter. */
   wrongCliCodes: 10,
 
-  /** Body of a request of a robot. */
+  /** Body of a request that needs a robot key. */
   bodyBytes: 2 * 1024 * 1024,
   /** Body of any other request. */
   smallBodyBytes: 64 * 1024,
@@ -94,8 +94,7 @@ export const limits = {
   /** Telemetry samples in one request. */
   samplesPerRequest: 50,
   /**
-   * JSON values in a body with samples, counting objects and arrays. 50 samples with 2048 readings each are allowed. Body
-   * and list are 2 values. A sample is 1 object, 5 members and 2048 readings: 2 + 50 * (1 + 5 + 2048) = 102702.
+   * JSON values in a body with samples, counting objects and arrays. 50 samples with 2048 readings each are allowed. The body and the list `samples` are 2 values. A sample is 1 object, 5 members and 2048 readings: 2 + 50 * (1 + 5 + 2048) = 102702.
    */
   samplesValues: 2 + 50 * (6 + 2048),
   /** `metrics` of a sample in canonical form. */
@@ -118,9 +117,9 @@ export const limits = {
   seriesNameLength: 64,
   /** Maximum length of a time series with this resolution. */
   seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
-  /** Open streams of an account on one instance of the service. Opening another stream ends the oldest. */
+  /** Open streams of an account on one instance of the service. Opening another stream ends the oldest stream. */
   streamsPerAccount: 16,
-  /** Interval at which the service checks the session of an open stream. */
+  /** Interval at which the service checks the session or account token of an open stream. */
   streamCheckMs: 15_000,
 
   /** A robot that was seen within this time counts as online. */
@@ -137,7 +136,7 @@ export const limits = {
   cliCodeLifetimeMs: 10 * 60_000,
   /** Lifetime of a session. */
   sessionLifetimeMs: 30 * 24 * 60 * 60_000,
-  /** Lifetime of an account token in days, if the request gives none. */
+  /** Lifetime of an account token in days, if the request has no `expires_in_days`. */
   tokenDays: 90,
   /** Maximum lifetime of an account token in days. */
   tokenDaysMax: 365,

@@ -88,7 +88,7 @@ export const AnchorState = OneOf(states);
 /** The filter of the task list: an anchor's state, or `refused` for tasks that wait for credit. */
 export const AnchorFilter = OneOf<AnchorState | 'refused'>(
   [...states, 'refused'],
-  'state of the anchor. failed: the anchor would fail on the chain. refused: the service refused the completion for lack of credit, and did not store the evidence',
+  'state of the anchor. failed: the nodes reported that the anchor would fail, so the service did not sign the anchor. refused: the service refused the completion for lack of credit, and did not store the evidence',
 );
 
 /** The state of a task's anchor. The transaction is null until one is signed. */

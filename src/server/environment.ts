@@ -42,12 +42,12 @@ export const environment = Type.Object({
   ),
   SVC_DATABASE_POOL_MAX: Whole(
     { minimum: 2, default: 10, maximum: 1000 },
-    'Maximum number of PostgreSQL connections of this instance, without the connection for LISTEN',
+    'Maximum number of PostgreSQL connections of this instance, not counting the connection for LISTEN',
   ),
   SVC_DATABASE_POOLER: Type.Boolean({
     default: false,
     description:
-      'Set true behind a PostgreSQL pooler in transaction mode, such as PgBouncer (docs/operations.md)',
+      'Set to true if the server connects through a PostgreSQL pooler in transaction mode, such as PgBouncer (docs/operations.md)',
   }),
   SVC_CHAIN_RPC_URL: Optional(
     'JSON-RPC URLs of the anchoring chain, comma-separated; required by start. With several URLs, at least two must agree before the service issues a receipt. svc-server never prints the value',
@@ -59,7 +59,7 @@ export const environment = Type.Object({
   ),
   SVC_CHAIN_ID: OptionalWhole(
     { minimum: 1 },
-    'Chain id. If SVC_CHAIN_RPC_URL serves another chain, the start fails (default: read from the RPC and stored)',
+    'Chain id. If SVC_CHAIN_RPC_URL serves another chain, the start fails (default: read once from SVC_CHAIN_RPC_URL, then stored)',
   ),
   SVC_CHAIN_NAME: Optional('Chain name for wallets (default: from the list of known chains)'),
   SVC_CHAIN_TESTNET: Type.Optional(
@@ -68,7 +68,7 @@ export const environment = Type.Object({
     }),
   ),
   SVC_EXPLORER_URL: Optional(
-    'URL of the block explorer (default: from the list of known chains)',
+    'URL of the block explorer (default: from the list of known chains, otherwise the service itself)',
     httpUrl,
   ),
   SVC_PUBLIC_RPC_URL: Optional(
@@ -80,26 +80,26 @@ export const environment = Type.Object({
     '^[^,]+,[^,]{2,11},([0-9]|[12][0-9]|3[0-6])$',
   ),
   SVC_ANCHOR_PRIVATE_KEY: Optional(
-    'Private keys that pay for anchors, 64 hex digits each, comma-separated. Prefer SVC_ANCHOR_KEY_FILE',
+    'Private keys of the anchoring accounts, 64 hex digits each, comma-separated. Prefer SVC_ANCHOR_KEY_FILE',
     '^(0x)?[0-9a-fA-F]{64}(,(0x)?[0-9a-fA-F]{64})*$',
   ),
   SVC_ANCHOR_KEY_FILE: Optional(
-    'Files with one key each, in hex or as a V3 keystore, comma-separated; required by start unless SVC_ANCHOR_PRIVATE_KEY is set',
+    'Files with the private keys of the anchoring accounts, one key per file, in hex or as a V3 keystore, comma-separated; required by start unless SVC_ANCHOR_PRIVATE_KEY is set',
   ),
   SVC_ANCHOR_KEY_PASSWORD_FILE: Optional(
     'Files with the passwords of the keystores, comma-separated: one file for all keystores, or one file per key file',
   ),
   SVC_ANCHOR_TIMEOUT_MS: Whole(
     { minimum: 0, default: 30_000, maximum: 600_000 },
-    'Time in ms that a completion waits for its anchor before the response 202',
+    'Maximum time in ms that the request to complete a task waits for the anchor. After this time, the response is 202',
   ),
   SVC_ANCHOR_CONFIRMATIONS: Whole(
     { minimum: 1, default: 1, maximum: 1000 },
-    'Confirmations before a receipt is issued; 1 is the block that includes the anchor',
+    'Number of confirmations before a receipt is issued. The block that includes the anchor counts as the first confirmation',
   ),
   SVC_ANCHOR_FINALITY_DEPTH: OptionalWhole(
     { minimum: 1, maximum: 10_000 },
-    "Confirmations after which an anchor is final. If a reorganization is deeper, a proof may be anchored twice (default: the chain's finalized tag, or 64 on chains without this tag)",
+    "Number of confirmations after which an anchor is final. If a reorganization removes more blocks than this, a proof may be anchored twice (default: the chain's finalized tag, or 64 confirmations on chains without this tag)",
   ),
   SVC_ANCHOR_BATCH_MAX: Whole(
     { minimum: 1, default: 1024, maximum: 1024 },
@@ -107,7 +107,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_LINGER_MS: Whole(
     { minimum: 0, default: 50, maximum: 60_000 },
-    'Minimum time in ms to collect a batch while a transaction is pending; the service waits longer on slow chains',
+    'Minimum time in ms for which the service collects proofs for a batch while a transaction is pending. On slow chains, the service waits longer',
   ),
   SVC_ANCHOR_MAX_IN_FLIGHT: Whole(
     { minimum: 1, default: 4, maximum: 64 },
@@ -115,22 +115,22 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
     { minimum: 1000, default: 15_000 },
-    'Time in ms that the service waits for the pending transaction with the lowest nonce. If a new block came without this transaction, the service then replaces the transaction by a transaction with higher fees. docs/anchoring.md describes other cases',
+    'Time in ms after which the service replaces the pending transaction with the lowest nonce by a variant with higher fees, if a new block does not contain this transaction. docs/anchoring.md describes other cases',
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
     { minimum: 1, default: 500 },
-    'Maximum fee per gas in gwei. Above this fee, proofs stay queued and replacements wait',
+    'Maximum fee per gas in gwei. While the chain demands more, proofs stay queued. Replacements of stuck transactions never exceed this fee',
   ),
   SVC_ANCHOR_MAX_TIP_GWEI: Whole(
     { minimum: 0, default: 100 },
-    'Maximum tip per gas, in gwei, of the first variant of an anchor. Replacements may have a higher tip',
+    'Maximum tip per gas, in gwei, of the first variant of an anchor. Replacements (later variants with higher fees) may have a higher tip',
   ),
   SVC_ANCHOR_MAX_GAS: Whole(
     { minimum: 21_000, default: 2_000_000, maximum: 16_777_216 },
     'Maximum gas limit of a transaction',
   ),
   SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR: Optional(
-    'Maximum total cost in wei of the anchors signed in one hour. Each anchor counts at its maximum possible cost. Replacements with higher fees do not count. Default: no limit',
+    'Maximum total cost in wei of the anchors signed in one hour. Each anchor counts at its maximum possible cost. Replacements with higher fees do not count (default: no limit)',
     '^(0|[1-9]\\d{0,77})$',
   ),
   SVC_CHAIN_PROOFS: Type.Boolean({
@@ -139,7 +139,7 @@ export const environment = Type.Object({
       'Store a chain proof of each final anchor. A bundle with a chain proof can be verified from the block hash alone',
   }),
   SVC_GATE_TOKEN: Optional(
-    'Address of an ERC-20 token (token gate). Only wallets that hold SVC_GATE_MIN_BALANCE of the token get the sign-up grant. With SVC_SIGNUP=gate, only these wallets may open an account',
+    'Address of an ERC-20 token (token gate). Only wallets that hold at least SVC_GATE_MIN_BALANCE of the token get the sign-up grant. With SVC_SIGNUP=gate, only these wallets may open an account',
     address,
   ),
   SVC_GATE_MIN_BALANCE: Decimal(
@@ -162,7 +162,7 @@ export const environment = Type.Object({
   ),
   SVC_SIGNUP_ANCHORS_PER_DAY: OptionalWhole(
     { minimum: 0 },
-    'Maximum number of anchors granted to all new accounts together in 24 hours. Above this number, a new account gets its grant at a later sign-in (default: no limit)',
+    'Maximum number of anchors granted to all new accounts together in 24 hours. If this number is used up, a new account gets its grant at a later sign-in (default: no limit)',
   ),
   SVC_CREDIT_URL: Optional(
     'Page where account owners get credits; the dashboard links to it when credits run low (default: none)',
@@ -170,42 +170,42 @@ export const environment = Type.Object({
   ),
   SVC_VERIFY_RPC_PER_SECOND: Whole(
     { minimum: 1, default: 50 },
-    'Maximum number of JSON-RPC calls per second for public verification, to all URLs of an instance together. Sign-in, readiness and the building of chain proofs share a second limit of the same size. Calls above a limit wait. The service refuses calls that would wait for more than 10 s',
+    'Maximum number of JSON-RPC calls per second that an instance makes for public verification, to all URLs together. Sign-in, readiness and the building of chain proofs share a second limit of the same size. Calls above a limit wait. Calls that would wait for more than 10 s fail (chain_unavailable)',
   ),
   SVC_TELEMETRY_RETENTION_DAYS: RetentionDays(
     'Age in days at which telemetry samples are deleted; 0 keeps them',
   ),
   SVC_EVENT_RETENTION_DAYS: RetentionDays('Age in days at which events are deleted; 0 keeps them'),
   SVC_PROOF_RETENTION_DAYS: RetentionDays(
-    'Age in days at which evidence is erased; its hash and receipt remain. 0 keeps evidence',
+    'Age in days at which evidence is erased; the hash and the receipt remain. 0 keeps evidence',
   ),
   SVC_WEBHOOK_KEY_FILE: Optional(
-    'File with the key that seals the secrets of webhooks, 64 hex digits, the same for all instances (default: none; webhooks are off)',
+    'File with the key that encrypts the secrets of webhooks: 64 hex digits. All instances need the same key (default: none; webhooks are off)',
   ),
   SVC_WEBHOOK_ALLOW_NETWORKS: Optional(
     'Addresses or CIDR ranges that are not public and that webhooks may connect to, comma-separated (default: none)',
   ),
   SVC_DISK_MIN_FREE_MB: Whole(
     { minimum: 0, default: 256 },
-    'SQLite only: minimum free disk space in MiB. Below it, the service stores no new claims, samples, events, robots, fleets or alert rules, but still accepts completions',
+    'SQLite only: minimum free disk space in MiB. If less is free, the service still accepts completions, but refuses claims, samples, events, and new or changed robots, fleets and alert rules',
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },
-    'Storage in MiB of the pool. All accounts to which the operator has granted no credits in the last 90 days share the pool. One account may use 1/8 of the space that the other accounts of the pool leave (docs/operations.md)',
+    'Size of the storage pool in MiB. All accounts to which the operator has granted no credits in the last 90 days share this pool. One account may use 1/8 of the space that the other accounts of the pool leave (docs/operations.md)',
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
     { minimum: 1, default: 102_400 },
-    'Storage in MiB of each account to which the operator has granted credits in the last 90 days',
+    'Storage quota in MiB of each account to which the operator has granted credits in the last 90 days',
   ),
   SVC_OPERATOR_LISTEN: Optional(
     'Where the operator API listens: a loopback address with a port, such as 127.0.0.1:3900, or the path of a unix socket (default: no operator API)',
     '^(/.+|(127\\.\\d+\\.\\d+\\.\\d+|localhost|\\[::1\\]):\\d{1,5})$',
   ),
   SVC_OPERATOR_TOKEN_FILE: Optional(
-    'File with the token of the operator API, at least 16 characters; only its owner may have access',
+    'File with the token of the operator API. The token has at least 16 characters. Only the owner of the file may have access to the file',
   ),
   SVC_METRICS_TOKEN: Optional(
-    'Bearer token for /metrics, at least 16 characters (default: none; /metrics then answers only loopback)',
+    'Bearer token for /metrics, at least 16 characters (default: none; /metrics then answers only requests from loopback)',
     '^\\S{16,}$',
   ),
   SVC_TRUST_PROXY: Type.String({

@@ -48,13 +48,13 @@ describe('the worked example of docs/anchoring.md', () => {
     expect(cell('JCS(claim)')).toBe(plainJcs(claim));
     expect(claim_hash).toBe(hex(sha256(cell('JCS(claim)'))));
     expect(cell('leaf')).toBe(hex(leaf));
-    expect(cell('calldata, alone')).toBe(
+    expect(cell('calldata of a single')).toBe(
       `0x525450410100${proof_hash.slice(2)}${leaf.toString('hex')}`,
     );
     expect(leaves[1]).toBe(hex(leaf));
     expect(path).toEqual(treePath(1, leaves));
     expect(cell('root')).toBe(treeHash(leaves));
-    expect(cell('calldata, batch')).toBe(`0x525450410101${cell('root').slice(2)}00000003`);
+    expect(cell('calldata of this batch')).toBe(`0x525450410101${cell('root').slice(2)}00000003`);
   });
 
   it('is what src/proof makes of it', () => {
@@ -67,8 +67,8 @@ describe('the worked example of docs/anchoring.md', () => {
     expect(cell('JCS(claim)')).toBe(canonicalJson(parseStrictJson(claimText)));
     expect(claim_hash).toBe(hashClaim(claim));
     expect(cell('leaf')).toBe(leaf);
-    expect(cell('calldata, alone')).toBe(encodePayload(alone.payload));
-    expect(cell('calldata, batch')).toBe(encodePayload(batch.payload));
+    expect(cell('calldata of a single')).toBe(encodePayload(alone.payload));
+    expect(cell('calldata of this batch')).toBe(encodePayload(batch.payload));
     expect(batch.inclusions[1]).toEqual({
       root: cell('root'),
       leaf_index: 1,
@@ -131,7 +131,7 @@ describe('the check by hand of docs/anchoring.md', () => {
   }
 
   it('finds the example in a transaction that carries it', async () => {
-    const said = await byHand({ to: account, data: cell('calldata, batch') });
+    const said = await byHand({ to: account, data: cell('calldata of this batch') });
 
     const block = await node.rpc<{ timestamp: string }>('eth_getBlockByNumber', ['latest', false]);
     expect(said).toEqual([
@@ -147,7 +147,7 @@ describe('the check by hand of docs/anchoring.md', () => {
   it('does not find it in a transfer of something else to somebody else', async () => {
     const to = anvilAccounts[1].address;
 
-    const said = await byHand({ to, value: '0x1', data: cell('calldata, alone') });
+    const said = await byHand({ to, value: '0x1', data: cell('calldata of a single') });
 
     expect(said.slice(0, -1)).toEqual(['the transaction succeeded', 'in a block of the chain']);
   });

@@ -11,12 +11,11 @@ const DAEMON_MS = 10_000;
 export function addCommands(program: Command, exitWith: (code: number) => void): void {
   program
     .command('doctor')
-    .description('Check daemon, spool, disk and service; exits with 1 if a check fails')
+    .description('Check daemon, socket, spool, disk and service; exits with 1 if a check fails')
     .option('--json', 'print one JSON object: { ok, checks: [{ name, ok, detail }] }')
     .addHelpText(
       'after',
-      '\nIf the environment has no key, doctor uses the settings of the installed systemd service. To read them, run doctor as root.' +
-        '\n\nExamples:\n  sudo svc-agent doctor\n  svc-agent doctor --json',
+      '\nIf the environment has no API key, doctor uses the settings of the installed systemd service. Only root can read these settings.\n\nExamples:\n  sudo svc-agent doctor\n  svc-agent doctor --json',
     )
     .action(async (options: { json?: true }) => exitWith(await doctor(process.env, options)));
 }

@@ -22,12 +22,11 @@ export function addCommands(program: Command): void {
   key
     .command('set')
     .description(
-      "Read a key from standard input, test it with one request to the service, and write it to SVC_AGENT_KEY_FILE, or else to the key file of the agent's systemd service",
+      "Read an API key from standard input, test the key with one request to the service, and write the key to SVC_AGENT_KEY_FILE, or, if this variable is not set, to the key file of the agent's systemd service",
     )
     .addHelpText(
       'after',
-      '\nA daemon that you started by hand uses the new key within seconds. If systemd runs the daemon, restart it.' +
-        '\n\nExample:\n  svc robots rotate-key arm-1 --yes | sudo svc-agent key set && sudo systemctl restart svc-agent',
+      '\nA daemon that you started without systemd uses the new key within seconds. If systemd runs the daemon, restart the daemon.\n\nExample:\n  svc robots rotate-key arm-1 --yes | sudo svc-agent key set && sudo systemctl restart svc-agent',
     )
     .action(async () => {
       if (process.stdin.isTTY) {

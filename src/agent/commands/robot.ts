@@ -34,7 +34,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
       'Submit the evidence of a task; exits with 8 if the evidence is stored on this machine but not anchored yet',
     )
     .argument('<task>', 'id of the task')
-    .argument('<file>', 'JSON object or array; - for standard input')
+    .argument('<file>', 'file with the evidence, a JSON object or array; - for standard input')
     .option(
       '--attach <file>',
       'add this file, with its hashes, to the member "files" of the evidence; can be repeated',
@@ -43,9 +43,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
     .addHelpText(
       'after',
-      '\nAttached files stay where they are. The daemon does not read attached files.\n\nExamples:' +
-        '\n  svc-agent complete "$task" evidence.json --wait 60' +
-        '\n  svc-agent complete "$task" evidence.json --attach run.mcap --attach photo.jpg',
+      '\nsvc-agent complete reads attached files to compute their hashes, but does not move or upload these files. The daemon does not read them.\n\nExamples:\n  svc-agent complete "$task" evidence.json --wait 60\n  svc-agent complete "$task" evidence.json --attach run.mcap --attach photo.jpg',
     )
     .action(async (task: string, file: string, options: CompleteOptions) =>
       exitWith(await complete(task, file, options)),
@@ -54,9 +52,9 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .command('telemetry')
     .description('Record a telemetry sample, or the samples in a file')
     .argument('[file]', 'JSON: one sample, or { "samples": […] }; - for standard input')
-    .option('--battery <percent>', 'battery_pct, 0 to 100', percent)
-    .option('--state <text>', 'idle, busy, error, charging, offline, or any other text')
-    .option('--metric <name=number>', 'one reading; can be repeated', addReading)
+    .option('--battery <percent>', 'battery level in percent, 0 to 100 (battery_pct)', percent)
+    .option('--state <text>', 'robot state: idle, busy, error, charging, offline or any other text')
+    .option('--metric <name=number>', 'one metric; can be repeated', addReading)
     .addHelpText(
       'after',
       '\nExamples:\n  svc-agent telemetry --battery 81 --state busy --metric speed_m_s=0.4\n  svc-agent telemetry samples.json',
@@ -65,18 +63,21 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
   program
     .command('event')
     .description('Record an event and print its id')
-    .argument('<type>', 'error, state_change, info, or any other text')
+    .argument('<type>', 'type of the event: error, state_change, info, or any other text')
     .argument('[message]', 'what happened, at most 2000 characters')
-    .addOption(new Option('--severity <severity>', 'info if not given').choices(SEVERITIES))
+    .addOption(new Option('--severity <severity>', 'default: info').choices(SEVERITIES))
     .option('--payload <file>', 'JSON object; - for standard input')
     .addHelpText('after', '\nExample:\n  svc-agent event error "Gripper jammed" --severity error')
     .action(logEvent);
   program
     .command('receipts')
     .description(
-      'Print receipts as JSON lines, newest first; print set-aside completions (refused by the service) on stderr',
+      'Print receipts as JSON lines, newest first. Print completions that the service refused (set aside) on standard error',
     )
-    .option('--task <id>', 'only the receipt of this task; exits with 8 if there is none yet')
+    .option(
+      '--task <id>',
+      'print only the receipt of this task; exits with 8 if the task has no receipt yet',
+    )
     .addHelpText('after', '\nExample:\n  svc-agent receipts --task "$task" > receipt.json')
     .action(async (options: { task?: string }) => exitWith(await printReceipts(options)));
 }

@@ -12,11 +12,11 @@ import { askDaemon, readText } from './local-client.ts';
 export function addCommands(program: Command): void {
   const spool = program
     .command('spool')
-    .description('Export and compact the spool, and handle completions that were set aside');
+    .description('Export or compact the spool, or decide about set-aside completions');
   spool
     .command('export')
     .description(
-      'Print the records that wait for delivery and those that were set aside, as JSON lines',
+      'Print the records that wait for delivery and the set-aside records (refused by the service), as JSON lines',
     )
     .addHelpText('after', '\nExample:\n  svc-agent spool export > spool.jsonl')
     .action(exportSpool);
@@ -28,16 +28,16 @@ export function addCommands(program: Command): void {
   spool
     .command('retarget')
     .description(
-      'Submit a set-aside completion (refused by the service) for a different task; the daemon must run',
+      'Submit a completion that the service refused (set aside) for a different task; the daemon must run',
     )
     .argument('<task>', 'task id of the completion, as svc-agent status shows it')
-    .requiredOption('--task <id>', 'task id to complete instead (required)')
+    .requiredOption('--task <id>', 'id of the task to complete instead (required)')
     .addHelpText('after', '\nExample:\n  svc-agent spool retarget "$wrong" --task "$right"')
     .action((id: string, { task }: { task: string }) => settle(id, 'retarget', { task_id: task }));
   spool
     .command('drop')
     .description(
-      'Delete a set-aside completion (refused by the service) and print it; the daemon must run',
+      'Delete a completion that the service refused (set aside), and print its evidence and the reason of the refusal; the daemon must run',
     )
     .argument('<task>', 'task id of the completion, as svc-agent status shows it')
     .addHelpText('after', '\nExample:\n  svc-agent spool drop "$task" > dropped.json')

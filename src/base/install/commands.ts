@@ -8,7 +8,7 @@ export function addInstallCommands(program: Command, load: () => Promise<Install
   program
     .command('install')
     .description('Install the program as a systemd service that starts at boot (as root)')
-    .option('--user <name>', `existing account to run as (default: ${name}, created if needed)`)
+    .option('--user <name>', `OS user to run as (default: ${name}, created if needed)`)
     .option('--dry-run', 'print the files and commands, and change nothing')
     .addHelpText('after', `\nExamples:\n  ${name} install --dry-run\n  sudo ${name} install`)
     .action(async (options: InstallOptions) => {

@@ -13,7 +13,7 @@ import type { KeyFile } from '../sign-in/key-file.ts';
 export const whoamiCommand: CommandSpec = {
   path: 'whoami',
   summary:
-    'Show wallet, service, credits, end of the session, and whether the wallet passes the token gate',
+    'Show the wallet, the service, the credits, when the session ends, and whether the wallet passes the token gate',
   examples: ['svc whoami', 'svc whoami --json | jq -r .wallet'],
   async run(context) {
     const { output, session } = context;
@@ -43,12 +43,9 @@ export const whoamiCommand: CommandSpec = {
 export const accountCommands: readonly CommandSpec[] = [
   {
     path: 'account export',
-    summary: 'Write everything that the account stores, as JSON lines',
+    summary: 'Write all data that the service stores for the account, as JSON lines',
     details:
-      'Each line is an object {"kind": …, "record": …}. The record has the same form as in the HTTP API. The bundle of a\n' +
-      'verified task is the line after the task. The export has no keys, tokens or secrets. With --json, the whole export\n' +
-      'is one object. The wallet signs again: svc prints a message on standard error and reads the signature, or signs\n' +
-      'with --key-file. An account token (SVC_TOKEN) cannot export the account.',
+      'Each line is an object {"kind": …, "record": …}. The record has the same form as in the HTTP API. If a task is verified, the next line has the bundle of the task. The export contains no sessions, keys, tokens, secrets or messages of webhooks. With --json, the whole export is one JSON object. The wallet must sign the export: svc prints a message on standard error and reads the signature, or signs with the key of --key-file. An account token (SVC_TOKEN) cannot export the account.',
     options: keyFileOptions,
     examples: ['svc account export > account.jsonl'],
     async run(context, input: Partial<KeyFile>) {
@@ -69,8 +66,7 @@ export const accountCommands: readonly CommandSpec[] = [
     path: 'account delete',
     summary: 'Delete the account with its robots, tasks and evidence, permanently',
     details:
-      'The wallet signs again: svc prints a message and reads the signature, or signs with --key-file. The credits, their\n' +
-      'ledger and the data on the chain stay. The service no longer verifies the tasks. Bundles stay valid.',
+      'The wallet must sign the deletion: svc prints a message and reads the signature, or signs with the key of --key-file. The credits, their ledger and the data on the chain stay. After the deletion, the service no longer verifies the tasks. Existing bundles stay valid.',
     options: [...keyFileOptions, yesOption],
     examples: ['svc account delete', 'svc account delete --key-file ~/.keys/ops.json --yes'],
     async run(context, { yes = false, ...input }: Partial<KeyFile> & { yes?: boolean }) {
@@ -118,9 +114,9 @@ async function signAgain(
 
 export const creditsCommand: CommandSpec = {
   path: 'credits',
-  summary: 'Show the remaining anchoring credits, or their ledger',
+  summary: 'Show the remaining credits of the account, or their ledger',
   options: [
-    { flags: '--ledger', summary: 'list every change, newest first' },
+    { flags: '--ledger', summary: 'list every change of the credits, newest first' },
     limitOption,
     cursorOption,
   ],

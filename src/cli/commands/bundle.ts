@@ -14,19 +14,18 @@ import { bundleOfService, requireSound } from '../verify/subject.ts';
 export const bundleCommand: CommandSpec = {
   path: 'bundle',
   summary:
-    'Write receipt, claim and evidence of a task to one file, which you can verify without the service',
-  details: `Checks evidence, claim, inclusion path and signed transaction before it writes anything. Warns on standard
-error if the anchor is not final yet (not with --json).
+    'Write receipt, claim and evidence of a task as a bundle: one file that you can verify without the service',
+  details: `svc checks evidence, claim, inclusion path and signed transaction before it writes the bundle. If the anchor is not final yet, svc prints a warning on standard error, except with --json.
 
-With --upgrade, svc adds the chain proof to a bundle that was written without one. svc reads the chain proof from
-the service, or from a node with --rpc-url. svc writes a new bundle and does not change FILE.`,
+With --upgrade, svc adds the chain proof to a bundle that was written without one. svc reads the chain proof from the service, or with --rpc-url from a node. svc writes a new bundle, and does not change the existing file.`,
   arguments: [{ ...taskArgument, syntax: '[task]' }],
   options: [
     { flags: '--output <file>', summary: 'write to this file instead of standard output' },
-    { flags: '--no-evidence', summary: 'leave out the evidence; its hash remains' },
+    { flags: '--no-evidence', summary: 'leave out the evidence; the bundle still has its hash' },
     {
       flags: '--upgrade <file>',
-      summary: 'existing bundle to which svc adds the chain proof; give it instead of the task',
+      summary:
+        'existing bundle to which svc adds the chain proof; use this option instead of the argument task',
     },
     {
       flags: '--rpc-url <url>',

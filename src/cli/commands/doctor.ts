@@ -12,7 +12,8 @@ import type { Check } from '../verify/finding.ts';
 
 export const doctorCommand: CommandSpec = {
   path: 'doctor',
-  summary: 'Check service, clock, session, chain, RPC endpoint and versions',
+  summary:
+    "Check the service, this machine's clock, the session, the chain, its RPC endpoint and the versions",
   details: 'The exit code is the code of the first failed check.',
   examples: ['svc doctor', 'svc doctor --url https://svc.example.org'],
   async run(context) {

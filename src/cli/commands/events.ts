@@ -18,15 +18,15 @@ export const eventsCommand: CommandSpec = {
   options: [
     {
       flags: '--severity <severity>',
-      summary: 'only this severity',
+      summary: 'only events with this severity',
       completes: ['info', 'warn', 'error'],
     },
-    { flags: '--robot <robot>', summary: 'only this robot', completes: 'robot' },
-    { flags: '--type <type>', summary: 'only this event_type' },
+    { flags: '--robot <robot>', summary: 'only events of this robot', completes: 'robot' },
+    { flags: '--type <type>', summary: 'only events with this event_type' },
     {
       flags: '-f, --follow',
       summary:
-        'print the newest events in the order of their time, then new events as they arrive; with --json one object per line',
+        'print the newest events, from old to new, and then new events as they arrive; with --json, one JSON object per line',
     },
     limitOption,
     cursorOption,

@@ -51,8 +51,8 @@ export const fleetCommands: readonly CommandSpec[] = [
   },
   {
     path: 'fleets create',
-    summary: 'Create a fleet, last in the display order',
-    details: 'When piped, prints only the id.',
+    summary: 'Create a fleet, which is then the last one in the display order',
+    details: 'If standard output is not a terminal, svc prints only the id.',
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
     options: texts,
     examples: ['svc fleets create "Hall 3" --location Graz --tag night heavy'],
@@ -65,7 +65,7 @@ export const fleetCommands: readonly CommandSpec[] = [
   },
   {
     path: 'fleets update',
-    summary: 'Change a fleet; an empty text clears the field',
+    summary: 'Change a fleet; an empty text removes the value of a field',
     arguments: [fleetArgument],
     options: [
       { flags: '--name <name>', summary: 'at most 80 characters' },
@@ -96,7 +96,7 @@ export const fleetCommands: readonly CommandSpec[] = [
   },
   {
     path: 'fleets reorder',
-    summary: 'Move the named fleets to the front, in this order',
+    summary: 'Move the named fleets, in this order, to the start of the display order',
     arguments: [{ ...fleetArgument, syntax: '<fleet...>' }],
     examples: ['svc fleets reorder "Hall 3" "Hall 1"'],
     async run(context, { fleet: texts }: { fleet: string[] }) {
@@ -107,7 +107,7 @@ export const fleetCommands: readonly CommandSpec[] = [
   },
   {
     path: 'fleets delete',
-    summary: 'Delete a fleet; its robots stay, without a fleet',
+    summary: 'Delete a fleet; its robots stay and have no fleet',
     arguments: [fleetArgument],
     options: [yesOption],
     examples: ['svc fleets delete "Hall 3"', 'svc fleets delete 01a1fa88 --yes'],

@@ -54,7 +54,7 @@ export const environment: Readonly<Record<string, string>> = {
   SVC_URL: 'origin of the service, if --url is not given',
   SVC_PROFILE: 'profile to use, if --profile is not given',
   SVC_TOKEN: 'account token to use in place of the session (svc tokens create)',
-  SVC_CONFIG_DIR: 'folder of the configuration file with profiles and sessions',
+  SVC_CONFIG_DIR: 'folder for profiles, sessions and saved lists of anchoring accounts',
   NO_COLOR: 'disables colors, if not empty',
-  FORCE_COLOR: 'forces colors without a terminal; 0 disables them',
+  FORCE_COLOR: 'enables colors even without a terminal; 0 or false disables colors',
 };

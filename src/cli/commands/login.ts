@@ -13,12 +13,9 @@ import { manualSigner, openSession, type SignedIn } from '../sign-in/signature.t
 export const loginCommand: CommandSpec = {
   path: 'login',
   summary: 'Sign in to a service with a wallet',
-  details:
-    'Prints a code, and opens a page of the service. Enter the code on this page. The command then shows the wallet that\n' +
-    'approved the sign-in, and asks before it saves the session. With --address, the command accepts only the given\n' +
-    'wallet, and does not ask.\n\n' +
-    'Two options need no browser. With --key-file, svc signs with the key in the file. With --manual, svc prints the\n' +
-    'message on standard output and reads the signature from standard input, for hardware wallets.',
+  details: `svc prints a user code, and opens a page of the service. Enter the user code on this page. svc then shows the wallet that approved the sign-in, and saves the session only after you confirm the wallet. With --address, svc accepts only the given wallet, and does not ask you to confirm it.
+
+Two options sign in without a browser. With --key-file, svc signs with the key in the file. With --manual, svc prints the message on standard output and reads the signature from standard input. Use --manual for a hardware wallet.`,
   arguments: [{ syntax: '[url]', summary: 'origin of the service (default: from the profile)' }],
   options: [
     ...keyFileOptions,
@@ -26,7 +23,7 @@ export const loginCommand: CommandSpec = {
     {
       flags: '--address <address>',
       summary:
-        'accept only this wallet (default: confirm the wallet of the browser; with --manual, type an address)',
+        'accept only this wallet (default: svc asks you to confirm the wallet; with --manual, svc asks for an address)',
     },
     {
       flags: '--no-browser',

@@ -9,13 +9,13 @@ export const provePartCommand: CommandSpec = {
   path: 'prove-part',
   summary:
     'Extract a range of bytes from a file that evidence lists, and prove that the file contains them',
-  details: `Writes whole chunks of 1 MiB, from the chunk with the first byte to the chunk with the last byte. The recipient sees
-only these chunks of the file, and checks the part with svc verify --part. A part has at most 128 chunks.`,
-  arguments: [{ syntax: '<file>', summary: 'regular file' }],
+  details:
+    'svc writes a part: whole chunks of 1 MiB, from the chunk with the first byte to the chunk with the last byte. A part has at most 128 chunks. The recipient sees only these chunks of the file, and can check the part with svc verify --part.',
+  arguments: [{ syntax: '<file>', summary: 'regular file that the evidence lists' }],
   options: [
     {
       flags: '--bytes <range>',
-      summary: 'first and last byte, counted from 0: 0-1048575 (required)',
+      summary: 'first and last byte of the range, counted from 0, for example 0-1048575 (required)',
     },
   ],
   examples: ['svc prove-part run.mcap --bytes 0-1048575 > part.json'],

@@ -9,7 +9,7 @@ export const robotKeyCommands: readonly CommandSpec[] = [
     path: 'robots rotate-key',
     summary: 'Issue a new API key and show it one time; the old key stops working immediately',
     details:
-      'When piped, prints only the key. An agent that runs as a systemd service uses the new key after a restart.',
+      'svc prints only the key to standard output. An agent that runs as a systemd service uses the new key after you store the key with svc-agent key set and restart the agent.',
     arguments: [robotArgument],
     options: [yesOption],
     examples: [
@@ -24,7 +24,7 @@ export const robotKeyCommands: readonly CommandSpec[] = [
   },
   {
     path: 'robots revoke-key',
-    summary: 'Revoke the API key of a robot without issuing a new one; its tasks stay',
+    summary: "Revoke the API key of a robot without issuing a new key; the robot's tasks stay",
     arguments: [robotArgument],
     options: [yesOption],
     examples: ['svc robots revoke-key hall-robot-1'],

@@ -69,7 +69,8 @@ export const robotCommands: readonly CommandSpec[] = [
   {
     path: 'robots create',
     summary: 'Register a robot; its API key is shown once',
-    details: 'When piped, prints only the key; the id goes to standard error.',
+    details:
+      'If standard output is not a terminal, svc prints only the key there, and the id of the robot to standard error.',
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
     options: [
       { flags: '--description <text>', summary: 'at most 2000 characters' },
@@ -102,7 +103,10 @@ export const robotCommands: readonly CommandSpec[] = [
     arguments: [robotArgument],
     options: [
       { flags: '--name <name>', summary: 'at most 80 characters' },
-      { flags: '--description <text>', summary: 'at most 2000 characters; "" clears it' },
+      {
+        flags: '--description <text>',
+        summary: 'up to 2000 characters; "" for none',
+      },
     ],
     examples: ['svc robots update hall-robot-1 --name hall-robot-2'],
     async run(
@@ -125,7 +129,8 @@ export const robotCommands: readonly CommandSpec[] = [
   },
   {
     path: 'robots move',
-    summary: 'Move robots into a fleet, or out of their fleets. On an error, no robot is moved',
+    summary:
+      'Move robots into a fleet, or remove robots from their fleets. If an error occurs, svc moves no robot',
     arguments: [{ ...robotArgument, syntax: '<robot...>' }],
     options: [
       { flags: '--fleet <fleet>', summary: 'fleet to move the robots into', completes: 'fleet' },
@@ -159,17 +164,14 @@ export const robotCommands: readonly CommandSpec[] = [
     path: 'robots delete',
     summary: 'Delete a robot with its tasks, permanently',
     details:
-      'Anchors that are not signed yet are canceled. Signed anchors are still sent and charged. The service no longer\n' +
-      'verifies the tasks. Bundles stay valid.',
+      'The service cancels anchors of the robot that it has not signed yet, and still sends and charges signed anchors. After the deletion, the service no longer verifies the tasks of the robot. Existing bundles stay valid.',
     arguments: [robotArgument],
     options: [yesOption],
     examples: ['svc robots delete hall-robot-1', 'svc robots delete 01a1fa88 --yes'],
     async run(context, { robot: text, yes = false }: { robot: string; yes?: boolean }) {
       const { call, output, prompt, wait } = context;
       const { id, name } = await findRobot(context, text);
-      const consequence =
-        `Deletes ${output.quote(name)} with its tasks, permanently. Anchors that are not signed yet are\n` +
-        'canceled. Signed anchors are still sent and charged. The service no longer verifies the tasks. Bundles stay valid.';
+      const consequence = `Deletes ${output.quote(name)} with its tasks, permanently. The service cancels anchors of the robot that it has not signed yet, and still sends and charges signed anchors. After the deletion, the service no longer verifies the tasks of the robot. Existing bundles stay valid.`;
       if (!yes) await (await prompt()).confirm(name, consequence);
       const { body } = await wait('Deleting', () => call('deleteRobot', { params: { id } }));
       const note = `Deleted ${output.quote(name)}. Its key no longer works; stop its agent.`;

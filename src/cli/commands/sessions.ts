@@ -24,7 +24,7 @@ export const sessionCommands: readonly CommandSpec[] = [
   },
   {
     path: 'sessions revoke',
-    summary: 'End a session at once',
+    summary: 'End a session immediately',
     arguments: [{ syntax: '<session>', summary: 'id, or start of an id' }],
     examples: ['svc sessions revoke 01a1fa88-6262-702f-af77-0aaec0d1b17b'],
     async run(context, { session: text }: { session: string }) {
@@ -44,7 +44,7 @@ function allSessions({ call }: Context) {
 
 export const logoutCommand: CommandSpec = {
   path: 'logout',
-  summary: 'End the session here and on the service',
+  summary: 'End the session on the service, and delete it from this machine',
   examples: ['svc logout', 'svc logout --profile ops'],
   /** Forgets the session only after the service has ended it. */
   async run({ config, target, client, output }) {

@@ -8,7 +8,7 @@ import type { CommandSpec } from '../program/command.ts';
 export const statsCommand: CommandSpec = {
   path: 'stats',
   summary: 'Show statistics of the account or of one fleet',
-  options: [{ flags: '--fleet <fleet>', summary: 'only this fleet', completes: 'fleet' }],
+  options: [{ flags: '--fleet <fleet>', summary: 'only robots of this fleet', completes: 'fleet' }],
   examples: ['svc stats', 'svc stats --fleet "Hall 3" --json'],
   async run(context, { fleet }: { fleet?: string }) {
     const { call, output } = context;

@@ -18,10 +18,10 @@ export const taskCommands: readonly CommandSpec[] = [
     options: [
       {
         flags: '--status <status>',
-        summary: 'only this status',
+        summary: 'only tasks with this status',
         completes: ['claimed', 'verified'],
       },
-      { flags: '--robot <robot>', summary: 'only this robot', completes: 'robot' },
+      { flags: '--robot <robot>', summary: 'only tasks of this robot', completes: 'robot' },
       limitOption,
       cursorOption,
     ],
@@ -72,7 +72,7 @@ export const taskCommands: readonly CommandSpec[] = [
   {
     path: 'tasks watch',
     summary: 'Wait until the evidence of a task is anchored',
-    details: 'Reports each change on standard error and prints the task at the end.',
+    details: 'svc reports each change on standard error, and prints the task when the wait ends.',
     arguments: [taskArgument],
     options: [
       {

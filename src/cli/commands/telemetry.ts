@@ -9,8 +9,9 @@ import { cursorOption, limitOption } from '../program/options.ts';
 
 export const telemetryCommand: CommandSpec = {
   path: 'telemetry',
-  summary: 'List the telemetry samples of a robot, newest first; with --resolution, a time series',
-  details: 'A time series lasts at most 6 hours by minute, 31 days by hour, and 366 days by day.',
+  summary: 'List the telemetry samples of a robot, newest first',
+  details:
+    'With --resolution, print a time series instead: at most 6 hours with the resolution minute, 31 days with hour, and 366 days with day.',
   arguments: [robotArgument],
   options: [
     { flags: '--from <time>', summary: 'ISO-8601 time; UTC if it has no offset' },

@@ -12,12 +12,10 @@ import { cursorOption, limitOption, positive } from '../program/options.ts';
 export const tokenCommands: readonly CommandSpec[] = [
   {
     path: 'tokens create',
-    summary: 'Create an account token and show it one time. To use it, set SVC_TOKEN',
-    details:
-      'Needs a session that svc login opened with --key-file or --manual. If you signed in through a browser, create the\n' +
-      'token on the page Access of the dashboard instead.\n\n' +
-      'When piped, prints only the token. For changes, a token needs the scope write. No token can manage sessions or\n' +
-      'tokens, create or change webhooks, or export or delete the account.',
+    summary: 'Create an account token and show the token one time. To use the token, set SVC_TOKEN',
+    details: `This command needs a session that svc login opened with --key-file or --manual. If you signed in through a browser, create the token on the page Access of the dashboard instead.
+
+svc prints only the token to standard output. To change data, a token needs the scope write. Three things need a session instead of a token: to manage sessions and tokens, to create or change webhooks, and to export or delete the account.`,
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
     options: [
       {
@@ -60,7 +58,7 @@ export const tokenCommands: readonly CommandSpec[] = [
   },
   {
     path: 'tokens revoke',
-    summary: 'Revoke a token at once',
+    summary: 'Revoke a token immediately',
     arguments: [{ syntax: '<token>', summary: 'id, start of an id, or exact name' }],
     examples: ['svc tokens revoke nightly-report'],
     async run(context, { token: text }: { token: string }) {
@@ -78,7 +76,7 @@ function allTokens({ call }: Context) {
 
 export const auditCommand: CommandSpec = {
   path: 'audit',
-  summary: 'List who did what to the account in the last year, newest first',
+  summary: 'List the actions on the account in the last year, newest first',
   options: [
     { flags: '--jsonl', summary: 'print all entries, one JSON object per line' },
     limitOption,

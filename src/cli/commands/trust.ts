@@ -14,9 +14,7 @@ export const trustCommands: readonly CommandSpec[] = [
     path: 'trust add',
     summary: 'Save the anchoring accounts of a service, after you confirm them',
     details:
-      'Reads the signed list of accounts, checks the signatures and shows the addresses. To confirm the addresses, type the\n' +
-      'host of the service. Compare the addresses with another source first, for example the operator of the service.\n' +
-      'svc verify then accepts anchors of these accounts, even if the service is gone.',
+      "svc reads the signed list of the service's anchoring accounts, checks the signatures and shows the addresses. Compare the addresses with another source, for example the operator of the service. Then type the host of the service to confirm the addresses. From then on, svc verify accepts anchors of these accounts, even if the service no longer exists.",
     arguments: [urlArgument],
     options: [yesOption],
     examples: ['svc trust add https://svc.example.org'],
@@ -40,7 +38,7 @@ export const trustCommands: readonly CommandSpec[] = [
   },
   {
     path: 'trust list',
-    summary: 'List the saved services and their accounts',
+    summary: 'List the services whose lists you saved, with their accounts',
     examples: ['svc trust list'],
     async run(context) {
       const { openTrustedServices } = await import('../trust/trusted-services.ts');
@@ -53,13 +51,9 @@ export const trustCommands: readonly CommandSpec[] = [
   {
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer list of the service',
-    details:
-      'The new list must have a signature of a saved account that the saved list does not call retired. The sequence number\n' +
-      'must not be lower than the saved number. The new list must contain every saved account. A signed entry must stay\n' +
-      'signed. The first block of an account is the block at which the service began to use the account. The new list must\n' +
-      'have the same first block of every saved account. The anchors of a retired account are valid up to its last block. If\n' +
-      'the saved list has a last block of an account, the new list must have the same or a lower last block. If a rule is\n' +
-      'broken, svc keeps the saved list.\n\nsvc verify never refreshes a list.',
+    details: `svc accepts the new list only if it fulfills all of these rules. Otherwise, svc keeps the saved list. An account that the saved list has and does not call retired must have signed the new list. The sequence number must not be lower. With the same sequence number, only signatures may differ. The new list must have every saved account, with the same first block. A signed entry must stay signed. A last block must not be removed or raised.
+
+svc verify never refreshes a list.`,
     arguments: [urlArgument],
     examples: ['svc trust refresh https://svc.example.org'],
     async run(context, { url: text }: { url: string }) {
@@ -77,7 +71,7 @@ export const trustCommands: readonly CommandSpec[] = [
   },
   {
     path: 'trust remove',
-    summary: 'Remove a service and its saved accounts',
+    summary: 'Remove the saved list of a service',
     arguments: [urlArgument],
     examples: ['svc trust remove https://svc.example.org'],
     async run(context, { url: text }: { url: string }) {

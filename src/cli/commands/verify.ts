@@ -6,20 +6,13 @@ import type { VerifyInput } from '../verify/verify.ts';
 export const verifyCommand: CommandSpec = {
   path: 'verify',
   summary: 'Verify a receipt, a bundle, evidence or a hash',
-  details: `With --rpc-url, svc checks the anchor against the chain. For a hash or evidence, svc first asks the service for the
-transaction. Without --rpc-url and --block-hash, svc reports what the service states.
+  details: `With --rpc-url, svc checks the anchor on the chain. For a hash or evidence, svc first asks the service which transaction is the anchor. With neither --rpc-url nor --block-hash, svc only reports what the service states.
 
-A bundle with a chain proof (svc-bundle/2) proves that its block contains the transaction. With --block-hash, svc checks
-the chain proof without a connection. Take the hash of the block from a source that you trust. With --rpc-url, svc reads
-only the header of the block, unless you add --full.
+A bundle with a chain proof (svc-bundle/2) proves that a block contains the anchor. With --block-hash, svc checks such a bundle without a connection. Take the hash of the block from a source that you trust. With --rpc-url, svc reads only the header of the block for such a bundle, unless you add --full.
 
-Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or save
-the list of a service with svc trust add. If --url, SVC_URL or --profile names a service, svc looks for the sender only
-in the list of that service. Otherwise, svc looks in all saved lists, and then in the list of the service that you last
-signed in to. In both cases, svc asks the service for its list if the list is not saved. Without any list or account,
-svc exits with 9.
+Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or save the list of a service with svc trust add. If --url, SVC_URL or --profile names a service, svc looks for the sender only in the list of that service. Otherwise, svc looks in all saved lists, and then in the list of the service that you last signed in to. In both cases, if the list of the service is not saved, svc reads the current list from the service, except with --block-hash. Without any list or account, svc exits with 9.
 
-If the evidence lists files, svc says whether each file matches, differs or was not given. Files that differ fail.`,
+If the evidence lists files, svc reports whether each file matches, differs or was not given. The verification fails if a given file differs or is not listed.`,
   arguments: [
     {
       syntax: '<subject>',
@@ -30,7 +23,8 @@ If the evidence lists files, svc says whether each file matches, differs or was 
   options: [
     {
       flags: '--rpc-url <url>',
-      summary: 'JSON-RPC endpoint of the chain; if repeated, all endpoints must agree',
+      summary:
+        'JSON-RPC endpoint of the chain; can be repeated, then all endpoints must answer and agree',
       parse: repeated,
     },
     {
@@ -44,7 +38,8 @@ If the evidence lists files, svc says whether each file matches, differs or was 
     { flags: '--proof <file>', summary: 'file with the evidence; its hash must be the proof hash' },
     {
       flags: '--anchor-address <address>',
-      summary: 'expected sender of the anchor; if repeated, one of the accounts must match',
+      summary:
+        'expected sender of the anchor; can be repeated, then the sender must be one of the accounts',
       parse: repeated,
     },
     { flags: '--require-evidence', summary: 'fail if no evidence is given' },
@@ -56,7 +51,8 @@ If the evidence lists files, svc says whether each file matches, differs or was 
     { flags: '--require-files', summary: 'fail if a file that the evidence lists is not given' },
     {
       flags: '--part <file>',
-      summary: 'part of a file that the evidence lists, from svc prove-part; can be repeated',
+      summary:
+        'file that svc prove-part wrote: a part of a file that the evidence lists; can be repeated',
       parse: repeated,
     },
     { flags: '--watch', summary: 'wait until the anchor is final' },

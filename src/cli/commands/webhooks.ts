@@ -36,7 +36,7 @@ export const webhookCommands: readonly CommandSpec[] = [
     path: 'webhooks create',
     summary: 'Create a webhook and show its secret one time',
     details:
-      'Without --event, the webhook gets messages of all types. When piped, prints only the secret.',
+      'Without --event, the webhook gets messages of all types. If standard output is not a terminal, svc prints only the secret.',
     arguments: [{ syntax: '<url>', summary: 'an https URL' }],
     options: [eventOption],
     examples: ['svc webhooks create https://ops.example.org/svc --event alert.opened alert.closed'],
@@ -66,10 +66,13 @@ export const webhookCommands: readonly CommandSpec[] = [
     summary: 'Change, enable or disable a webhook',
     arguments: [webhookArgument],
     options: [
-      { flags: '--to <url>', summary: 'another https URL' },
+      { flags: '--to <url>', summary: 'new https URL of the webhook' },
       eventOption,
-      { flags: '--enable', summary: 'resume sending; abandoned messages are not sent' },
-      { flags: '--disable', summary: 'stop sending, and abandon the messages that wait' },
+      {
+        flags: '--enable',
+        summary: 'resume sending, without abandoned messages',
+      },
+      { flags: '--disable', summary: 'stop sending, and abandon the waiting messages' },
     ],
     examples: ['svc webhooks update https://ops.example.org/svc --enable'],
     async run(context, { webhook, to, event, enable, disable }: UpdateInput) {
@@ -88,8 +91,8 @@ export const webhookCommands: readonly CommandSpec[] = [
   {
     path: 'webhooks rotate-secret',
     summary:
-      'Issue a new secret and show it one time. For 24 hours, both secrets sign the messages',
-    details: 'When piped, prints only the secret.',
+      'Issue a new secret and show the secret one time. For 24 hours, each message has a signature with the old secret and one with the new secret',
+    details: 'If standard output is not a terminal, svc prints only the secret.',
     arguments: [webhookArgument],
     examples: ['svc webhooks rotate-secret 01a1fa88'],
     async run(context, { webhook }: Named) {
@@ -100,7 +103,7 @@ export const webhookCommands: readonly CommandSpec[] = [
   },
   {
     path: 'webhooks delete',
-    summary: 'Delete a webhook and the messages that wait',
+    summary: 'Delete a webhook and all its messages',
     arguments: [webhookArgument],
     examples: ['svc webhooks delete 01a1fa88'],
     async run(context, { webhook }: Named) {
@@ -122,7 +125,7 @@ export const webhookCommands: readonly CommandSpec[] = [
   },
   {
     path: 'webhooks deliveries',
-    summary: 'List the messages of a webhook in the last 7 days, newest first',
+    summary: 'List the messages to a webhook in the last 7 days, newest first',
     arguments: [webhookArgument],
     options: [limitOption, cursorOption],
     examples: ['svc webhooks deliveries 01a1fa88'],

@@ -27,14 +27,14 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   usage: 'invalid command line, file or value',
   notVerified:
     "not verified: a check failed (anchor, evidence, file, or a service's list of accounts), or the document has a member that svc does not know",
-  signInNeeded: 'not signed in, or the session or account token has ended',
+  signInNeeded: 'not signed in, or the session or account token has expired or was revoked',
   notFound:
     'not found: for example a robot, task, proof, token, webhook, alert, profile or saved service',
-  refused: 'refused by a limit or for lack of credits; can succeed later',
+  refused: 'refused because of a limit or for lack of credits; the command can succeed later',
   unreachable: 'the service or the chain cannot be reached',
-  pending: 'not anchored or not final yet; ask again later',
+  pending: 'not anchored yet, or not final yet; run the command again later',
   unnamed:
-    'with verify: the sender was not checked, because neither you nor a service named an account',
+    'with verify: svc could not check the sender, because neither you nor a service named the anchoring account',
   interrupted: 'interrupted by Ctrl-C',
   outputClosed: 'standard output was closed early, for example by head',
 };

@@ -35,11 +35,15 @@ export interface GlobalOptions {
 /** Options of every command, accepted before or after its words. */
 export const globalOptions: readonly OptionSpec[] = [
   { flags: '--json', summary: 'print JSON; errors are JSON on standard error' },
-  { flags: '-q, --quiet', summary: 'print only data and errors' },
-  { flags: '--no-input', summary: 'never ask; fail if an answer is needed' },
-  { flags: '--url <url>', summary: 'origin of the service (SVC_URL)' },
-  { flags: '--profile <name>', summary: 'profile to use (SVC_PROFILE)', completes: 'profile' },
-  { flags: '--insecure-http', summary: 'allow http to another machine' },
+  { flags: '-q, --quiet', summary: 'print only data, warnings and errors' },
+  { flags: '--no-input', summary: 'never ask a question; exit with 2 if an answer is needed' },
+  { flags: '--url <url>', summary: 'origin of the service; overrides SVC_URL' },
+  {
+    flags: '--profile <name>',
+    summary: 'profile; overrides SVC_PROFILE',
+    completes: 'profile',
+  },
+  { flags: '--insecure-http', summary: 'allow http URLs of other machines' },
 ];
 
 export const yesOption: OptionSpec = { flags: '-y, --yes', summary: 'do not ask for confirmation' };
@@ -53,7 +57,8 @@ export const limitOption: OptionSpec = {
 
 export const cursorOption: OptionSpec = {
   flags: '--cursor <cursor>',
-  summary: 'print the page at this cursor: next_cursor in the --json output of the previous page',
+  summary:
+    'print the page that begins at this cursor; the --json output of the previous page has it as next_cursor',
 };
 
 /** Collects the values of an option that can be repeated. */

@@ -17,7 +17,7 @@ export const alertRoutes = {
     path: '/api/v1/alert-rules',
     summary: 'Create an alert rule, or change the threshold of the existing rule of the same kind',
     description:
-      'An account has at most one rule of each kind. The service evaluates all rules every 30 s. An alert closes when the condition of its rule is no longer met.',
+      'An account has at most one rule of each kind. The service evaluates all rules every 30 s. An alert closes when the condition of its kind is no longer met.',
     body: AlertRule,
     responses: { 200: Closed({ rule: AlertRule }) },
     errors: ['storage_quota'],
@@ -27,7 +27,7 @@ export const alertRoutes = {
     method: 'DELETE',
     path: '/api/v1/alert-rules/:kind',
     summary:
-      'Delete the alert rule of a kind, and close its open alerts. Alerts that need no rule stay open: webhook_disabled, and credit_low while the credits cover no anchor',
+      'Delete the alert rule of a kind. The open alerts of this kind close within 30 s. Alerts that need no rule stay open: webhook_disabled, and credit_low while the credits cover no anchor',
     params: Closed({ kind: AlertKind }),
     responses: { 200: Closed({ deleted: Type.Literal(true) }) },
     errors: ['not_found'],
@@ -35,7 +35,8 @@ export const alertRoutes = {
   listAlerts: {
     ...accountRead,
     path: '/api/v1/alerts',
-    summary: "List the account's alerts of the last year, newest first",
+    summary:
+      "List the account's open alerts, and the alerts that closed in the last year, newest first",
     query: Closed({
       ...PageQuery,
       open: Type.Optional(Type.Literal('true', { description: 'only open alerts' })),

@@ -6,7 +6,7 @@ export const anchoringAccountRoutes = {
   getAnchoringAccounts: {
     ...publicRead,
     path: '/.well-known/svc-anchors.json',
-    summary: 'Read the list of the accounts that anchor for this service, past ones included',
+    summary: 'Read the list of the accounts that anchor, or once anchored, for this service',
     description:
       'Each account signs its own entry once. All accounts that are in use sign the list. `svc trust add` checks the signatures and saves the list. Clients may cache the response for one minute.',
     cors: true,

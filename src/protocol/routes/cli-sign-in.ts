@@ -7,7 +7,7 @@ import { accountChange, publicChange, type Route } from '../route.ts';
 /** Base64url of 32 bytes, whose last character carries 4 bits. */
 const DeviceCode = Type.String({
   pattern: '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$',
-  description: '256 random bits in base64url, 43 characters; only the command line has it',
+  description: '256 random bits in base64url, 43 characters; only the command line knows this code',
 });
 
 export const cliSignInRoutes = {
@@ -46,7 +46,7 @@ export const cliSignInRoutes = {
         maxLength: 32,
         description: 'case, spaces and hyphens do not matter; O counts as 0, I and L as 1',
       }),
-      decision: Type.Optional(OneOf(['allow', 'refuse'], 'without it, nothing changes')),
+      decision: Type.Optional(OneOf(['allow', 'refuse'], 'if absent, nothing changes')),
     }),
     responses: {
       200: Closed({
@@ -60,9 +60,10 @@ export const cliSignInRoutes = {
   redeemCliCode: {
     ...publicChange,
     path: '/api/auth/cli/token',
-    summary: 'Open a session with a device code that was allowed. Each device code works once',
+    summary:
+      'Open a session with a device code, after the owner has allowed the sign-in. Each device code works once',
     description:
-      'The new session has its own entry in the list of sessions. If you revoke the session that allowed the code, the new session does not end. Revoke the new session too.',
+      'The new session has its own entry in the list of sessions. If you revoke the session that allowed the sign-in, the new session does not end, so revoke the new session too.',
     body: Closed({ device_code: DeviceCode }),
     fieldErrors: { device_code: 'invalid_code' },
     responses: {

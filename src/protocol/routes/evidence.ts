@@ -18,8 +18,8 @@ export const evidenceRoutes = {
   eraseProof: {
     ...accountDeletion,
     path: '/api/v1/tasks/:id/proof',
-    summary: 'Erase the evidence of a task; its hash and receipt remain',
-    description: 'Idempotent. A pending anchor continues.',
+    summary: 'Erase the evidence of a task; the hash of the evidence and the receipt remain',
+    description: 'A repeated request changes nothing. A pending anchor continues.',
   },
   getBundle: {
     ...taskReadById,
@@ -27,7 +27,7 @@ export const evidenceRoutes = {
     summary:
       'Read the bundle of a task. To verify a bundle, you need only a node of the chain and the address of the anchoring account',
     description:
-      'The format is `svc-bundle/2` when the anchor is final and its chain proof is stored, and `svc-bundle/1` before. `format=1` always gives `svc-bundle/1`. If the evidence was erased, the bundle has no `proof`. While the anchor is pending, the response is 409 `completion_in_progress`. Without a completion, or if the anchor failed, the response is 404.',
+      'If the anchor is final and its chain proof is stored, the format is `svc-bundle/2`. Otherwise, and with `format=1`, the format is `svc-bundle/1`. If the evidence was erased, the bundle has no `proof`. If the anchor is not in a block yet, or a reorganization removed it, the response is 409 `completion_in_progress`. If the task has no completion, or its anchor failed, the response is 404.',
     query: Closed({ format: Type.Optional(Type.Literal('1')) }),
     responses: { 200: Bundle },
     errors: ['not_found', 'completion_in_progress'],

@@ -19,7 +19,7 @@ export const fleetRoutes = {
   createFleet: {
     ...accountChange,
     path: '/api/v1/fleets',
-    summary: 'Create a fleet, last in the display order',
+    summary: 'Create a fleet, which is then the last one in the display order',
     body: Closed({
       id: Type.Optional(Uuid),
       name: VisibleText(limits.nameLength),
@@ -56,7 +56,7 @@ export const fleetRoutes = {
     ...accountChangeById,
     method: 'PATCH',
     path: '/api/v1/fleets/:id',
-    summary: 'Update a fleet. A null value clears the field, and tags replace all existing tags',
+    summary: 'Update a fleet. Null deletes the value of a field, and `tags` replaces all tags',
     body: Patch({
       name: Type.Optional(VisibleText(limits.nameLength)),
       description: Type.Optional(Nullable(Text(limits.descriptionLength))),
@@ -71,7 +71,7 @@ export const fleetRoutes = {
   deleteFleet: {
     ...accountDeletion,
     path: '/api/v1/fleets/:id',
-    summary: 'Delete a fleet; its robots become ungrouped',
+    summary: 'Delete a fleet; its robots remain and have no fleet',
   },
   reorderFleets: {
     ...accountChange,

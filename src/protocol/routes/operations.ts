@@ -21,7 +21,7 @@ export const operationsRoutes = {
     takesTurn: false,
     path: '/readyz',
     summary:
-      'Check that the service can handle requests; 503 if the database is unavailable or the service is stopping',
+      'Check that the service can handle requests; the response is 503 if the database is unavailable or the service is stopping',
     responses: { 200: Readiness },
     errors: ['storage_unavailable'],
   },

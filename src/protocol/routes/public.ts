@@ -8,7 +8,7 @@ export const publicRoutes = {
   getChain: {
     ...publicRead,
     path: '/api/chain',
-    summary: 'Read the details of the anchoring network, for wallets',
+    summary: 'Read the details of the anchoring chain, for wallets',
     cors: true,
     responses: { 200: ChainDetails },
     errors: ['chain_unavailable', 'overloaded'],
@@ -16,7 +16,7 @@ export const publicRoutes = {
   verifyProofHash: {
     ...publicRead,
     path: '/api/v1/verify/:proofHash',
-    summary: 'Verify a proof hash: read its anchor from the chain and check it',
+    summary: 'Verify a proof hash: read its anchor from the chain and check this anchor',
     description:
       'Several tasks may have the same evidence: `occurrences` counts these tasks, and `task_id` chooses one task.',
     cors: true,
@@ -36,7 +36,7 @@ export const publicRoutes = {
     path: '/api/v1/transactions/:txHash',
     summary: 'Read an anchoring transaction from the chain',
     description:
-      'The response is 404 for a transaction that this service did not sign. `auditAnchor` of the proof library checks a receipt against the response.',
+      'The response is 404 for a transaction that this service did not sign. `auditAnchor` of `robot-svc/proof` checks a receipt of the service against this response.',
     cors: true,
     params: Closed({
       txHash: Type.String({

@@ -64,7 +64,7 @@ export const robotRoutes = {
     method: 'PATCH',
     path: '/api/v1/robots/:id',
     summary:
-      'Update a robot. A null description clears the text, and a null fleet_id removes the robot from its fleet',
+      'Update a robot. A null description deletes the description, and a null fleet_id removes the robot from its fleet',
     body: Patch({
       name: Type.Optional(VisibleText(limits.nameLength)),
       description: Type.Optional(Nullable(Text(limits.descriptionLength))),
@@ -77,7 +77,7 @@ export const robotRoutes = {
     ...accountChange,
     path: '/api/v1/robots/bulk',
     summary:
-      'Move robots into a fleet. With a null fleet, move robots out of their fleets. On an error, no robot is moved',
+      'Move robots into a fleet. If `fleet_id` is null, move the robots out of their fleets. On an error, no robot is moved',
     body: Closed({
       robot_ids: Type.Array(Uuid, { maxItems: limits.robotsPerAssignment, uniqueItems: true }),
       fleet_id: Nullable(Uuid),
@@ -99,13 +99,13 @@ export const robotRoutes = {
     ...accountChangeById,
     method: 'DELETE',
     path: '/api/v1/robots/:id/key',
-    summary: 'Revoke the API key of a robot immediately; its tasks remain',
+    summary: 'Revoke the API key of a robot immediately; the tasks of the robot remain',
     responses: { 200: OneRobot },
   },
   deleteRobot: {
     ...accountDeletion,
     path: '/api/v1/robots/:id',
     summary:
-      'Delete a robot and its tasks. Queued anchors are canceled. Transactions that are already signed are still sent and charged',
+      'Delete a robot and its tasks. Proofs of these tasks that wait in the queue are not anchored. Transactions that are already signed are still sent, and the account is charged',
   },
 } as const satisfies Record<string, Route>;

@@ -40,7 +40,7 @@ export const signInRoutes = {
         Type.String({
           maxLength: limits.messageLength,
           description:
-            'the signed message. Send it if you do not send the cookie that POST /api/auth/challenge set',
+            'the signed message; needed unless you send the cookie that POST /api/auth/challenge set',
         }),
       ),
     }),

@@ -7,8 +7,8 @@ export const streamRoutes = {
   openStream: {
     ...accountRead,
     path: '/api/v1/stream',
-    summary: 'Learn what changes in the account, as server-sent events',
-    description: `The data of each message is JSON, with the kind and the id of each changed object. If a message has \`changes: null\`, read everything again. The service sends \`changes: null\` in the first message of each connection, and when the service or the caller could not keep up. One message contains all changes of 250 ms, from all instances. Every ${limits.streamCheckMs / 1000} seconds, the service sends an SSE comment and checks that the session or token is still valid. An account has at most ${limits.streamsPerAccount} streams per instance; another one ends the oldest.`,
+    summary: 'Receive the changes of the account as server-sent events',
+    description: `The data of each message is JSON, with the kind and the id of each changed object. If a message has \`changes: null\`, read everything again. The service sends \`changes: null\` in the first message of each connection, and when the service or the caller could not keep up. The service collects the changes of 250 ms, on all instances, in one message. Every ${limits.streamCheckMs / 1000} seconds, the service sends an SSE comment and checks that the session or token is still valid. An account has at most ${limits.streamsPerAccount} open streams per instance. Opening another stream ends the oldest stream.`,
     stream: 'text/event-stream',
     responses: { 200: ChangeMessage },
   },

@@ -62,7 +62,8 @@ export const taskRoutes = {
   completeTask: {
     ...robotChange,
     path: '/api/v1/tasks/:id/complete',
-    summary: 'Submit the evidence of a task as `proof`, and wait until its hash is anchored',
+    summary:
+      'Submit the evidence of a task as `proof`. The service waits until the hash of the evidence is anchored, at most for SVC_ANCHOR_TIMEOUT_MS',
     params: Id,
     body: Closed({ proof: Proof }),
     document: { field: 'proof', maxBytes: limits.proofBytes },
@@ -87,7 +88,7 @@ export const taskRoutes = {
     path: '/api/v1/tasks',
     summary: "List the tasks of the account's robots, newest first",
     description:
-      'With a robot key, list the tasks of this robot. Items have no `expected_result`. If `robot_id` or `fleet_id` is not of the account, the response is 404. With a filter, a page may have fewer items than `limit` although more pages follow. Continue until `next_cursor` is null. With `Accept: text/csv`, the response has all tasks in one CSV table, without pages.',
+      'With a robot key, list only the tasks of the robot that has this key. Items have no `expected_result`. If `robot_id` or `fleet_id` belongs to another account, the response is 404. With a filter, a page may have fewer items than `limit` although more pages follow. Continue until `next_cursor` is null. With `Accept: text/csv`, the response is one CSV table with all matching tasks, without pages.',
     query: Closed({
       ...PageQuery,
       ...PeriodQuery,

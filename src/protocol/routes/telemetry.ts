@@ -53,7 +53,7 @@ export const telemetryRoutes = {
     ...accountReadById,
     path: '/api/v1/robots/:id/telemetry',
     summary:
-      "Read a robot's samples of a time range, in pages, newest first. With `resolution`, read a series. By minute, the range may last at most 6 hours; by hour, 31 days; by day, 366 days",
+      "Read a robot's samples of a time range, in pages, newest first. With `resolution`, read a time series instead: the samples combined by minute, hour or day. The longest time range is 6 hours by minute, 31 days by hour and 366 days by day",
     query: Closed({
       ...PeriodQuery,
       resolution: Type.Optional(Resolution),

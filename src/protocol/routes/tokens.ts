@@ -42,7 +42,7 @@ export const tokenRoutes = {
   listAuditLog: {
     ...accountList(AuditEntry),
     path: '/api/v1/audit-log',
-    summary: 'List who did what to the account in the last year, newest first',
+    summary: 'List the actions on the account in the last year, newest first',
     description: `Failed sign-ins of one hour share one entry. Each kind has these members:\n\n| kind | target_id is the id of | detail |\n|---|---|---|\n${Object.entries(
       auditKinds,
     )

@@ -29,7 +29,7 @@ export const webhookRoutes = {
     ...accountChange,
     path: '/api/v1/webhooks',
     summary: 'Create a webhook; only this response contains its secret',
-    description: `The service signs messages as Standard Webhooks define it. An account has at most ${limits.webhooksPerAccount} webhooks. An account to which the operator granted no credits in the last 90 days has at most ${limits.webhooksWithoutGrant} webhook and ${limits.webhookAttemptsPerHourWithoutGrant} attempts per hour.\n\n| type | sent when | data |\n|---|---|---|\n${types.join('\n')}`,
+    description: `The service signs messages according to Standard Webhooks. An account has at most ${limits.webhooksPerAccount} webhooks. If the operator granted the account no credits in the last 90 days, the account has at most ${limits.webhooksWithoutGrant} webhook, and the service makes at most ${limits.webhookAttemptsPerHourWithoutGrant} attempts per hour to deliver its messages.\n\n| type | sent when | data |\n|---|---|---|\n${types.join('\n')}`,
     sessionOnly: true,
     body: Closed({ url: WebhookUrl, events: WebhookEvents }),
     responses: { 201: Closed({ webhook: Webhook, secret: WebhookSecret }) },
@@ -45,7 +45,8 @@ export const webhookRoutes = {
     method: 'PATCH',
     path: '/api/v1/webhooks/:id',
     summary: 'Change, enable or disable a webhook',
-    description: 'Disabling abandons the messages that wait. Enabling does not resend them.',
+    description:
+      'If you disable a webhook, the service abandons its waiting messages. The service does not send these messages when you enable the webhook again.',
     sessionOnly: true,
     body: Patch({
       url: Type.Optional(WebhookUrl),
@@ -59,7 +60,7 @@ export const webhookRoutes = {
     ...accountChangeById,
     path: '/api/v1/webhooks/:id/rotate-secret',
     summary:
-      'Replace the secret; for 24 hours, messages have signatures of the old and the new secret',
+      'Replace the secret of a webhook. For 24 hours, each message has a signature with the old secret and a signature with the new secret',
     sessionOnly: true,
     responses: { 200: Closed({ webhook: Webhook, secret: WebhookSecret }) },
     errors: ['not_found', 'webhooks_off'],
@@ -67,7 +68,7 @@ export const webhookRoutes = {
   deleteWebhook: {
     ...accountDeletion,
     path: '/api/v1/webhooks/:id',
-    summary: 'Delete a webhook and the messages that wait',
+    summary: 'Delete a webhook and all its messages',
   },
   testWebhook: {
     ...accountChangeById,
@@ -79,14 +80,15 @@ export const webhookRoutes = {
   listWebhookDeliveries: {
     ...accountReadById,
     path: '/api/v1/webhooks/:id/deliveries',
-    summary: 'List the messages of a webhook in the last 7 days, newest first',
+    summary: 'List the messages to a webhook in the last 7 days, newest first',
     query: Closed(PageQuery),
     responses: { 200: page(WebhookDelivery) },
   },
   replayWebhookDelivery: {
     ...accountChangeById,
     path: '/api/v1/webhook-deliveries/:id/replay',
-    summary: 'Send a message again with the same header webhook-id, if its webhook is enabled',
+    summary:
+      'Send a message of an enabled webhook again, with the same header webhook-id. The message is sent after all messages that wait',
     responses: { 200: Closed({ replayed: Type.Literal(true) }) },
     errors: ['not_found', 'webhooks_off'],
   },

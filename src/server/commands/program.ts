@@ -34,9 +34,7 @@ export async function main(argv: string[]): Promise<number> {
     })
     .addHelpText(
       'after',
-      '\nExamples:\n  svc-server dev                 run the service with a local chain' +
-        '\n  svc-server start               run the service as the environment says (SVC_…)' +
-        '\n  svc-server credits grant 0x… --anchors 1000 --gas-wei 1000000000000000000 --note welcome',
+      '\nExamples:\n  svc-server dev                 run the service with a local chain\n  svc-server start               run the service, configured by SVC_… variables\n  svc-server credits grant 0x… --anchors 1000 --gas-wei 1000000000000000000 --note welcome',
     );
 
   const run: Run = (load) => {
@@ -49,7 +47,7 @@ export async function main(argv: string[]): Promise<number> {
 
   program
     .command('start')
-    .description('Run the service, configured by SVC_… variables; see config --describe')
+    .description('Run the service, configured by variables: svc-server config --describe')
     .action(run(async () => (await import('./start.ts')).start));
 
   program
@@ -57,15 +55,15 @@ export async function main(argv: string[]): Promise<number> {
     .description('Run the service with a local chain for development; ignores SVC_… variables')
     .option('--host <address>', 'loopback address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 chooses a free port', portNumber, 3000)
-    .option('--data-dir <folder>', 'folder of the database and the local chain', './data')
-    .option('--json', 'when ready, print one JSON object: url, rpc_url, chain_id, data_dir')
+    .option('--data-dir <folder>', 'folder of the database and of the local chain', './data')
+    .option('--json', 'once ready, print one JSON object: url, rpc_url, chain_id, data_dir')
     .addHelpText('after', '\nExamples:\n  svc-server dev\n  svc-server dev --port 0 --json')
     .action(run(async () => (await import('./dev.ts')).dev));
 
   program
     .command('demo')
-    .description('Anchor the recorded evidence of a robot on a local chain, and check its receipt')
-    .option('--keep', 'leave the service running')
+    .description('Anchor the recorded evidence of a robot on a local chain, and check the receipt')
+    .option('--keep', 'keep the service running after the demo')
     .action(run(async () => (await import(bundledDemo)).demo));
 
   const credits = program.command('credits').description('Grant or show prepaid credits');
@@ -73,7 +71,7 @@ export async function main(argv: string[]): Promise<number> {
     .command('grant')
     .description('Grant anchors and gas credit to a wallet; works while the service runs')
     .argument('<wallet>', 'wallet address of the account')
-    .option('--anchors <count>', 'anchors to add', wholeNumber, 0)
+    .option('--anchors <count>', 'number of anchors to add', wholeNumber, 0)
     .addOption(
       // commander prints a default with JSON.stringify, which rejects a bigint.
       new Option('--gas-wei <amount>', 'gas credit to add, in wei (1 ETH is 10^18 wei)')
@@ -106,7 +104,7 @@ export async function main(argv: string[]): Promise<number> {
   anchors
     .command('retire')
     .description(
-      'Retire an anchoring account whose key is no longer used. The published list of anchoring accounts then states the last block of this account, and verification rejects anchors after this block. You cannot undo this command',
+      'Retire an anchoring account after you removed its key. The published list of anchoring accounts then states the last block of this account, and verification rejects anchors in later blocks. You cannot undo this command',
     )
     .argument('<address>', 'address of the account')
     .option('--json', 'print one JSON object')
@@ -202,7 +200,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(
       new Option(
         '--by <figure>',
-        'bytes: stored bytes; queue: queued proofs; refusals: refused calls; anchors: anchors in the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: the part of the cost of anchors in the last 30 days that the reserved credits did not cover, in wei',
+        'bytes: stored bytes; queue: queued proofs; anchors: anchors of the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: the part of the cost of anchors of the last 30 days that the reserved credits did not cover, in wei; refusals: up to 100 accounts and addresses with the most refused calls of the last one to two hours on one server, which must have an operator API',
       )
         .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),
@@ -216,7 +214,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./accounts.ts')).show));
   for (const [name, description] of [
-    ['suspend', 'Stop sign-in and writes of an account; its data can still be read'],
+    ['suspend', 'Refuse sign-ins and writes of an account. Its data can still be read'],
     ['resume', 'Resume a suspended account'],
   ] as const) {
     accounts
@@ -229,13 +227,13 @@ function addAccountCommands(program: Command, run: Run): void {
   }
   accounts
     .command('export')
-    .description('Write everything that an account stores, as JSON lines')
+    .description('Print all data that the service stores for an account, as JSON lines')
     .argument('<wallet>', 'wallet address of the account')
     .action(run(async () => (await import('./accounts.ts')).exportLines));
   accounts
     .command('delete')
     .description(
-      'Delete an account with all that it stored, permanently. Its ledger and anchors stay. After an interruption, run the command again',
+      'Delete the data of an account permanently. Ledger, credits, statistics, suspension and anchors of the account stay. If the command is interrupted, run it again',
     )
     .argument('<wallet>', 'wallet address of the account')
     .requiredOption('-y, --yes', 'confirm the deletion')
@@ -255,7 +253,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
 
   program
     .command('migrate')
-    .description('Update the database schema without starting the service')
+    .description('Upgrade the database schema without starting the service')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./database.ts')).migrate));
 
@@ -270,22 +268,22 @@ function addDatabaseCommands(program: Command, run: Run): void {
   program
     .command('restore')
     .description(
-      'Replace the SQLite database with a backup, and pause anchoring until you run reconcile',
+      'Replace the SQLite database with a backup, and pause anchoring until reconcile succeeds',
     )
-    .argument('<file>', 'file written by backup')
-    .option('--force', 'move an existing database aside')
+    .argument('<file>', 'file that svc-server backup wrote')
+    .option('--force', 'replace an existing database, and keep it under another name')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./database.ts')).restore));
 
   program
     .command('migrate-store')
     .description(
-      'Copy all data from SQLite to an empty PostgreSQL database; stop the service first',
+      'Stop the service, then use this command to copy all data from SQLite to an empty PostgreSQL database',
     )
     .requiredOption('--from <url>', 'source: sqlite:PATH')
     .requiredOption(
       '--to <url>',
-      'target: postgres://… (password may come from PGPASSWORD or ~/.pgpass)',
+      'target: postgres://…; put the password in PGPASSWORD or ~/.pgpass',
     )
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -297,7 +295,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
   program
     .command('hold')
     .description(
-      'Pause anchoring until you run reconcile. After a restore with other tools, run this before start',
+      'Pause anchoring until reconcile succeeds. After a restore with other tools, run this command before start',
     )
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./database.ts')).hold));
@@ -310,11 +308,11 @@ function addDatabaseCommands(program: Command, run: Run): void {
     .option('--json', 'print one JSON object')
     .option(
       '--yes',
-      'continue although the anchoring accounts sent final transactions that are not anchors',
+      'accept unknown final transactions of the anchoring accounts that are not anchors',
     )
     .option(
       '--accept-anchor <tx_hash...>',
-      'accept these anchors, which the database does not have. This service sent them after the backup, or another service sent them with the same key. The service may anchor their proofs a second time',
+      'accept these anchors, which the database does not have. This service sent the anchors after the backup, or another service sent them with the same key. This service may anchor their proofs a second time',
     )
     .option(
       '--accept-anchors-in <file>',

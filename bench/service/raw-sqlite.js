@@ -4,7 +4,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { v7 as newId } from 'uuid';
 import { openSqliteStore } from '../../dist/server/store/sqlite/open-store.js';
-import { rollupWriter } from '../../dist/server/store/sqlite/telemetry.js';
+import { rollupWriter } from '../../dist/server/store/sqlite/roll-ups.js';
 import { SAMPLES_PER_REQUEST, sampleAt } from './telemetry.js';
 
 const ROBOTS = 200;

@@ -1,4 +1,4 @@
-// The store's contract with commands and metrics: backlog, senders, invariants, the list of anchoring accounts.
+// The store's contract with commands, metrics and upkeep: backlog, senders, invariants, retention, anchoring accounts.
 import type { Hex } from '../../proof/bytes.ts';
 import type { Actor } from './account.ts';
 import type { Lease, OpenAttempt, SenderKey } from './anchoring.ts';
@@ -96,4 +96,24 @@ export interface AnchoringAccountStore {
    * `atLeast`. A retired account stays as it is.
    */
   retireAnchoringAccount(lease: Lease, atLeast?: bigint): Promise<void>;
+}
+
+/**
+ * Deletes old data in small steps. Each step is a short commit of its own and deletes at least one row, if there is
+ * one. Hourly and daily roll-ups stay.
+ */
+export interface RetentionStore {
+  /**
+   * Deletes at most `limit` samples recorded before `before`, from the next robot after `cursor` that has any. Also
+   * deletes the robot's minute roll-ups before its oldest remaining sample. Returns the cursor of the next step; null
+   * when done.
+   */
+  deleteSamples(before: number, limit: number, cursor: string | null): Promise<string | null>;
+  /**
+   * Deletes at most `limit` of the oldest events that the service received before `before`. Returns whether there may
+   * be more.
+   */
+  deleteEvents(before: number, limit: number): Promise<boolean>;
+  /** Deletes at most `limit` samples, roll-ups or events of deleted robots. Returns whether there may be more. */
+  deleteTraces(limit: number): Promise<boolean>;
 }

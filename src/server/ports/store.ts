@@ -13,8 +13,12 @@ import type { CompletionStore } from './completions.ts';
 import type { EventStore } from './events.ts';
 import type { EvidenceStore } from './evidence.ts';
 import type { FleetStore } from './fleets.ts';
-import type { AnchoringAccountStore, CheckStore, OperationsStore } from './operations.ts';
-import type { RetentionStore } from './retention.ts';
+import type {
+  AnchoringAccountStore,
+  CheckStore,
+  OperationsStore,
+  RetentionStore,
+} from './operations.ts';
 import type { RobotStore } from './robots.ts';
 import type { SessionStore, SignInStore } from './sign-in.ts';
 import type { TaskStore } from './tasks.ts';

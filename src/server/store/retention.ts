@@ -1,6 +1,6 @@
 // Stores retention: deletes old samples and events, and what deleted robots left behind.
 
-import type { RetentionStore } from '../ports/retention.ts';
+import type { RetentionStore } from '../ports/operations.ts';
 import {
   deleteInCommit,
   first,

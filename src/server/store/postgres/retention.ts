@@ -1,7 +1,7 @@
 // Deletes old samples: whole weeks at once, and the rest robot by robot.
 
 import { SvcError } from '../../../base/svc-error.ts';
-import type { RetentionStore } from '../../ports/retention.ts';
+import type { RetentionStore } from '../../ports/operations.ts';
 import { NO_ID, type StepRunner } from '../engine/steps.ts';
 import { deleteOldOfNext } from '../retention.ts';
 import { bytesIn, walletOf } from '../storage-usage.ts';

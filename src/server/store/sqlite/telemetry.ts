@@ -1,19 +1,16 @@
 // Stores telemetry samples with everything derived from them, and lists samples and roll-ups.
 
-import type { Database } from 'better-sqlite3';
-import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
 import { first } from '../engine/steps.ts';
 import { eventSql } from '../events.ts';
-import { noNames, rollUpNames, type StoredNames } from '../rows/aggregate.ts';
-import { addToAggregates, byInterval, newNames, type StoredAggregate } from '../rows/roll-ups.ts';
 import { type CountedIn, countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { isSameSample, SAMPLE_COLUMNS } from '../telemetry.ts';
 import type { Access } from './engine/connections.ts';
 import { runOn } from './engine/steps.ts';
 import { showNewest } from './robots.ts';
+import { rollupWriter } from './roll-ups.ts';
 
 /** Thrown inside a write, so that its savepoint undoes the samples before it. */
 class SampleConflict extends Error {
@@ -75,46 +72,5 @@ function insertSample({
     const stored = find.get(robotId, sample.recordedAt, sample.id);
     if (stored === undefined || !isSameSample(stored, sample)) throw new SampleConflict(index);
     return false;
-  };
-}
-
-/**
- * Adds new samples to the aggregates of their minutes, hours and days. Each aggregate is read and written once. Call it
- * inside a write.
- */
-export function rollupWriter(
-  writer: Database,
-): (robotId: string, samples: readonly SampleRecord[]) => void {
-  const findNames = writer.prepare<[string, number], { names: string }>(
-    'SELECT names FROM telemetry_names WHERE robot_id = ? AND day = ?',
-  );
-  const saveNames = writer.prepare<[string, number, string]>(
-    `INSERT INTO telemetry_names (robot_id, day, names) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET names = excluded.names`,
-  );
-  const find = writer.prepare<[string, Resolution, number], StoredAggregate>(
-    `SELECT samples, summary FROM telemetry_rollups
-     WHERE robot_id = ? AND resolution = ? AND at = ?`,
-  );
-  const save = writer.prepare<[string, Resolution, number, number, Buffer]>(
-    `INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
-     VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET samples = excluded.samples, summary = excluded.summary`,
-  );
-  function addDay(robotId: string, day: number, samples: SampleRecord[]): void {
-    const row = findNames.get(robotId, day);
-    const stored: StoredNames = row === undefined ? noNames : JSON.parse(row.names);
-    const names = rollUpNames(stored);
-    const aggregates = addToAggregates(samples, names, (resolution, at) =>
-      find.get(robotId, resolution, at),
-    );
-    for (const { resolution, at, samples: count, summary } of aggregates) {
-      save.run(robotId, resolution, at, count, summary);
-    }
-    const grown = newNames(names, stored);
-    if (grown !== null) saveNames.run(robotId, day, grown);
-  }
-  return (robotId, samples) => {
-    for (const [day, ofDay] of byInterval('day', samples)) addDay(robotId, day, ofDay);
   };
 }

@@ -15,11 +15,11 @@ export async function cliPage(): Promise<string> {
       '`svc` replaces control characters in its output by escapes such as `\\u{1b}`. With `--json`, `svc` uses only the escapes of JSON, such as `\\u001b`.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
-    'A command with the option `--yes` asks you to type a name first, for example the name of the robot. `--yes` ' +
-      'skips the question. Without a terminal and without `--yes`, such a command exits with 2. A command without ' +
-      'the option `--yes` never asks for a confirmation, even if it deletes something. `svc login` is the exception: ' +
-      '`svc login` asks you to confirm the wallet. Some commands ask for input: the address of a wallet, a ' +
-      'signature, or the password of an encrypted key file.',
+    'Some commands ask you to type a name before they do something, for example the name of the robot to delete. These ' +
+      'commands list the option `--yes`, which skips the question. If you cannot be asked, because there is no terminal, ' +
+      'and do not pass `--yes`, they exit with 2. All other commands never ask for a confirmation, even if they delete ' +
+      'something, except `svc login`, which asks you to confirm the wallet. Some commands ask for input: the address ' +
+      'of a wallet, a signature, or the password of an encrypted key file.',
     '## Options of every command',
     optionTable(globalOptions),
     '## Commands',

@@ -115,7 +115,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
     { minimum: 1000, default: 15_000 },
-    'Time in ms after which the service replaces the pending transaction with the lowest nonce by a variant with higher fees, if a new block does not contain this transaction. docs/anchoring.md describes other cases',
+    'Time in ms after which the service raises the fees of a pending transaction that new blocks do not contain. The service raises the fees of the transaction with the lowest nonce only. docs/anchoring.md describes other cases',
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
     { minimum: 1, default: 500 },

@@ -51,7 +51,7 @@ export const trustCommands: readonly CommandSpec[] = [
   {
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer list of the service',
-    details: `svc accepts the new list only if it fulfills all of these rules. Otherwise, svc keeps the saved list. An account that the saved list has and does not call retired must have signed the new list. The sequence number must not be lower. With the same sequence number, only signatures may differ. The new list must have every saved account, with the same first block. A signed entry must stay signed. A last block must not be removed or raised.
+    details: `svc replaces the saved list only if the new list follows all of these rules. At least one account of the saved list that is not retired has signed the new list. The sequence number is not lower. With the same sequence number, only signatures differ. The new list has every saved account, with the same first block. A signed entry is still signed. No last block is removed or higher.
 
 svc verify never refreshes a list.`,
     arguments: [urlArgument],

@@ -70,7 +70,7 @@ export const webhookCommands: readonly CommandSpec[] = [
       eventOption,
       {
         flags: '--enable',
-        summary: 'resume sending, without abandoned messages',
+        summary: 'resume sending; what --disable abandoned stays unsent',
       },
       { flags: '--disable', summary: 'stop sending, and abandon the waiting messages' },
     ],

@@ -47,7 +47,7 @@ export async function main(argv: string[]): Promise<number> {
 
   program
     .command('start')
-    .description('Run the service, configured by variables: svc-server config --describe')
+    .description('Run the service. svc-server config --describe lists its variables')
     .action(run(async () => (await import('./start.ts')).start));
 
   program
@@ -200,7 +200,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(
       new Option(
         '--by <figure>',
-        'bytes: stored bytes; queue: queued proofs; anchors: anchors of the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: the part of the cost of anchors of the last 30 days that the reserved credits did not cover, in wei; refusals: up to 100 accounts and addresses with the most refused calls of the last one to two hours on one server, which must have an operator API',
+        'bytes: stored bytes; queue: queued proofs; anchors: anchors of the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: the part of the cost of anchors of the last 30 days that the reserved credits did not cover, in wei; refusals: up to 100 accounts and addresses with the most refused calls in this and the last hour on one server, which must have an operator API',
       )
         .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),
@@ -233,7 +233,7 @@ function addAccountCommands(program: Command, run: Run): void {
   accounts
     .command('delete')
     .description(
-      'Delete the data of an account permanently. Ledger, credits, statistics, suspension and anchors of the account stay. If the command is interrupted, run it again',
+      'Delete the data of an account permanently. Ledger, credits, number of anchors per day, suspension and anchors on the chain stay. If the command is interrupted, run it again',
     )
     .argument('<wallet>', 'wallet address of the account')
     .requiredOption('-y, --yes', 'confirm the deletion')
@@ -277,9 +277,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
 
   program
     .command('migrate-store')
-    .description(
-      'Stop the service, then use this command to copy all data from SQLite to an empty PostgreSQL database',
-    )
+    .description('Copy all data of a stopped service from SQLite to an empty PostgreSQL database')
     .requiredOption('--from <url>', 'source: sqlite:PATH')
     .requiredOption(
       '--to <url>',
@@ -308,7 +306,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
     .option('--json', 'print one JSON object')
     .option(
       '--yes',
-      'accept unknown final transactions of the anchoring accounts that are not anchors',
+      'accept final transactions of the anchoring accounts that are unknown and no anchors',
     )
     .option(
       '--accept-anchor <tx_hash...>',

@@ -11,14 +11,11 @@ export async function cliPage(): Promise<string> {
     '# Command line',
     'Generated from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` shows the section of the command.',
     'After reading this page you can use every command of `svc`, by hand and in scripts.',
-    'Commands print data to standard output, and everything else to standard error. If standard output is a terminal, a command that lists something prints a table. If it is a file or a pipe, the command prints tab-separated values without a header. With `--json`, commands print the answer of the service as JSON, and an error is one JSON object `{ error, message, hint }` on standard error. ' +
+    'Commands print data to standard output, and everything else to standard error. If standard output is a terminal, a command that lists something prints a table. If standard output is a file or a pipe, the command prints tab-separated values without a header. With `--json`, commands print the answer of the service as JSON, and an error is one JSON object `{ error, message, hint }` on standard error. ' +
       '`svc` replaces control characters in its output by escapes such as `\\u{1b}`. With `--json`, `svc` uses only the escapes of JSON, such as `\\u001b`.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
-    'Some commands ask you to type a name before they do something, for example the name of the robot to delete. These ' +
-      'commands list the option `--yes`, which skips the question. If you cannot be asked, because there is no terminal, ' +
-      'and do not pass `--yes`, they exit with 2. All other commands never ask for a confirmation, even if they delete ' +
-      'something, except `svc login`, which asks you to confirm the wallet. Some commands ask for input: the address ' +
+    'Some commands ask you to type a name before they do something, for example the name of the robot to delete. For these commands, the tables below list the option `--yes`, which skips the question. Without a terminal, these commands exit with 2, unless you pass `--yes`. Only one other command asks for a confirmation: `svc login` asks you to confirm the wallet. The rest never ask, even if they delete something. Some commands ask for input: the address ' +
       'of a wallet, a signature, or the password of an encrypted key file.',
     '## Options of every command',
     optionTable(globalOptions),

@@ -23,12 +23,12 @@ export function configurationPage(): string {
   return `${[
     '# Configuration of svc-server',
     'Generated from `src/server/environment.ts` by `npm run docs`; a test fails when it is stale.',
-    'After reading this page you can set every environment variable of `svc-server`. If a value is invalid or an `SVC_` variable is unknown, the start fails, and the error lists all mistakes. `svc-server` ignores `SVC_URL`, `SVC_PROFILE`, `SVC_CONFIG_DIR` and the variables of `svc-agent`. An empty variable counts as not set.',
+    'After reading this page you can set every environment variable of `svc-server`. If a value is invalid or an `SVC_` variable is unknown, the start fails, and the error lists all mistakes. `svc-server` ignores `SVC_URL`, `SVC_TOKEN`, `SVC_PROFILE`, `SVC_CONFIG_DIR` and the variables of `svc-agent`. An empty variable counts as not set.',
     '- `svc-server config` prints the effective values and masks secrets. `svc-server config --describe` prints this ' +
       'reference.\n' +
       '- `.env.example` contains every variable. Copy the file to `.env`, and run every command with `.env`: ' +
       '`node --env-file=.env bin/svc-server.js start`.\n' +
-      '- `svc-server start` needs `SVC_CHAIN_RPC_URL`, and `SVC_ANCHOR_KEY_FILE` or `SVC_ANCHOR_PRIVATE_KEY`. ' +
+      '- `svc-server start` needs `SVC_CHAIN_RPC_URL`, and one of `SVC_ANCHOR_KEY_FILE` and `SVC_ANCHOR_PRIVATE_KEY`. ' +
       '`svc-server dev` needs no variable.\n' +
       '- Other programs: [svc-agent](agent.md#environment), [svc](cli.md#environment).',
     ...sections.flatMap(([title]) => {

@@ -19,7 +19,10 @@ export const auditKinds = {
     'the robot',
     'its name after the change. patchRobot also writes this entry when it moves the robot to another fleet',
   ],
-  robots_moved: ['the fleet that the robots were moved to', 'the number of robots'],
+  robots_moved: [
+    'the fleet that the robots were moved to; null if they were removed from their fleets',
+    'the number of robots',
+  ],
   robot_deleted: ['the robot', 'its name'],
   key_rotated: ['the robot', 'its name'],
   key_revoked: ['the robot', 'its name'],

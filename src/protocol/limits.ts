@@ -22,7 +22,7 @@ export const limits = {
   fleetsPerAccount: 100,
   /** Robots that one request can move to another fleet. */
   robotsPerAssignment: 100,
-  /** Sessions of an account. Opening another session ends the oldest session. */
+  /** Sessions of an account. Above this number, the service ends the oldest session. */
   sessionsPerAccount: 100,
   /** Account tokens that have not expired. */
   tokensPerAccount: 50,
@@ -36,7 +36,7 @@ export const limits = {
   webhookBacklog: 10_000,
   /** Age at which messages are removed from the log of a webhook. */
   webhookDeliveriesMs: 7 * 24 * 60 * 60_000,
-  /** Time after a rotation in which messages also have a signature of the old secret. */
+  /** Time after a rotation of the secret in which messages also have a signature with the old secret. */
   webhookOverlapMs: 24 * 60 * 60_000,
   /** Alerts kept per account. Above this number, the oldest closed alerts are deleted. */
   alertsKept: 10_000,
@@ -117,7 +117,7 @@ export const limits = {
   seriesNameLength: 64,
   /** Maximum length of a time series with this resolution. */
   seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
-  /** Open streams of an account on one instance of the service. Opening another stream ends the oldest stream. */
+  /** Open streams of an account on one instance of the service. Above this number, the service ends the oldest stream. */
   streamsPerAccount: 16,
   /** Interval at which the service checks the session or account token of an open stream. */
   streamCheckMs: 15_000,

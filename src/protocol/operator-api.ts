@@ -117,7 +117,7 @@ export const operatorRoutes = {
     ...publicRead,
     path: '/refusals',
     summary:
-      'List the 100 accounts and addresses with the most refused calls on this instance, in the last one to two hours',
+      'List up to 100 accounts and addresses with the most refused calls on this instance, in the last one to two hours',
     responses: { 200: Refusals },
   },
 } as const satisfies Record<string, Route>;

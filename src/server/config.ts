@@ -17,7 +17,7 @@ export function readConfig(
 ) {
   const values = readEnvironment(environment, variables, {
     prefix: 'SVC_',
-    foreign: /^SVC_(AGENT_|URL$|PROFILE$|CONFIG_DIR$)/,
+    foreign: /^SVC_(AGENT_|URL$|TOKEN$|PROFILE$|CONFIG_DIR$)/,
     hint: 'Run `svc-server config --describe` to list every variable; `svc-server dev` needs none.',
     errorsOf: (given) => [...(needed.chain ? missingOf(given) : []), ...crossErrors(given)],
   });

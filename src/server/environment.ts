@@ -54,7 +54,7 @@ export const environment = Type.Object({
     '^https?://[^\\s,]+( *, *https?://[^\\s,]+)*$',
   ),
   SVC_ALLOW_PLAINTEXT: Optional(
-    'Connections to other machines that may be unencrypted: postgres, rpc, or both, comma-separated (default: none)',
+    'Which connections to other machines may be unencrypted: postgres, rpc, or both, comma-separated (default: none)',
     '^(postgres|rpc)( *, *(postgres|rpc))?$',
   ),
   SVC_CHAIN_ID: OptionalWhole(
@@ -115,7 +115,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
     { minimum: 1000, default: 15_000 },
-    'Time in ms after which the service raises the fees of a pending transaction that new blocks do not contain. The service raises the fees of the transaction with the lowest nonce only. docs/anchoring.md describes other cases',
+    'Time in ms after which the service raises the fees of a pending transaction, if at least one new block came without this transaction. The service does this only for the pending transaction with the lowest nonce. docs/anchoring.md describes other cases',
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
     { minimum: 1, default: 500 },

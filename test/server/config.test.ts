@@ -139,7 +139,9 @@ describe('the configuration', () => {
   });
 
   it("leaves the other programs' variables alone", () => {
-    expect(faultsOf({ SVC_AGENT_URL: 'x', SVC_URL: 'x', SVC_PROFILE: 'x' })).toEqual([]);
+    expect(
+      faultsOf({ SVC_AGENT_URL: 'x', SVC_URL: 'x', SVC_TOKEN: 'x', SVC_PROFILE: 'x' }),
+    ).toEqual([]);
   });
 
   it('counts an empty variable as absent', () => {

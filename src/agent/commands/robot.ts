@@ -22,7 +22,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .argument('<title>', 'what the robot is about to do, at most 200 characters')
     .option(
       '--id <uuid>',
-      'id of the task (default: a new UUID); a repeated claim with the same id has no effect',
+      'id of the task (default: a new UUID); a repeated claim with the same id and content has no effect',
     )
     .option('--description <text>', 'details of the task')
     .option('--expected <file>', 'JSON object with the expected result; - for standard input')

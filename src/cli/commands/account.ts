@@ -43,9 +43,9 @@ export const whoamiCommand: CommandSpec = {
 export const accountCommands: readonly CommandSpec[] = [
   {
     path: 'account export',
-    summary: 'Write all data that the service stores for the account, as JSON lines',
+    summary: 'Write the data that the service stores for the account, as JSON lines',
     details:
-      'Each line is an object {"kind": …, "record": …}. The record has the same form as in the HTTP API. If a task is verified, the next line has the bundle of the task. The export contains no sessions, API keys and account tokens, and no secrets and messages of webhooks. With --json, the whole export is one JSON object. The wallet must sign the export: svc prints a message on standard error and reads the signature, or signs with the key of --key-file. An account token (SVC_TOKEN) cannot export the account.',
+      'Each line is an object {"kind": …, "record": …}. The record has the same form as in the HTTP API. If a task is verified, the next line has the bundle of the task. The export leaves out sessions, API keys, account tokens, and the secrets and messages of webhooks. With --json, the whole export is one JSON object. The wallet must sign the export: svc prints a message on standard error and reads the signature, or signs with the key of --key-file. An account token (SVC_TOKEN) cannot export the account.',
     options: keyFileOptions,
     examples: ['svc account export > account.jsonl'],
     async run(context, input: Partial<KeyFile>) {
@@ -66,7 +66,7 @@ export const accountCommands: readonly CommandSpec[] = [
     path: 'account delete',
     summary: 'Delete the account with its robots, tasks and evidence, permanently',
     details:
-      'The wallet must sign the deletion: svc prints a message and reads the signature, or signs with the key of --key-file. The credits, their ledger and the data on the chain stay. After the deletion, the service no longer verifies the tasks. Existing bundles stay valid.',
+      'The wallet must sign the deletion: svc prints a message and reads the signature, or signs with the key of --key-file. The credits, their ledger, the number of anchors per day, a suspension and the data on the chain stay. After the deletion, the service no longer verifies the tasks. Existing bundles stay valid.',
     options: [...keyFileOptions, yesOption],
     examples: ['svc account delete', 'svc account delete --key-file ~/.keys/ops.json --yes'],
     async run(context, { yes = false, ...input }: Partial<KeyFile> & { yes?: boolean }) {

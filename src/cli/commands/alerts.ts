@@ -15,7 +15,7 @@ const kindArgument: ArgumentSpec = {
 export const alertCommands: readonly CommandSpec[] = [
   {
     path: 'alerts list',
-    summary: 'List the alerts of the last year, newest first',
+    summary: 'List the open alerts and the alerts that closed in the last year, newest first',
     options: [{ flags: '--open', summary: 'only open alerts' }, limitOption, cursorOption],
     examples: ['svc alerts list --open'],
     async run(context, { open, ...range }: Range & { open?: true }) {

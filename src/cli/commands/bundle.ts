@@ -17,15 +17,15 @@ export const bundleCommand: CommandSpec = {
     'Write receipt, claim and evidence of a task as a bundle: one file that you can verify without the service',
   details: `svc checks evidence, claim, inclusion path and signed transaction before it writes the bundle. If the anchor is not final yet, svc prints a warning on standard error, except with --json.
 
-With --upgrade, svc adds the chain proof to a bundle that was written without one. svc reads the chain proof from the service, or with --rpc-url from a node. svc writes a new bundle, and does not change the existing file.`,
+With --upgrade, svc reads an existing bundle and writes a copy with the chain proof. svc reads the chain proof from the service, or with --rpc-url from a node. svc changes the existing file only if you name it with --output.`,
   arguments: [{ ...taskArgument, syntax: '[task]' }],
   options: [
     { flags: '--output <file>', summary: 'write to this file instead of standard output' },
-    { flags: '--no-evidence', summary: 'leave out the evidence; the bundle still has its hash' },
+    { flags: '--no-evidence', summary: 'leave out the evidence, but not its hash' },
     {
       flags: '--upgrade <file>',
       summary:
-        'existing bundle to which svc adds the chain proof; use this option instead of the argument task',
+        'write a copy of this bundle with the chain proof; use this option instead of the argument task',
     },
     {
       flags: '--rpc-url <url>',

@@ -13,7 +13,7 @@ import type { Check } from '../verify/finding.ts';
 export const doctorCommand: CommandSpec = {
   path: 'doctor',
   summary:
-    "Check the service, this machine's clock, the session, the chain, its RPC endpoint and the versions",
+    "Check the service, this machine's clock, the session, the chain, the public RPC endpoint of the service, and the versions",
   details: 'The exit code is the code of the first failed check.',
   examples: ['svc doctor', 'svc doctor --url https://svc.example.org'],
   async run(context) {

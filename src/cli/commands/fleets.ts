@@ -52,7 +52,7 @@ export const fleetCommands: readonly CommandSpec[] = [
   {
     path: 'fleets create',
     summary: 'Create a fleet, which is then the last one in the display order',
-    details: 'If standard output is not a terminal, svc prints only the id.',
+    details: 'svc prints only the id to standard output.',
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
     options: texts,
     examples: ['svc fleets create "Hall 3" --location Graz --tag night heavy'],

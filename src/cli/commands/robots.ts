@@ -70,7 +70,7 @@ export const robotCommands: readonly CommandSpec[] = [
     path: 'robots create',
     summary: 'Register a robot; its API key is shown once',
     details:
-      'If standard output is not a terminal, svc prints only the key there, and the id of the robot to standard error.',
+      'svc prints only the key to standard output, and the id of the robot to standard error.',
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
     options: [
       { flags: '--description <text>', summary: 'at most 2000 characters' },
@@ -164,14 +164,14 @@ export const robotCommands: readonly CommandSpec[] = [
     path: 'robots delete',
     summary: 'Delete a robot with its tasks, permanently',
     details:
-      'The service cancels the anchors that are not signed yet. It still sends and charges signed anchors. After the deletion, the service no longer verifies the tasks of the robot. Existing bundles stay valid.',
+      'The service cancels the anchors that are not signed yet. The service still sends signed anchors, and charges the account for them. After the deletion, the service no longer verifies the tasks of the robot. Existing bundles stay valid.',
     arguments: [robotArgument],
     options: [yesOption],
     examples: ['svc robots delete hall-robot-1', 'svc robots delete 01a1fa88 --yes'],
     async run(context, { robot: text, yes = false }: { robot: string; yes?: boolean }) {
       const { call, output, prompt, wait } = context;
       const { id, name } = await findRobot(context, text);
-      const consequence = `Deletes ${output.quote(name)} with its tasks, permanently. The service cancels the anchors that are not signed yet. It still sends and charges signed anchors. After the deletion, the service no longer verifies the tasks of the robot. Existing bundles stay valid.`;
+      const consequence = `Deletes ${output.quote(name)} with its tasks, permanently. The service cancels the anchors that are not signed yet. The service still sends signed anchors, and charges the account for them. After the deletion, the service no longer verifies the tasks of the robot. Existing bundles stay valid.`;
       if (!yes) await (await prompt()).confirm(name, consequence);
       const { body } = await wait('Deleting', () => call('deleteRobot', { params: { id } }));
       const note = `Deleted ${output.quote(name)}. Its key no longer works; stop its agent.`;

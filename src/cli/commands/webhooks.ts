@@ -36,7 +36,7 @@ export const webhookCommands: readonly CommandSpec[] = [
     path: 'webhooks create',
     summary: 'Create a webhook and show its secret one time',
     details:
-      'Without --event, the webhook gets messages of all types. If standard output is not a terminal, svc prints only the secret.',
+      'Without --event, the webhook gets messages of all types. svc prints only the secret to standard output.',
     arguments: [{ syntax: '<url>', summary: 'an https URL' }],
     options: [eventOption],
     examples: ['svc webhooks create https://ops.example.org/svc --event alert.opened alert.closed'],
@@ -70,7 +70,7 @@ export const webhookCommands: readonly CommandSpec[] = [
       eventOption,
       {
         flags: '--enable',
-        summary: 'resume sending; what --disable abandoned stays unsent',
+        summary: 'resume sending; abandoned messages stay unsent until you replay them',
       },
       { flags: '--disable', summary: 'stop sending, and abandon the waiting messages' },
     ],
@@ -92,7 +92,7 @@ export const webhookCommands: readonly CommandSpec[] = [
     path: 'webhooks rotate-secret',
     summary:
       'Issue a new secret and show the secret one time. For 24 hours, each message has a signature with the old secret and one with the new secret',
-    details: 'If standard output is not a terminal, svc prints only the secret.',
+    details: 'svc prints only the secret to standard output.',
     arguments: [webhookArgument],
     examples: ['svc webhooks rotate-secret 01a1fa88'],
     async run(context, { webhook }: Named) {

@@ -57,8 +57,7 @@ export const limitOption: OptionSpec = {
 
 export const cursorOption: OptionSpec = {
   flags: '--cursor <cursor>',
-  summary:
-    'print the page that begins at this cursor; the --json output of the previous page has it as next_cursor',
+  summary: 'cursor at which the page begins: next_cursor in the --json output of the previous page',
 };
 
 /** Collects the values of an option that can be repeated. */

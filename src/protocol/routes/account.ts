@@ -32,9 +32,9 @@ export const accountRoutes = {
     ...signedAgain,
     path: '/api/v1/me/export',
     summary:
-      'Export the records of the account. The request needs a challenge with the purpose export_account that the wallet signed',
+      'Export the records of the account. The request needs a challenge with the purpose export_account, signed by the wallet',
     description:
-      'The response is JSON lines. The bundle of a verified task is the line after the task. The export contains no sessions, API keys and account tokens, and no secrets and messages of webhooks. If the export fails after its first line, the connection breaks.',
+      'The response is JSON lines. The bundle of a verified task is the line after the task. The export leaves out sessions, API keys, account tokens, and the secrets and messages of webhooks. If the export fails after its first line, the connection breaks.',
     isRead: true,
     stream: 'application/jsonl',
     responses: { 200: ExportLine },
@@ -44,7 +44,7 @@ export const accountRoutes = {
     method: 'DELETE',
     path: '/api/v1/me',
     summary:
-      'Delete the data of the account, except credits, ledger, the number of anchors per day, a suspension and the data on the chain. The request needs a challenge with the purpose delete_account that the wallet signed. The deletion continues after the response',
+      'Delete the data of the account, except credits, ledger, the number of anchors per day, a suspension and the data on the chain. The request needs a challenge with the purpose delete_account, signed by the wallet. The deletion continues after the response',
     responses: { 200: Closed({ deleting: Type.Literal(true) }) },
   },
   listLedger: {

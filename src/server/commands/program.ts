@@ -104,7 +104,7 @@ export async function main(argv: string[]): Promise<number> {
   anchors
     .command('retire')
     .description(
-      'Retire an anchoring account after you removed its key. The published list of anchoring accounts then states the last block of this account, and verification rejects anchors in later blocks. You cannot undo this command',
+      'Retire an anchoring account after you removed its key. The published list of anchoring accounts then states the last block of this account, and verification rejects anchors of this account in later blocks. You cannot undo this command',
     )
     .argument('<address>', 'address of the account')
     .option('--json', 'print one JSON object')
@@ -196,7 +196,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./accounts.ts')).list));
   accounts
     .command('top')
-    .description('List the 20 largest accounts')
+    .description('List the 20 accounts with the highest figure; with --by refusals, up to 100')
     .addOption(
       new Option(
         '--by <figure>',
@@ -227,7 +227,7 @@ function addAccountCommands(program: Command, run: Run): void {
   }
   accounts
     .command('export')
-    .description('Print all data that the service stores for an account, as JSON lines')
+    .description('Print the data that the service stores for an account, as JSON lines')
     .argument('<wallet>', 'wallet address of the account')
     .action(run(async () => (await import('./accounts.ts')).exportLines));
   accounts
@@ -270,7 +270,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
     .description(
       'Replace the SQLite database with a backup, and pause anchoring until reconcile succeeds',
     )
-    .argument('<file>', 'file that svc-server backup wrote')
+    .argument('<file>', 'file that svc-server backup wrote, or snapshot of an upgrade')
     .option('--force', 'replace an existing database, and keep it under another name')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./database.ts')).restore));
@@ -293,7 +293,7 @@ function addDatabaseCommands(program: Command, run: Run): void {
   program
     .command('hold')
     .description(
-      'Pause anchoring until reconcile succeeds. After a restore with other tools, run this command before start',
+      'Pause anchoring until reconcile succeeds. After a restore with other tools, run this command before svc-server start',
     )
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./database.ts')).hold));
@@ -301,16 +301,16 @@ function addDatabaseCommands(program: Command, run: Run): void {
   program
     .command('reconcile')
     .description(
-      'Compare a restored database with the chain and resume anchoring; exits with 1 if anchoring stays paused',
+      'Compare the database with the chain and resume anchoring; exits with 1 if anchoring stays paused',
     )
     .option('--json', 'print one JSON object')
     .option(
       '--yes',
-      'accept final transactions of the anchoring accounts that are unknown and no anchors',
+      'accept unknown transactions of the anchoring accounts, if they are final and not anchors',
     )
     .option(
       '--accept-anchor <tx_hash...>',
-      'accept these anchors, which the database does not have. This service sent the anchors after the backup, or another service sent them with the same key. This service may anchor their proofs a second time',
+      'accept these anchors, which the database does not have: this service sent them after the backup, or another installation sent them with the same key. This service may then anchor their proofs a second time',
     )
     .option(
       '--accept-anchors-in <file>',

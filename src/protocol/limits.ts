@@ -94,7 +94,7 @@ export const limits = {
   /** Telemetry samples in one request. */
   samplesPerRequest: 50,
   /**
-   * JSON values in a body with samples, counting objects and arrays. 50 samples with 2048 readings each are allowed. The body and the list `samples` are 2 values. A sample is 1 object, 5 members and 2048 readings: 2 + 50 * (1 + 5 + 2048) = 102702.
+   * JSON values in a body with samples, counting objects and arrays. 50 samples with 2048 metrics each are allowed. The body and the list `samples` are 2 values. A sample is 1 object, 5 members and 2048 metrics: 2 + 50 * (1 + 5 + 2048) = 102702.
    */
   samplesValues: 2 + 50 * (6 + 2048),
   /** `metrics` of a sample in canonical form. */

@@ -4,7 +4,7 @@ import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
 export const TokenScope = OneOf(
   ['read', 'write'],
-  'read: every GET endpoint that accepts an account token; write: every endpoint that accepts an account token. No token can manage sessions or tokens, allow svc login, create or change webhooks, or export or delete the account',
+  'read: every GET endpoint that accepts an account token; write: every endpoint that accepts an account token. No token can manage sessions or tokens, allow the sign-in of another machine, create or change webhooks, or export or delete the account',
 );
 export type TokenScope = Static<typeof TokenScope>;
 

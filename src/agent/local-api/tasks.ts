@@ -51,7 +51,7 @@ export async function claimTask(
 }
 
 function nextStep(id: string): string {
-  return `Do the work, then submit the proof with POST /api/v1/tasks/${id}/complete`;
+  return `Do the work, then submit the evidence as proof with POST /api/v1/tasks/${id}/complete`;
 }
 
 /** `created_at` is the robot's time until the service has accepted the claim. */

@@ -91,7 +91,7 @@ const byName: Readonly<Record<string, unknown>> = {
   description: 'Lidar map of the ground floor',
   expected_result: { rooms: 4 },
   proof: evidence,
-  next: 'Do the work, then submit the proof with POST /api/v1/tasks/:id/complete',
+  next: 'Do the work, then submit the evidence as proof with POST /api/v1/tasks/:id/complete',
   tag: 'lidar',
   location: 'Building 7',
   shift: 'night',

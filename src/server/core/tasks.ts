@@ -212,7 +212,7 @@ async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor 
 
 function nextStep(task: TaskRecord): string {
   if (task.status === 'verified') return `Read the receipt with GET /api/v1/tasks/${task.id}`;
-  return `Do the work, then submit the proof with POST /api/v1/tasks/${task.id}/complete`;
+  return `Do the work, then submit the evidence as proof with POST /api/v1/tasks/${task.id}/complete`;
 }
 
 /** Validated by the route's schema. */

@@ -21,7 +21,7 @@ export const errors = {
   signup_refused: permanent(403, 'the wallet lacks the token that a new account requires'),
   account_suspended: retryable(
     403,
-    'the account is suspended or being deleted; calls can read its data but not change its data',
+    'the account is suspended or being deleted, so calls cannot change its data',
   ),
   wallet_session_required: permanent(
     403,

@@ -191,7 +191,7 @@ export const environment = Type.Object({
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },
-    'Size of the storage pool in MiB. All accounts to which the operator has granted no credits in the last 90 days share this pool. The limit of one account is 1/8 of the pool without the data of its other accounts (docs/operations.md)',
+    'Size of the storage pool in MiB. All accounts to which the operator has granted no credits in the last 90 days share this pool. docs/operations.md describes how much of the pool one account may use',
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
     { minimum: 1, default: 102_400 },

@@ -27,7 +27,9 @@ export function addCommands(program: Command): void {
     .action(compactSpool);
   spool
     .command('retarget')
-    .description('Submit a set-aside completion again, for the task of --task; the daemon must run')
+    .description(
+      'Submit the evidence of a set-aside completion for another task; the daemon must run',
+    )
     .argument('<task>', 'task id of the completion, as svc-agent status shows it')
     .requiredOption('--task <id>', 'id of the task to complete instead (required)')
     .addHelpText('after', '\nExample:\n  svc-agent spool retarget "$wrong" --task "$right"')

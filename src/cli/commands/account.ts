@@ -66,7 +66,7 @@ export const accountCommands: readonly CommandSpec[] = [
     path: 'account delete',
     summary: 'Delete the account with its robots, tasks and evidence, permanently',
     details:
-      'The wallet must sign the deletion: svc prints a message and reads the signature, or signs with the key of --key-file. The credits, their ledger, the daily anchor counts of svc stats, a suspension and the data on the chain stay. After the deletion, the service no longer verifies the tasks. Existing bundles stay valid.',
+      'The wallet must sign the deletion: svc prints a message and reads the signature, or signs with the key of --key-file. The credits, their ledger, the daily anchor counts of svc stats, a suspension, the ids of robots and tasks, and the anchors stay. After the deletion, the service no longer verifies the tasks. Existing bundles stay valid.',
     options: [...keyFileOptions, yesOption],
     examples: ['svc account delete', 'svc account delete --key-file ~/.keys/ops.json --yes'],
     async run(context, { yes = false, ...input }: Partial<KeyFile> & { yes?: boolean }) {

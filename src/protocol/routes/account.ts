@@ -44,7 +44,7 @@ export const accountRoutes = {
     method: 'DELETE',
     path: '/api/v1/me',
     summary:
-      'Delete the data of the account, except credits, ledger, the counts `anchors_by_day` of getStats, a suspension and the data on the chain. The request needs a challenge with the purpose delete_account, signed by the wallet. The deletion continues after the response',
+      'Delete the data of the account, except credits, ledger, the counts `anchors_by_day` of getStats, a suspension, the ids of robots and tasks, and the anchors. The request needs a challenge with the purpose delete_account, signed by the wallet. The deletion continues after the response',
     responses: { 200: Closed({ deleting: Type.Literal(true) }) },
   },
   listLedger: {

@@ -196,11 +196,11 @@ function addAccountCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./accounts.ts')).list));
   accounts
     .command('top')
-    .description('List the 20 accounts with the highest figure; with --by refusals, up to 100')
+    .description('List the accounts that use the most')
     .addOption(
       new Option(
         '--by <figure>',
-        'bytes: stored bytes; queue: queued proofs; anchors: anchors of the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: the part of the cost of anchors of the last 30 days that the reserved credits did not cover, in wei; refusals: up to 100 accounts and addresses with the most refused calls in the current hour and the hour before, on one server, which must have an operator API',
+        'bytes: stored bytes; queue: queued proofs; anchors: anchors of the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: the part of the cost of anchors of the last 30 days that the reserved credits did not cover, in wei; refusals: up to 100 accounts and addresses with the most refused calls in the current hour and the hour before. The command asks the operator API of one server, and lists 20 accounts for every other figure',
       )
         .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),
@@ -233,7 +233,7 @@ function addAccountCommands(program: Command, run: Run): void {
   accounts
     .command('delete')
     .description(
-      'Delete the data of an account permanently. Ledger, credits, daily anchor counts, suspension and anchors on the chain stay. If the command is interrupted, run it again',
+      'Delete the data of an account permanently. Ledger, credits, daily anchor counts, suspension, ids of robots and tasks, and anchors stay. If the command is interrupted, run it again',
     )
     .argument('<wallet>', 'wallet address of the account')
     .requiredOption('-y, --yes', 'confirm the deletion')

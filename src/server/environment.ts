@@ -170,7 +170,7 @@ export const environment = Type.Object({
   ),
   SVC_VERIFY_RPC_PER_SECOND: Whole(
     { minimum: 1, default: 50 },
-    'Maximum number of JSON-RPC calls per second that an instance makes for public verification, to all URLs together. Sign-in, readiness and the building of chain proofs share a second limit of the same size. Calls above a limit wait. Calls that would wait for more than 10 s fail (chain_unavailable)',
+    'Maximum number of JSON-RPC calls per second that an instance makes for public verification, to all URLs together. Sign-in, readiness and the building of chain proofs share a separate limit with the same value. Calls above a limit wait. Calls that would wait for more than 10 s fail (chain_unavailable)',
   ),
   SVC_TELEMETRY_RETENTION_DAYS: RetentionDays(
     'Age in days at which telemetry samples are deleted; 0 keeps them',

@@ -23,9 +23,9 @@ export function apiPage(): string {
 
 function intro(): string {
   return [
-    '- A robot sends its API key: `Authorization: Bearer svc_…`. A browser sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. A script sends an account token: `Authorization: Bearer svct_…`. After a sign-in through a browser, the command line gets a session of its own from `POST /api/auth/cli/token`, and sends this session in the same cookie.',
+    '- A robot sends its API key: `Authorization: Bearer svc_…`. A browser sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. A script sends an account token: `Authorization: Bearer svct_…`. After a sign-in through a browser, `svc` gets its own session from `POST /api/auth/cli/token`, and sends this session in a cookie of the same name.',
     '- Bodies are JSON in UTF-8. Unknown fields are refused. Values of the wrong type are refused, not converted. Ids are returned in lower case and times in UTC. In the body of a POST, an optional member that is null counts as absent, unless its type allows null.',
-    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. The service does not count requests to endpoints with `Rate limit: none`. Their first three headers have fixed values, or show the count that other requests of the account have reached, if the endpoint needs a session or account token. A 429 or 503 also has `Retry-After`.',
+    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. The service does not count requests to endpoints with `Rate limit: none`. On public endpoints of this kind, the three `X-RateLimit` headers have fixed values. On the others, they show the counted requests of the account. A 429 or 503 also has `Retry-After`.',
     '- Every error body has `error` and `message`; some errors add members, such as `proof_hash` or `retry_after`. Every endpoint can return `request_timeout`, `headers_too_large` and `internal_error`.',
     '- `GET /metrics` returns Prometheus text. Without `SVC_METRICS_TOKEN`, this endpoint answers only requests from loopback. With `SVC_METRICS_TOKEN`, this endpoint answers every request that has the header `Authorization: Bearer $SVC_METRICS_TOKEN`.',
   ].join('\n');

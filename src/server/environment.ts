@@ -136,7 +136,7 @@ export const environment = Type.Object({
   SVC_CHAIN_PROOFS: Type.Boolean({
     default: true,
     description:
-      'Store a chain proof of each final anchor. A bundle with a chain proof can be verified from the block hash alone',
+      'Store a chain proof of each final anchor. A bundle with a chain proof can be verified without a node',
   }),
   SVC_GATE_TOKEN: Optional(
     'Address of an ERC-20 token (token gate). Only wallets that hold at least SVC_GATE_MIN_BALANCE of the token get the sign-up grant. With SVC_SIGNUP=gate, only these wallets may open an account',

@@ -10,7 +10,7 @@ export const verifyCommand: CommandSpec = {
 
 A bundle with a chain proof (svc-bundle/2) proves that a block contains the anchor. With --block-hash, svc checks such a bundle without a connection. Take the hash of the block from a source that you trust. With --rpc-url, svc reads only the header of the block for such a bundle, unless you add --full.
 
-Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or save the list of a service with svc trust add. If --url, SVC_URL, --profile or SVC_PROFILE names a service, svc looks for the sender only in the list of this service: in its saved list or, if no list is saved, in the list that svc reads from the service. Otherwise, svc looks in all saved lists. If no saved list has the sender, svc reads the current list of one service: the service of your last sign-in. With --block-hash, svc reads no list from a service. Without any list or account, svc exits with 9.
+Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or save the list of a service with svc trust add. If --url, SVC_URL, --profile or SVC_PROFILE names a service, svc looks for the sender only in the list of this service: in its saved list or, if no list is saved, in the list that svc reads from the service. If you name no service, svc looks in all saved lists. If none has the sender, svc reads the current list of the service of your last sign-in. With --block-hash, svc reads no list from a service. Without any list or account, svc exits with 9.
 
 If the evidence lists files, svc reports whether each file matches, differs or was not given. The verification fails if a given file differs or is not listed.`,
   arguments: [

@@ -43,7 +43,7 @@ export const tokenRoutes = {
     ...accountList(AuditEntry),
     path: '/api/v1/audit-log',
     summary: 'List the actions on the account in the last year, newest first',
-    description: `Failed sign-ins of one hour share one entry. Each kind has these members:\n\n| kind | target_id is the id of | detail |\n|---|---|---|\n${Object.entries(
+    description: `Failed sign-ins of one hour share one entry. The members target_id and detail depend on the kind:\n\n| kind | target_id is the id of | detail |\n|---|---|---|\n${Object.entries(
       auditKinds,
     )
       .map(([kind, [target, detail]]) => `| \`${kind}\` | ${target ?? '–'} | ${detail ?? '–'} |`)

@@ -200,7 +200,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(
       new Option(
         '--by <figure>',
-        'bytes: stored bytes; queue: queued proofs; anchors: anchors of the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: the part of the cost of anchors of the last 30 days that the reserved credits did not cover, in wei; refusals: refused calls in the current hour and the hour before, on the server whose operator API is configured. With refusals, the command lists up to 100 accounts and addresses, otherwise 20 accounts',
+        'bytes: stored bytes; queue: queued proofs; anchors: anchors of the last 30 days; returned: proofs of the last 30 days whose reserved credits were returned without a charge; uncovered: the part of the cost of anchors of the last 30 days that the reserved credits did not cover, in wei; refusals: refused calls in the current hour and the hour before, on the server that SVC_OPERATOR_LISTEN names. With refusals, the command lists up to 100 accounts and addresses, otherwise 20 accounts',
       )
         .choices(['bytes', 'queue', 'anchors', 'returned', 'uncovered', 'refusals'])
         .default('bytes'),

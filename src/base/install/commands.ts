@@ -7,7 +7,7 @@ export function addInstallCommands(program: Command, load: () => Promise<Install
   const name = program.name();
   program
     .command('install')
-    .description('Install the program as a systemd service that starts at boot (as root)')
+    .description('Install the program as a systemd service; run this command as root')
     .option('--user <name>', `OS user to run as (default: ${name}, created if needed)`)
     .option('--dry-run', 'print the files and commands, and change nothing')
     .addHelpText('after', `\nExamples:\n  ${name} install --dry-run\n  sudo ${name} install`)
@@ -17,7 +17,7 @@ export function addInstallCommands(program: Command, load: () => Promise<Install
     });
   program
     .command('uninstall')
-    .description('Stop and remove the systemd service; keep data and configuration (as root)')
+    .description('Stop and remove the service, but keep its data; run this command as root')
     .addHelpText('after', `\nExample:\n  sudo ${name} uninstall`)
     .action(async () => {
       const { uninstallService } = await import('./service.ts');

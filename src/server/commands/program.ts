@@ -196,7 +196,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./accounts.ts')).list));
   accounts
     .command('top')
-    .description('List the accounts that use the most')
+    .description('List the accounts with the highest value of one figure')
     .addOption(
       new Option(
         '--by <figure>',

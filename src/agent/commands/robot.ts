@@ -37,7 +37,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .argument('<file>', 'file with the evidence, a JSON object or array; - for standard input')
     .option(
       '--attach <file>',
-      'add this file, with its hashes, to the member "files" of the evidence; can be repeated',
+      'list this file, with its hashes, in the member "files" of the evidence; can be repeated',
       (file: string, before: string[] = []) => [...before, file],
     )
     .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
@@ -72,7 +72,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
   program
     .command('receipts')
     .description(
-      'Print receipts as JSON lines, newest first. Print completions that the service refused (set aside) on standard error',
+      'Print receipts as JSON lines, newest first, and print set-aside completions on standard error',
     )
     .option(
       '--task <id>',

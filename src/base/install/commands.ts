@@ -17,7 +17,7 @@ export function addInstallCommands(program: Command, load: () => Promise<Install
     });
   program
     .command('uninstall')
-    .description('Stop and remove the service, but keep its data; run this command as root')
+    .description('Remove the systemd service, but keep all data; run this command as root')
     .addHelpText('after', `\nExample:\n  sudo ${name} uninstall`)
     .action(async () => {
       const { uninstallService } = await import('./service.ts');

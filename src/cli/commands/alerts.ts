@@ -83,7 +83,7 @@ export const alertCommands: readonly CommandSpec[] = [
   {
     path: 'alerts unwatch',
     summary:
-      'Delete the alert rule of a kind. The open alerts of this kind close within 30 s. Alerts that need no rule stay open: webhook_disabled, and credit_low while the credits cover no anchor',
+      'Delete the alert rule of a kind. The open alerts of this kind close within 30 s, with two exceptions: webhook_disabled stays open, and credit_low stays open until the credits cover one anchor',
     arguments: [kindArgument],
     examples: ['svc alerts unwatch battery_low'],
     async run({ call, output }, params: { kind: AlertKind }) {

@@ -11,7 +11,7 @@ export const hashCommand: CommandSpec = {
     {
       flags: '--attach <file>',
       summary:
-        'add this file to the member "files" of the evidence before hashing; can be repeated',
+        'list this file in the member "files" of the evidence before hashing; can be repeated',
       parse: repeated,
     },
   ],

@@ -27,7 +27,7 @@ export const alertRoutes = {
     method: 'DELETE',
     path: '/api/v1/alert-rules/:kind',
     summary:
-      'Delete the alert rule of a kind. The open alerts of this kind close within 30 s. Alerts that need no rule stay open: webhook_disabled, and credit_low while the credits cover no anchor',
+      'Delete the alert rule of a kind. The open alerts of this kind close within 30 s, with two exceptions: webhook_disabled stays open, and credit_low stays open until the credits cover one anchor',
     params: Closed({ kind: AlertKind }),
     responses: { 200: Closed({ deleted: Type.Literal(true) }) },
     errors: ['not_found'],

@@ -1,4 +1,4 @@
-// `svc-server start`: runs the server until a signal stops it. The environment of an installed server.
+// `svc-server start`: runs the server until a signal stops it. Also reads the environment of an installed server.
 import { setFlagsFromString } from 'node:v8';
 import { readInstalledUnit, readUnitEnvironment } from '../../base/install/installed-unit.ts';
 import type { Installation } from '../../base/install/service.ts';

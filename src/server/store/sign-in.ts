@@ -35,7 +35,7 @@ import {
   toSession,
 } from './rows/account.ts';
 
-/** Expired rows deleted per write: more than a write adds, and few enough to be quick. */
+/** Expired or surplus rows deleted per write: more than a write adds, and few enough to be quick. */
 const PURGED_PER_WRITE = 10;
 
 /** Deletes challenges beyond the newest `kept`. PostgreSQL does not lock the rows that OFFSET skips. */
@@ -151,8 +151,6 @@ function* grantWhenDue(wallet: string, grant: SignupGrant, now: number): Steps<v
   if (isSignupGrantDue(grant, { ...state, now })) yield* postEntries([entry]);
 }
 
-/** Sessions ended per write: more than a write adds, and few enough to be quick. */
-const ENDED_PER_WRITE = 10;
 const IS_TOKEN = 'CASE WHEN scope IS NULL THEN 0 ELSE 1 END';
 
 export const sessionSql = {
@@ -165,7 +163,7 @@ export const sessionSql = {
   noteUse: `UPDATE sessions SET last_used_at = $2
     WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $3)`,
   beyond: `SELECT id FROM sessions WHERE wallet = $1 AND scope IS NULL
-    LIMIT ${ENDED_PER_WRITE} OFFSET ${limits.sessionsPerAccount}`,
+    LIMIT ${PURGED_PER_WRITE} OFFSET ${limits.sessionsPerAccount}`,
   endOldest: `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions
     WHERE wallet = $1 AND scope IS NULL AND id <> $2 ORDER BY id LIMIT $3)`,
   purgeCodes: `DELETE FROM cli_codes WHERE device_hash IN (SELECT device_hash FROM cli_codes

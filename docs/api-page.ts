@@ -84,7 +84,7 @@ function errorTable(): string {
 }
 
 const units =
-  "The end of a limit's name shows its unit: `Ms` is milliseconds, `Bytes` is bytes of UTF-8, and `Length` is Unicode code points. A rate limit (`PerWindow`) counts requests in `windowMs`.";
+  "The end of a limit's name shows its unit: `Ms` is milliseconds, `Bytes` is bytes (of text: encoded as UTF-8), and `Length` is Unicode code points. A rate limit (`PerWindow`) counts requests in `windowMs`.";
 
 function limitTable(): string {
   const meanings = limitMeanings();

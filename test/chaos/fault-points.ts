@@ -68,7 +68,7 @@ const writes: Record<
   recordReplacedNonce: 'theft',
   takeUnproven: 'work',
   recordChainProof: 'work',
-  refuseQueuedProofs: 'gas_refusal',
+  failQueuedProofs: 'gas_refusal',
 };
 
 /** Every call that the anchorer makes to a node. */

@@ -53,7 +53,7 @@ export function accountContract(open: OpenStore): void {
     const wallet = await world.account(10, 10n ** 9n);
     const robot = await world.robot(wallet);
     const [refused] = await world.queued(robot.id, 1);
-    await world.store.refuseQueuedProofs(lease, [refused?.id ?? ''], 'no gas', world.now);
+    await world.store.failQueuedProofs(lease, [refused?.id ?? ''], 'no gas', world.now);
     await world.queued(robot.id, 2);
     const attempt = await world.committed(lease);
     const dear = world.mined(attempt, { effectiveGasPrice: 10n ** 10n });
@@ -110,7 +110,7 @@ export function accountContract(open: OpenStore): void {
       const wallet = await world.account(10, 10n ** 9n);
       const robot = await world.robot(wallet);
       const [settled, refused] = await world.queued(robot.id, 2);
-      await world.store.refuseQueuedProofs(lease, [refused?.id ?? ''], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [refused?.id ?? ''], 'no funds', world.now);
       await world.settled(lease);
 
       const entries = await world.store.listLedger(wallet, 10, null);

@@ -111,7 +111,7 @@ export function anchoringAnewContract(open: OpenStore): void {
     const [task] = await world.queued(robot.id, 1);
     await die(await world.committed(lease));
 
-    await world.store.refuseQueuedProofs(lease, [task?.id ?? ''], 'reverted', world.now);
+    await world.store.failQueuedProofs(lease, [task?.id ?? ''], 'reverted', world.now);
 
     expect(await completion(task)).toMatchObject({ state: 'queued' });
   });

@@ -141,8 +141,8 @@ export function anchorContract(open: OpenStore): void {
       const [task] = await world.queued(robot.id, 1);
       const id = task?.id ?? '';
 
-      await world.store.refuseQueuedProofs(lease, [id], 'no funds', world.now);
-      await world.store.refuseQueuedProofs(lease, [id], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [id], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [id], 'no funds', world.now);
 
       expect(await stateOf(id)).toMatchObject({ state: 'failed', receipt: null });
       expect(await world.store.getBalance(robot.wallet)).toEqual(before);
@@ -152,7 +152,7 @@ export function anchorContract(open: OpenStore): void {
     it('takes a refused proof again under a new reservation', async () => {
       const [task] = await world.queued(robot.id, 1);
       if (task === undefined) throw new Error('One task was queued');
-      await world.store.refuseQueuedProofs(lease, [task.id], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [task.id], 'no funds', world.now);
 
       const again = await world.store.queueCompletion(world.completion(task, { again: true }));
       await world.settled(lease);
@@ -166,7 +166,7 @@ export function anchorContract(open: OpenStore): void {
       const [task] = await world.queued(robot.id, 1);
       await world.committed(lease);
 
-      await world.store.refuseQueuedProofs(lease, [task?.id ?? ''], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [task?.id ?? ''], 'no funds', world.now);
 
       expect(await stateOf(task?.id ?? '')).toMatchObject({ state: 'submitted' });
     });
@@ -236,7 +236,7 @@ export function anchorContract(open: OpenStore): void {
       const proofs = await world.store.listQueuedProofs(lease, 3);
       const attempt = world.attempt(proofs);
       const gone = proofs[2]?.taskId ?? '';
-      await world.store.refuseQueuedProofs(lease, [gone], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [gone], 'no funds', world.now);
 
       await expect(world.store.commitAttempt(lease, attempt)).rejects.toMatchObject(
         failsWith('not_queued'),
@@ -250,7 +250,7 @@ export function anchorContract(open: OpenStore): void {
       const [task] = await world.queued(robot.id, 1);
       if (task === undefined) throw new Error('One task was queued');
       const attempt = world.attempt(await world.store.listQueuedProofs(lease, 1));
-      await world.store.refuseQueuedProofs(lease, [task.id], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [task.id], 'no funds', world.now);
       await world.store.queueCompletion(world.completion(task, { other: true }));
 
       await expect(world.store.commitAttempt(lease, attempt)).rejects.toMatchObject(

@@ -238,7 +238,7 @@ export function completionContract(open: OpenStore): void {
       const id = await queuedTask();
       const { done } = watched(world.store.waitForCompletion(id, new AbortController().signal));
 
-      await world.store.refuseQueuedProofs(lease, [id], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [id], 'no funds', world.now);
 
       await done;
     });

@@ -218,7 +218,7 @@ export function evidenceContract(open: OpenStore): void {
     it('stores new evidence when a refused completion is tried again', async () => {
       const lease = await world.lease();
       const task = await completed();
-      await world.store.refuseQueuedProofs(lease, [task.id], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [task.id], 'no funds', world.now);
       await world.store.eraseProof(task.id, robot.wallet);
 
       await world.store.queueCompletion(world.completion(task, { boxes: 3 }));
@@ -249,7 +249,7 @@ export function evidenceContract(open: OpenStore): void {
     it('takes the age from the newest evidence of a task', async () => {
       const lease = await world.lease();
       const task = await completed();
-      await world.store.refuseQueuedProofs(lease, [task.id], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [task.id], 'no funds', world.now);
       world.clock.advance(1000);
       await world.store.queueCompletion(world.completion(task, { boxes: 3 }));
 

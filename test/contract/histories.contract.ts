@@ -125,7 +125,7 @@ class History {
       case 'refuse': {
         const proofs = await store.listQueuedProofs(this.#lease, step.count);
         const taskIds = proofs.map(({ taskId }) => taskId);
-        await store.refuseQueuedProofs(this.#lease, taskIds, 'no funds', now);
+        await store.failQueuedProofs(this.#lease, taskIds, 'no funds', now);
         break;
       }
       case 'commit': {

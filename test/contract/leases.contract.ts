@@ -108,7 +108,7 @@ export function leaseContract(open: OpenStore): void {
         adoptVariant: store.adoptVariant(lease, attempt.id, attempt.variant, now),
         recordInclusion: store.recordInclusion(lease, attempt.id, world.mined(attempt), now),
         settleLeaves: store.settleLeaves(lease, attempt.id, 1, now),
-        refuseQueuedProofs: store.refuseQueuedProofs(lease, [], 'x', now),
+        failQueuedProofs: store.failQueuedProofs(lease, [], 'x', now),
         listOpenAttempts: store.listOpenAttempts(lease),
         listIncludedAttempts: store.listIncludedAttempts(lease, 1),
         listIncludedBelow: store.listIncludedBelow(lease, { blockNumber: 9n, id: '' }, 1),

@@ -33,7 +33,7 @@ export async function liveThrough(world: World): Promise<void> {
   await world.store.recordBroadcast(lease, sent.id, world.now);
   const [failed] = await world.queued(robot.id, 2);
   await alert(world, robot);
-  await world.store.refuseQueuedProofs(lease, [failed?.id ?? ''], 'no funds', world.now);
+  await world.store.failQueuedProofs(lease, [failed?.id ?? ''], 'no funds', world.now);
 }
 
 /** A webhook with a message, a rule, and an alert. */

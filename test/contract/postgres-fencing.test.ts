@@ -60,7 +60,7 @@ async function everyWrite() {
   const inclusions = { safe: [mined.id], finalized: [], reorged: [] };
   return {
     listQueuedProofs: () => former.listQueuedProofs(lease, 5),
-    refuseQueuedProofs: () => former.refuseQueuedProofs(lease, [second.taskId], 'x', now),
+    failQueuedProofs: () => former.failQueuedProofs(lease, [second.taskId], 'x', now),
     commitAttempt: () => former.commitAttempt(lease, next),
     addVariant: () =>
       former.addVariant(lease, sent.id, world.variant(variant), variant.txHash, now),

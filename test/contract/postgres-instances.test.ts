@@ -116,7 +116,7 @@ describe('what two instances do at once', () => {
     const lease = await world.lease();
     const [task] = await world.queued(robot.id, 1);
     if (task === undefined) throw new Error('One task was queued');
-    await here.refuseQueuedProofs(lease, [task.id], 'no funds', world.now);
+    await here.failQueuedProofs(lease, [task.id], 'no funds', world.now);
 
     const queued = await spread(instances, 6, (store, i) =>
       store.queueCompletion(world.completion(task, { try: i })),

@@ -108,7 +108,7 @@ export function robotDeletionContract(open: OpenStore): void {
   it('releases nothing of what failed before', async () => {
     const before = await balance();
     const [task] = await world.queued(robot.id, 1);
-    await world.store.refuseQueuedProofs(lease, [task?.id ?? ''], 'reverted', world.now);
+    await world.store.failQueuedProofs(lease, [task?.id ?? ''], 'reverted', world.now);
 
     await remove();
 

@@ -32,7 +32,7 @@ export function streamContract(open: OpenStore): void {
   it('names a task whose proof was refused, and its credit', async () => {
     const { until } = watched(world.store, robot.wallet);
 
-    await world.store.refuseQueuedProofs(lease, [taskId], 'reverted', world.now);
+    await world.store.failQueuedProofs(lease, [taskId], 'reverted', world.now);
 
     await until(`anchor ${taskId}`, `credit ${taskId}`);
   });

@@ -184,7 +184,7 @@ export function taskContract(open: OpenStore): void {
       const { tasks, proofHash } = await queuedAlike(2);
       const [first] = tasks;
       if (first === undefined) throw new Error('Two tasks were queued');
-      await world.store.refuseQueuedProofs(lease, [first.id], 'no funds', world.now);
+      await world.store.failQueuedProofs(lease, [first.id], 'no funds', world.now);
       await world.store.queueCompletion(world.completion(first, { boxes: 3 }));
 
       const found = await world.store.findPublicAnchor(proofHash, null);

@@ -132,7 +132,7 @@ export function transitionContract(open: OpenStore): void {
     const task = await queueAlone();
     if (state === 'queued') return { task, attempt: null };
     if (state === 'failed') {
-      await world.store.refuseQueuedProofs(lease, [task.id], 'reverted', world.now);
+      await world.store.failQueuedProofs(lease, [task.id], 'reverted', world.now);
       return { task, attempt: null };
     }
     const attempt =
@@ -150,8 +150,8 @@ export function transitionContract(open: OpenStore): void {
         await store.commitAttempt(lease, world.attempt([proof], { nonce }));
         return;
       }
-      case 'refuse':
-        return store.refuseQueuedProofs(lease, [task.id], 'reverted', now);
+      case 'fail':
+        return store.failQueuedProofs(lease, [task.id], 'reverted', now);
       case 'try_again':
         await store.queueCompletion(world.completion(task, { again: true }));
         return;

@@ -32,7 +32,7 @@ export function webhookContract(open: OpenStore): void {
     await world.store.saveAlertRule(wallet, { kind: 'anchor_failed', threshold: 10 });
     const lease = await world.lease();
     const [task] = await world.queued(robot_id, 2);
-    await world.store.refuseQueuedProofs(lease, [task?.id ?? ''], 'no funds', world.now);
+    await world.store.failQueuedProofs(lease, [task?.id ?? ''], 'no funds', world.now);
 
     const [message, ...others] = await waiting(id);
     expect([message?.type, others]).toEqual(['task.failed', []]);

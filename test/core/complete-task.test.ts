@@ -39,7 +39,7 @@ describe('a completion whose wait ends when another proof has been accepted', ()
     const lease = await world.lease();
     const task = await world.task((await world.robot()).id);
     const answer = complete(task, first, async () => {
-      await world.store.refuseQueuedProofs(lease, [task.id], 'reverted', world.now);
+      await world.store.failQueuedProofs(lease, [task.id], 'reverted', world.now);
       await world.store.queueCompletion(world.completion(task, second));
       await after(task);
     });
@@ -68,7 +68,7 @@ describe('a completion whose wait ends when another proof has been accepted', ()
 
   it('failed, when the other failed as well', async () => {
     const { answer } = await race(async (task) => {
-      await world.store.refuseQueuedProofs(await world.lease(), [task.id], 'reverted', world.now);
+      await world.store.failQueuedProofs(await world.lease(), [task.id], 'reverted', world.now);
     });
 
     await expect(answer).rejects.toMatchObject({

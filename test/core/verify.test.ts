@@ -137,7 +137,7 @@ describe('public verification, by what the chain holds', () => {
     const failed = world.completion(await world.task(task.robotId), { run: randomUUID() });
     await world.store.queueCompletion(failed);
     const lease = await world.lease(undefined, 'server 1');
-    await world.store.refuseQueuedProofs(lease, [failed.taskId], 'reverted', world.now);
+    await world.store.failQueuedProofs(lease, [failed.taskId], 'reverted', world.now);
     const verify = depsWith(() => Promise.reject(new Error('read')));
 
     expect(await verify(failed.proofHash)).toMatchObject({

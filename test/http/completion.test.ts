@@ -335,7 +335,7 @@ describe('completing what the chain refuses before it is signed', () => {
         'the queue',
         async () => (await service.store.listQueuedProofs(lease, 1)).length === 1,
       );
-      await service.store.refuseQueuedProofs(lease, [taskId], 'reverted', Date.now());
+      await service.store.failQueuedProofs(lease, [taskId], 'reverted', Date.now());
     };
 
     const [first] = await Promise.all([service.complete(robot, taskId), refuse()]);

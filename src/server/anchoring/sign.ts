@@ -44,7 +44,7 @@ export async function submit(
     const taskIds = queued.map(({ taskId }) => taskId);
     const { reason } = decision;
     logger.error({ proofs: taskIds.length, reason }, 'chain refused anchor; released proofs');
-    await store.refuseQueuedProofs(lease, taskIds, reason, clock.now());
+    await store.failQueuedProofs(lease, taskIds, reason, clock.now());
     return { outcome: 'refused' };
   }
   return commit(context, live, batch, { ...decision, dataFeeWei: senderState.dataFeeWei });

@@ -161,6 +161,6 @@ export function createAnchorMeters({ counter, gauge }: MetricFactory): AfterCall
     saveChainStatus(_, { sender }, { balance: wei }) {
       if (wei != null) balance.set({ sender }, Number(wei) / 1e18);
     },
-    refuseQueuedProofs: (_, _lease, taskIds) => anchors.inc({ state: 'failed' }, taskIds.length),
+    failQueuedProofs: (_, _lease, taskIds) => anchors.inc({ state: 'failed' }, taskIds.length),
   };
 }

@@ -212,10 +212,10 @@ export interface AnchorStore {
    */
   settleLeaves(lease: Lease, attemptId: string, limit: number, now: number): Promise<number>;
   /**
-   * Step 2 refused the proofs permanently, before anything was signed: the completions become `failed` and their
+   * Step 2 found, before anything was signed, that their anchor would fail: the completions become `failed` and their
    * reservations are released.
    */
-  refuseQueuedProofs(lease: Lease, taskIds: string[], reason: string, now: number): Promise<void>;
+  failQueuedProofs(lease: Lease, taskIds: string[], reason: string, now: number): Promise<void>;
   /** Attempts that are signed, submitted or reorged, and included ones with unsettled leaves; lowest nonce first. */
   listOpenAttempts(lease: Lease): Promise<OpenAttempt[]>;
   /**

@@ -50,7 +50,7 @@ export const attemptMoves = {
 /** Moves of a completion. It starts as `queued`. */
 export const completionMoves = {
   sign: { queued: 'submitted' },
-  refuse: { queued: 'failed' },
+  fail: { queued: 'failed' },
   try_again: { failed: 'queued' },
   settle: { submitted: 'included' },
   requeue: { submitted: 'queued', included: 'queued' },

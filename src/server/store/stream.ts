@@ -130,8 +130,8 @@ export function publishAnchors<Store extends AnchorStore>(
       if (left === 0) void publish(['task', 'anchor', 'credit'], [attemptId]);
       return left;
     },
-    async refuseQueuedProofs(lease, taskIds, ...more) {
-      await store.refuseQueuedProofs(lease, taskIds, ...more);
+    async failQueuedProofs(lease, taskIds, ...more) {
+      await store.failQueuedProofs(lease, taskIds, ...more);
       void publish(['anchor', 'credit'], [null], taskIds);
     },
     async recordInclusionChanges(lease, changes, now) {

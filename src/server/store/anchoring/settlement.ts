@@ -1,4 +1,4 @@
-// Stores settlement: charges, receipts and verified tasks (step 6), refused proofs, and attempts with a replaced nonce.
+// Stores settlement: charges, receipts and verified tasks (step 6), failed proofs, and attempts with a replaced nonce.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Hex } from '../../../proof/bytes.ts';
@@ -18,7 +18,7 @@ const WAKES_PER_TURN = 16;
 
 const settle = completionMove('settle');
 const requeue = completionMove('requeue');
-const refuse = completionMove('refuse');
+const fail = completionMove('fail');
 
 /** The unsettled leaves of the attempt `$1` from `$2` to `$3`. */
 const THESE = `FROM leaves l WHERE l.attempt_id = $1
@@ -58,11 +58,11 @@ export const settlementSql = {
     SET state = ${requeue.to}, generation = generation + 1, updated_at = $2
     WHERE task_id ${among('uuid', 1)} AND state IN ${requeue.from} RETURNING task_id`,
   charged: `SELECT task_id FROM ledger WHERE task_id ${among('uuid', 1)} AND kind = 'settle'`,
-  lockRefused: `SELECT task_id FROM completions WHERE task_id ${among('uuid', 1)}
+  lockFailing: `SELECT task_id FROM completions WHERE task_id ${among('uuid', 1)}
     ORDER BY task_id FOR NO KEY UPDATE`,
   // Only generation 0: a proof of a later generation was signed before, and a signed proof keeps its reservation.
-  refuse: `UPDATE completions SET state = ${refuse.to}, failure = $2, updated_at = $3
-    WHERE task_id ${among('uuid', 1)} AND state IN ${refuse.from} AND generation = 0
+  fail: `UPDATE completions SET state = ${fail.to}, failure = $2, updated_at = $3
+    WHERE task_id ${among('uuid', 1)} AND state IN ${fail.from} AND generation = 0
     RETURNING task_id`,
 } as const;
 
@@ -128,18 +128,18 @@ export function settlementStore({ read, leased, endOffers, wake }: StepRunner) {
       wake([QUEUE_TOPIC]);
     },
 
-    async refuseQueuedProofs(lease, taskIds, reason, now) {
-      const refused = await leased.write(lease, function* () {
+    async failQueuedProofs(lease, taskIds, reason, now) {
+      const moved = await leased.write(lease, function* () {
         yield* lockReserving(taskIds);
         const given = JSON.stringify(taskIds);
-        yield* lockRows(settlementSql.lockRefused, given);
-        const failed = yield* rows<TaskRow>(settlementSql.refuse, given, reason, now);
+        yield* lockRows(settlementSql.lockFailing, given);
+        const failed = yield* rows<TaskRow>(settlementSql.fail, given, reason, now);
         const ids = failed.map(({ task_id }) => task_id);
         yield* releaseReservations(ids, now);
         yield* queueFailed(ids, reason, now);
         return ids;
       });
-      wake(refused.map(completionTopic));
+      wake(moved.map(completionTopic));
     },
   } satisfies Partial<AnchorStore>;
 }

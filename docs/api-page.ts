@@ -25,7 +25,7 @@ function intro(): string {
   return [
     '- A robot sends its API key: `Authorization: Bearer svc_…`. A browser sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. A script sends an account token: `Authorization: Bearer svct_…`. After a sign-in through a browser, `svc` gets its own session from `POST /api/auth/cli/token`, and sends this session in the cookie `svc_session`.',
     '- Bodies are JSON in UTF-8. Unknown fields are refused. Values of the wrong type are refused, not converted. Ids are returned in lower case and times in UTC. In the body of a POST, an optional member that is null counts as absent, unless its type allows null.',
-    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. A request with a valid robot key counts toward the limit of this key, on all endpoints except public ones. Other requests to endpoints with `Rate limit: none` count toward no limit. For these requests, the three `X-RateLimit` headers show the current count of the signed-in account, or fixed values on public endpoints. A 429 or 503 also has `Retry-After`.',
+    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. The first three show the current count of requests toward a limit. Every request with a valid robot key counts toward the limit of this key, even if the endpoint accepts no robot key. The only exception: requests to public endpoints (`Access: anyone`) do not count, because these endpoints do not read the key. On public endpoints with `Rate limit: none`, the first three headers have fixed values. A 429 or 503 also has `Retry-After`.',
     '- Every error body has `error` and `message`; some errors add members, such as `proof_hash` or `retry_after`. Every endpoint can return `request_timeout`, `headers_too_large` and `internal_error`.',
     '- `GET /metrics` returns Prometheus text. Without `SVC_METRICS_TOKEN`, this endpoint answers only requests from loopback. With `SVC_METRICS_TOKEN`, this endpoint answers every request that has the header `Authorization: Bearer $SVC_METRICS_TOKEN`.',
   ].join('\n');
@@ -84,7 +84,7 @@ function errorTable(): string {
 }
 
 const units =
-  "The end of a limit's name shows its unit: `Ms` is milliseconds, `Bytes` is bytes (of text: encoded as UTF-8), and `Length` is Unicode code points. A rate limit (`PerWindow`) counts requests in `windowMs`.";
+  'The name of a limit contains its unit: `Ms` is milliseconds, `Bytes` is bytes, and `Length` is Unicode code points. The bytes of a text are the bytes of its UTF-8 form. A rate limit (`PerWindow`) counts requests in `windowMs`.';
 
 function limitTable(): string {
   const meanings = limitMeanings();

@@ -16,7 +16,7 @@ export const cliSignInRoutes = {
     path: '/api/auth/cli/device',
     summary:
       'Start a sign-in of the command line through a browser (RFC 8628): request a device code and a user code',
-    description: `The codes last 10 minutes. A source is an IPv4 address or an IPv6 /56. A source that already has ${limits.openCliCodesOfSource} open codes gets \`overloaded\`. Above ${limits.openCliCodes} open codes, the service looks for the source with the most open codes, and ends the oldest code of this source.`,
+    description: `The codes last 10 minutes. A source (an IPv4 address, or an IPv6 /56) that already has ${limits.openCliCodesOfSource} open codes gets \`overloaded\`. Above ${limits.openCliCodes} open codes, the service looks for the source with the most open codes, and ends the oldest code of this source.`,
     body: Closed({
       name: Text(limits.nameLength, 'name of the machine, which the page shows; without U+0000'),
     }),

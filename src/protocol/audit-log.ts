@@ -39,7 +39,7 @@ export const auditKinds = {
   account_deletion_began: [null, null],
   anchor_reconciled: [
     null,
-    'the nonce of an anchor of the account, and the hash of the other transaction that used this nonce',
+    'a nonce for which the service had signed proofs of the account, and the hash of the transaction that used it',
   ],
 } as const;
 

@@ -13,7 +13,7 @@ export const limits = {
   accountMutationsPerWindow: 300,
   /** Sign-in challenges of one wallet, from all new devices together. Each device on which the wallet has signed in before has its own count with the same limit. */
   challengesPerWindow: 60,
-  /** Fixed value of `X-RateLimit-Limit` on public endpoints. For paths that begin with `/api/auth/`, the fixed value is `challengesPerWindow`. */
+  /** Fixed value of `X-RateLimit-Limit` on public endpoints with `Rate limit: none`. If the path begins with `/api/auth/`, the fixed value is `challengesPerWindow`. */
   unmeteredPerWindow: 600,
 
   /** Robots of an account. */

@@ -16,14 +16,14 @@ import {
 } from './fields.ts';
 import { limits } from './limits.ts';
 
-export const TaskStatus = OneOf(['claimed', 'verified']);
+export const TaskStatus = { ...OneOf(['claimed', 'verified']), examples: ['verified'] };
 
 /** A task in the response of `POST /api/v1/tasks` (docs/http-api.md). */
 export const Task = Closed({
   id: Uuid,
   title: VisibleText(limits.titleLength),
   description: Nullable(Text(limits.descriptionLength)),
-  status: TaskStatus,
+  status: OneOf(['claimed', 'verified']),
   created_at: Timestamp,
 });
 
@@ -34,13 +34,18 @@ const CreditRefusedAt = Nullable(
   }),
 );
 
+const stored = {
+  status: TaskStatus,
+  occurred_at: Nullable(Type.String({ examples: ['2026-11-20T20:56:45+01:00'] })),
+  robot_id: Uuid,
+  credit_refused_at: CreditRefusedAt,
+};
+
 /** A task in the response of `GET /api/v1/tasks/:id`. */
 export const TaskDetail = Closed({
   ...Task.properties,
   expected_result: Nullable(JsonObject),
-  occurred_at: Nullable(Type.String()),
-  robot_id: Uuid,
-  credit_refused_at: CreditRefusedAt,
+  ...stored,
 });
 
 /** Any JSON array or object. `src/proof` applies the stricter rules. */
@@ -83,7 +88,7 @@ export const Verification = Closed({
 
 const states = ['queued', 'submitted', 'included', 'finalized', 'reorged', 'failed'] as const;
 
-export const AnchorState = OneOf(states);
+export const AnchorState = { ...OneOf(states), examples: ['included'] };
 
 /** The filter of the task list: an anchor's state, or `refused` for tasks that wait for credit. */
 export const AnchorFilter = OneOf<AnchorState | 'refused'>(
@@ -102,13 +107,7 @@ export const Anchor = Closed({
 });
 
 /** A task in a list, without `expected_result`. */
-export const TaskListItem = Closed({
-  ...Task.properties,
-  occurred_at: Nullable(Type.String()),
-  robot_id: Uuid,
-  credit_refused_at: CreditRefusedAt,
-  anchor: Nullable(Anchor),
-});
+export const TaskListItem = Closed({ ...Task.properties, ...stored, anchor: Nullable(Anchor) });
 
 export const Robot = Closed({
   id: Uuid,

@@ -5,7 +5,8 @@ import { storageUnavailable } from '../../../ports/errors.ts';
 import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import { type Invariant, type Snapshot, selecting } from '../../invariants/snapshot.ts';
 import { usageErrors } from '../../storage-usage.ts';
-import { type Access, numbered, openReader } from './connections.ts';
+import { type Access, openReader } from './connections.ts';
+import { prepare } from './steps.ts';
 
 const keysOfErasedEvidence = `
   SELECT 'key ' || id || ' exists without its evidence' FROM proof_keys
@@ -22,7 +23,7 @@ export async function checkDatabase(path: string): Promise<Finding[]> {
       yield* db.prepare<[], Row>(query).iterate();
     },
     rows: async <Row extends object>(query: string, values: readonly (string | number)[]) =>
-      db.prepare<object, Row>(query).all(numbered(...values)),
+      prepare(db, query)(values) as Row[],
   };
   try {
     db.exec('BEGIN');

@@ -8,7 +8,6 @@ import { makeDurableFolder } from '../../../../base/durable-folder.ts';
 import { keepPrivate } from '../../../../base/private-file.ts';
 import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
-import type { StepValue } from '../../engine/steps.ts';
 
 /** How long the start and reads wait for a lock. Writes never wait inside SQLite (`prepareToServe`). */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -122,11 +121,6 @@ export function closing<T>(db: Database.Database, work: (db: Database.Database) 
 /** Whether the integrity check of the file finds nothing. */
 export function isSound(db: Database.Database): boolean {
   return db.pragma('integrity_check', { simple: true }) === 'ok';
-}
-
-/** Binds the values `$1`, `$2` … of a statement that both databases run. */
-export function numbered(...values: readonly StepValue[]): object {
-  return Object.fromEntries(values.map((value, i) => [i + 1, value]));
 }
 
 /** What the stores of the nouns share. */

@@ -159,7 +159,6 @@ export const ledgerSql = {
     WHERE grant_id = $1 AND kind = 'grant'`,
   reservations: `SELECT task_id, wallet, cycle, gas_wei FROM ledger
     WHERE task_id ${among('uuid', 1)} AND kind = 'reserve' ORDER BY task_id, cycle`,
-  newest: 'SELECT seq FROM ledger WHERE wallet = $1 ORDER BY seq DESC LIMIT 1',
 } as const;
 
 export function creditStore({ read, write }: StepRunner) {
@@ -220,11 +219,6 @@ export function* postEntries(entries: readonly LedgerEntry[]): Steps<void> {
   }
   const appended = yield* insert('ledger', entries.map(toRow));
   if (appended.length !== entries.length) throw new Error('The ledger has such an entry already');
-}
-
-/** The newest entry's place in the ledger. Call it inside a write that has appended one. */
-export function* newestSeq(wallet: string): Steps<number> {
-  return (yield* first<{ seq: number }>(ledgerSql.newest, wallet))?.seq ?? 0;
 }
 
 /** Locks the accounts that reserved credits for the tasks. Call it inside a write, before locking the tasks. */

@@ -1,7 +1,20 @@
-// Reads tasks: one by id, the list, public anchors and anchor transactions; and names what requests wait for.
+// Reads tasks: one by id, the list, public anchors, what decides a completion; and names what requests wait for.
 
-import type { TaskRecord, TaskStore } from '../ports/tasks.ts';
-import { firstAs, NO_ID, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
+import type { Balance } from '../ports/account.ts';
+import type { NewCompletion } from '../ports/completions.ts';
+import type { CompletionState, TaskRecord, TaskStore } from '../ports/tasks.ts';
+import { decideCompletion } from '../rules/completions.ts';
+import {
+  first,
+  firstAs,
+  type InText,
+  NO_ID,
+  rows,
+  type StepRunner,
+  type Steps,
+  some,
+} from './engine/steps.ts';
+import { QUOTE_COLUMNS, type QuoteRow, toQuote } from './rows/anchoring.ts';
 import {
   FIND_PUBLIC_ANCHOR,
   FIND_TASK,
@@ -48,8 +61,25 @@ const pages = {
   verifiedOfRobot: page('robot_id', 'verified'),
 } as const;
 
+/** What the databases know about a completion before it is queued. */
+export interface SituationRow extends QuoteRow, InText<Balance> {
+  /** Null if the robot has no such task. */
+  status: Status | null;
+  /** Null before the first completion. */
+  state: CompletionState | null;
+  cycle: number | null;
+  creditRefusedAt: number | null;
+}
+
 export const taskSql = {
   ...pages,
+  situation: `SELECT a.wallet, a.anchor_quota AS "anchorQuota", a.gas_credit_wei AS "gasCreditWei",
+      t.status, t.credit_refused_at AS "creditRefusedAt", c.state, c.cycle, ${QUOTE_COLUMNS}
+    FROM robots r JOIN accounts a ON a.wallet = r.wallet
+    LEFT JOIN tasks t ON t.id = $3 AND t.robot_id = r.id
+    LEFT JOIN completions c ON c.task_id = t.id
+    LEFT JOIN chain_status s ON s.id = 1
+    WHERE r.id = $1 AND r.key_hash = $2`,
   find: FIND_TASK,
   visible: FIND_VISIBLE_TASK,
   publicAnchor: FIND_PUBLIC_ANCHOR,
@@ -67,6 +97,18 @@ export function taskOwners({ read }: StepRunner): FindTasks {
 /** Finds a task of any account with its completion and receipt. */
 export function findTask(id: string): Steps<TaskRecord | null> {
   return firstAs(toTask, taskSql.find, id);
+}
+
+/** Decides about a completion. `wasRefused`: it was refused for lack of credit before. */
+export function* decideFor({ robotId, keyHash, taskId }: NewCompletion) {
+  const row = (yield* first<SituationRow>(taskSql.situation, robotId, keyHash, taskId)) ?? null;
+  const decision = decideCompletion({
+    hasKey: row !== null,
+    task: row?.status ? { status: row.status, state: row.state, row } : null,
+    balance: row && { anchorQuota: row.anchorQuota, gasCreditWei: BigInt(row.gasCreditWei) },
+    quote: row && toQuote(row),
+  });
+  return { decision, wasRefused: row?.creditRefusedAt !== null };
 }
 
 export function taskStore({ read }: StepRunner): Omit<TaskStore, 'createTask'> {

@@ -2,45 +2,22 @@
 
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
-import type { CompletionState } from '../../ports/tasks.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { decideCompletion } from '../../rules/completions.ts';
 import { lacksCredit } from '../../rules/credits.ts';
 import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
 import type { StepRunner } from '../engine/steps.ts';
-import { QUOTE_COLUMNS, type QuoteRow, toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { findTask, QUEUE_TOPIC } from '../tasks.ts';
+import { decideFor, findTask, QUEUE_TOPIC } from '../tasks.ts';
 import { sql } from './engine/connections.ts';
 import { runSteps } from './engine/steps.ts';
 import type { Access } from './engine/transactions.ts';
-
-interface SituationRow extends QuoteRow {
-  wallet: string;
-  anchor_quota: number;
-  gas_credit_wei: string;
-  /** Null if the robot has no such task. */
-  status: 'claimed' | 'verified' | null;
-  /** Null before the first completion. */
-  state: CompletionState | null;
-  cycle: number | null;
-  credit_refused_at: number | null;
-}
 
 /** Tries to queue a completion, each after a concurrent change. */
 const ATTEMPTS = 5;
 
 const again = completionMove('try_again');
-
-const readSituation = sql(`SELECT r.wallet, a.anchor_quota, a.gas_credit_wei, t.status, c.state,
-    c.cycle, t.credit_refused_at, ${QUOTE_COLUMNS}
-  FROM robots r JOIN accounts a ON a.wallet = r.wallet
-  LEFT JOIN tasks t ON t.id = $3 AND t.robot_id = r.id
-  LEFT JOIN completions c ON c.task_id = t.id
-  LEFT JOIN chain_status s ON true
-  WHERE r.id = $1 AND r.key_hash = $2`);
 
 // Stores the proof in the account's next round of the queue, and reserves its credits, or writes nothing. Each part is
 // checked again under its lock. Locks account, robot, task, in this order. The ledger accepts one reservation per task
@@ -100,28 +77,21 @@ async function decide(
   completion: NewCompletion,
 ): Promise<QueueOutcome | null> {
   const { taskId, robotId, keyHash, proofHash, claimHash, leaf, now } = completion;
-  const found = await access.first<SituationRow>(readSituation, [robotId, keyHash, taskId]);
-  if (found === undefined) return { outcome: 'key_revoked' };
-  const { status, state } = found;
-  const decision = decideCompletion({
-    hasKey: true,
-    task: status && { status, state },
-    balance: { anchorQuota: found.anchor_quota, gasCreditWei: BigInt(found.gas_credit_wei) },
-    quote: toQuote(found),
-  });
-  if (lacksCredit(decision) && found.credit_refused_at === null) {
+  const { decision, wasRefused } = await runSteps(access, decideFor(completion));
+  if (lacksCredit(decision) && !wasRefused) {
     const { outcome } = decision;
     await access.write((tx) => runSteps(tx, refuseForCredit(taskId, outcome, now)));
   }
   if (!('task' in decision)) return decision;
   if (decision.outcome !== 'queued') return existingCompletion(access, taskId);
+  const { wallet, cycle } = decision.task.row;
   const key = newProofKey();
   const sealed = sealProof(completion.proof, key);
-  const reservation = [found.wallet, decision.gasWei, (found.cycle ?? 0) + 1, now];
+  const reservation = [wallet, decision.gasWei, (cycle ?? 0) + 1, now];
   const proof = [key, sealed, proofHash, claimHash, leaf];
   const queued = await access.run(queue, [robotId, keyHash, taskId, ...reservation, ...proof]);
   if (queued === 0) return null;
-  usage.add(found.wallet, proofBytes(sealed));
+  usage.add(wallet, proofBytes(sealed));
   return { outcome: 'queued' };
 }
 

@@ -2,51 +2,37 @@
 
 import type { Database } from 'better-sqlite3';
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
+import type { TaskRecord } from '../../ports/tasks.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { decideCompletion } from '../../rules/completions.ts';
 import { lacksCredit } from '../../rules/credits.ts';
 import { proofBytes } from '../../rules/storage.ts';
-import { balanceOf, newestSeq, postEntries } from '../account.ts';
 import { refuseForCredit } from '../alerts.ts';
-import { chainStatusSql } from '../anchoring/chain-status.ts';
-import { firstAs, rows, type StepRunner, some } from '../engine/steps.ts';
+import { rows, type StepRunner } from '../engine/steps.ts';
 import { eventSql } from '../events.ts';
-import { toQuote } from '../rows/anchoring.ts';
 import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { findTask, QUEUE_TOPIC } from '../tasks.ts';
+import { decideFor, findTask, QUEUE_TOPIC, type SituationRow } from '../tasks.ts';
 import type { Access } from './engine/connections.ts';
 import { runOn } from './engine/steps.ts';
-
-/** Evidence that counts in an account's usage. */
-interface StoredProof {
-  wallet: string;
-  bytes: number;
-}
 
 export function completionStore(access: Access, usage: StorageUsage, { wake }: StepRunner) {
   const { writer, write } = access;
   const run = runOn(writer);
   const queue = queueInto(writer);
 
-  function queueInWrite(completion: NewCompletion): QueueOutcome & Partial<StoredProof> {
-    const { robotId, keyHash, taskId, now } = completion;
-    const found = run(findTask(taskId));
-    const record = found?.robotId === robotId ? found : null;
-    const decision = decideCompletion({
-      hasKey: run(some(eventSql.lockRobot, robotId, keyHash)),
-      task: record && { status: record.status, state: record.completion?.state ?? null, record },
-      balance: record && run(balanceOf(record.wallet)),
-      quote: run(firstAs(toQuote, chainStatusSql.status)),
-    });
-    if (lacksCredit(decision)) run(refuseForCredit(taskId, decision.outcome, now));
+  /** `wallet` and `bytes`: stored evidence, which counts in the account's usage. */
+  function queueInWrite(
+    completion: NewCompletion,
+  ): QueueOutcome & { wallet?: string; bytes?: number } {
+    const { robotId, taskId, now } = completion;
+    const { decision, wasRefused } = run(decideFor(completion));
+    if (lacksCredit(decision) && !wasRefused) run(refuseForCredit(taskId, decision.outcome, now));
     if (!('task' in decision)) return decision;
     const { outcome, task } = decision;
-    if (outcome !== 'queued') return { outcome, task: task.record };
-    const { wallet } = task.record;
-    const bytes = queue(completion, wallet, decision.gasWei);
+    if (outcome !== 'queued') return { outcome, task: run(findTask(taskId)) as TaskRecord };
+    const bytes = queue(completion, task.row, decision.gasWei);
     run(rows(eventSql.seen, robotId, now));
-    return { outcome, wallet, bytes };
+    return { outcome, wallet: task.row.wallet, bytes };
   }
 
   return {
@@ -62,12 +48,14 @@ export function completionStore(access: Access, usage: StorageUsage, { wake }: S
 /** Stores the proof in the account's next round of the queue, and reserves its credits. Returns its bytes. */
 function queueInto(
   writer: Database,
-): (completion: NewCompletion, wallet: string, reserved: bigint) => number {
-  const newestCycle = writer.prepare<[string], { cycle: number }>(
-    'SELECT cycle FROM completions WHERE task_id = ?',
+): (completion: NewCompletion, found: SituationRow, gasWei: bigint) => number {
+  const reserve = writer.prepare<[string, string, string, number, number]>(
+    `INSERT INTO ledger (wallet, kind, anchors, gas_wei, task_id, cycle, at)
+     VALUES (?, 'reserve', -1, ?, ?, ?, ?)`,
   );
-  const nextRound = writer.prepare<[string], { last_round: number }>(
-    `UPDATE accounts SET last_round = max(last_round + 1, (SELECT round FROM queue_round WHERE id = 1))
+  const pay = writer.prepare<[string, string], { last_round: number }>(
+    `UPDATE accounts SET anchor_quota = anchor_quota - 1, gas_credit_wei = ?,
+       last_round = max(last_round + 1, (SELECT round FROM queue_round WHERE id = 1))
      WHERE wallet = ? RETURNING last_round`,
   );
   const upsert = writer.prepare<[Record<string, string | number>]>(
@@ -83,13 +71,12 @@ function queueInto(
      WHERE completions.state IN ${completionMove('try_again').from}`,
   );
   const keepProof = proofWriter(writer);
-  const run = runOn(writer);
-  return ({ taskId, proof, proofHash, claimHash, leaf, now }, wallet, reserved) => {
-    const cycle = (newestCycle.get(taskId)?.cycle ?? 0) + 1;
-    const reservation = { wallet, anchors: -1, gasWei: -reserved, taskId, cycle, at: now };
-    run(postEntries([{ kind: 'reserve', ...reservation }]));
-    const reserveSeq = run(newestSeq(wallet));
-    const round = nextRound.get(wallet)?.last_round ?? 0;
+  return ({ taskId, proof, proofHash, claimHash, leaf, now }, found, gasWei) => {
+    const cycle = (found.cycle ?? 0) + 1;
+    const left = String(BigInt(found.gasCreditWei) - gasWei);
+    const round = pay.get(left, found.wallet)?.last_round ?? 0;
+    const entry = reserve.run(found.wallet, String(-gasWei), taskId, cycle, now);
+    const reserveSeq = Number(entry.lastInsertRowid);
     upsert.run({ taskId, proofHash, claimHash, leaf, cycle, reserveSeq, round, now });
     return keepProof(taskId, proof, now);
   };

@@ -196,7 +196,7 @@ export function* openAccount(wallet: string, now: number): Steps<void> {
   yield* lock(wallet);
 }
 
-export function balanceOf(wallet: string): Steps<Balance | null> {
+function balanceOf(wallet: string): Steps<Balance | null> {
   return firstAs(toBalance<InText<Balance>>, ledgerSql.balance, wallet);
 }
 

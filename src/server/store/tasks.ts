@@ -108,7 +108,7 @@ export function* decideFor({ robotId, keyHash, taskId }: NewCompletion) {
     balance: row && { anchorQuota: row.anchorQuota, gasCreditWei: BigInt(row.gasCreditWei) },
     quote: row && toQuote(row),
   });
-  return { decision, wasRefused: row?.creditRefusedAt !== null };
+  return { decision, wasRefused: row !== null && row.creditRefusedAt !== null };
 }
 
 export function taskStore({ read }: StepRunner): Omit<TaskStore, 'createTask'> {

@@ -25,7 +25,7 @@ function intro(): string {
   return [
     '- A robot sends its API key: `Authorization: Bearer svc_…`. A browser sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. A script sends an account token: `Authorization: Bearer svct_…`. After a sign-in through a browser, `svc` gets its own session from `POST /api/auth/cli/token`, and sends this session in the cookie `svc_session`.',
     '- Bodies are JSON in UTF-8. Unknown fields are refused. Values of the wrong type are refused, not converted. Ids are returned in lower case and times in UTC. In the body of a POST, an optional member that is null counts as absent, unless its type allows null.',
-    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. The first three describe the limit that applies to the caller: the robot key, the account or the wallet. Every request with a valid robot key counts toward the limit of this key, even if the endpoint accepts no robot key. The only exception: requests to public endpoints (`Access: anyone`) do not count, because these endpoints do not read the key. If a public endpoint has `Rate limit: none`, its first three headers have [fixed values](#limits). A 429 or 503 also has `Retry-After`.',
+    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. For an authenticated caller, the first three show the count of the robot key or the account. A request with a valid robot key to a path under `/api/v1` counts toward the limit of this key, even if the endpoint accepts no robot key. Exception: requests to public endpoints (`Access: anyone`) do not count toward this limit. For accounts, requests to endpoints with `Rate limit: none` do not count. On public endpoints with `Rate limit: none`, the first three headers have fixed values (see [`unmeteredPerWindow`](#limits)). A 429 or 503 also has `Retry-After`.',
     '- Every error body has `error` and `message`; some errors add members, such as `proof_hash` or `retry_after`. Every endpoint can return `request_timeout`, `headers_too_large` and `internal_error`.',
     '- `GET /metrics` returns Prometheus text. Without `SVC_METRICS_TOKEN`, this endpoint answers only requests from loopback. With `SVC_METRICS_TOKEN`, this endpoint answers every request that has the header `Authorization: Bearer $SVC_METRICS_TOKEN`.',
   ].join('\n');
@@ -84,7 +84,7 @@ function errorTable(): string {
 }
 
 const units =
-  'The name of a limit contains its unit: `Ms` is milliseconds, `Bytes` is bytes, and `Length` is Unicode code points. The bytes of a text are the bytes of its UTF-8 form. A rate limit (`PerWindow`) counts requests in `windowMs`.';
+  'In the names of limits, `Ms` means milliseconds, `Bytes` means bytes, and `Length` means Unicode code points. The bytes of a text are the bytes of its UTF-8 form. A rate limit (`PerWindow`) counts requests in `windowMs`.';
 
 function limitTable(): string {
   const meanings = limitMeanings();

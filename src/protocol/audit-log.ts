@@ -39,7 +39,7 @@ export const auditKinds = {
   account_deletion_began: [null, null],
   anchor_reconciled: [
     null,
-    'a nonce for which the service had signed proofs of the account, and the hash of the transaction that used it',
+    "nonce and sender of an anchor of the account's proofs, and the hash of the other transaction with this nonce",
   ],
 } as const;
 

@@ -36,7 +36,7 @@ const CreditRefusedAt = Nullable(
 
 const stored = {
   status: TaskStatus,
-  occurred_at: Nullable(Type.String({ examples: ['2026-11-20T20:56:45+01:00'] })),
+  occurred_at: Nullable(Type.String({ examples: ['2026-11-20T19:56:45.000Z'] })),
   robot_id: Uuid,
   credit_refused_at: CreditRefusedAt,
 };
@@ -102,7 +102,7 @@ export const Anchor = Closed({
   proof_hash: Hash,
   tx_hash: Nullable(Hash),
   explorer_url: Nullable(Url),
-  attempts: Type.Integer({ minimum: 0 }),
+  attempts: Type.Integer({ minimum: 0, examples: [1] }),
   updated_at: Timestamp,
 });
 

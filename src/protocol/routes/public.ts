@@ -36,7 +36,7 @@ export const publicRoutes = {
     path: '/api/v1/transactions/:txHash',
     summary: 'Read an anchoring transaction from the chain',
     description:
-      'The response is 404 for a transaction that this service did not sign. To check a receipt against this response, use `auditAnchor` of `robot-svc/proof`.',
+      'The response is 404 for a transaction that this service did not sign. To check a receipt against the returned transaction, use `auditAnchor` of `robot-svc/proof`.',
     cors: true,
     params: Closed({
       txHash: Type.String({

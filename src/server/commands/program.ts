@@ -62,7 +62,7 @@ export async function main(argv: string[]): Promise<number> {
 
   program
     .command('demo')
-    .description('Anchor sample evidence on a local chain, and check the receipt')
+    .description("Anchor a real robot's evidence on a local chain, and check the receipt")
     .option('--keep', 'keep the service running after the demo')
     .action(run(async () => (await import(bundledDemo)).demo));
 

@@ -99,7 +99,7 @@ export function findTask(id: string): Steps<TaskRecord | null> {
   return firstAs(toTask, taskSql.find, id);
 }
 
-/** Decides about a completion. `wasRefused`: it was refused for lack of credit before. */
+/** Decides whether a completion may be queued. `wasRefused`: an earlier one was refused for lack of credit. */
 export function* decideFor({ robotId, keyHash, taskId }: NewCompletion) {
   const row = (yield* first<SituationRow>(taskSql.situation, robotId, keyHash, taskId)) ?? null;
   const decision = decideCompletion({

@@ -29,6 +29,7 @@ export function completionStore(access: Access, usage: StorageUsage, { wake }: S
     if (lacksCredit(decision) && !wasRefused) run(refuseForCredit(taskId, decision.outcome, now));
     if (!('task' in decision)) return decision;
     const { outcome, task } = decision;
+    // The decision saw the task in this write, so it is there.
     if (outcome !== 'queued') return { outcome, task: run(findTask(taskId)) as TaskRecord };
     const bytes = queue(completion, task.row, decision.gasWei);
     run(rows(eventSql.seen, robotId, now));
@@ -45,7 +46,10 @@ export function completionStore(access: Access, usage: StorageUsage, { wake }: S
   } satisfies Partial<CompletionStore>;
 }
 
-/** Stores the proof in the account's next round of the queue, and reserves its credits. Returns its bytes. */
+/**
+ * Stores the proof in the account's next round of the queue, and reserves its credits. Returns its bytes. Posts the
+ * reservation without `postEntries`, because the balance is known and only one writer changes it.
+ */
 function queueInto(
   writer: Database,
 ): (completion: NewCompletion, found: SituationRow, gasWei: bigint) => number {

@@ -16,6 +16,7 @@ import type { Access } from './connections.ts';
 import type { LogPurge } from './log-purge.ts';
 
 type RunSteps = <Result>(steps: Steps<Result>) => Result;
+/** Executes a prepared statement with the values `$1`, `$2` …, and returns its rows. */
 type Execute = (values: readonly StepValue[]) => object[];
 
 const columnsOf = new Map<string, string[]>(
@@ -29,6 +30,7 @@ const inserts = [...columnsOf].map(([table, columns]) => {
 });
 /** There is one writer, so nothing needs locks. */
 const ROW_LOCK = / FOR (NO KEY )?(UPDATE|SHARE)( OF \w+)?( SKIP LOCKED)?/g;
+/** `$1`, `$2` …: the values of a statement. */
 const PARAMETER = /\$(\d+)/g;
 const TYPE_CAST = /::\w+/g;
 const ELEMENTS = /json_array_elements(_text)?/g;
@@ -116,7 +118,10 @@ function createRunner(db: Database): RunSteps {
   };
 }
 
-/** Binds and reads by position: better-sqlite3 looks up each name again for each row, which takes twice as long. */
+/**
+ * Prepares a statement. It binds and reads by position (docs/decisions/030-optimizations-that-pay.md): better-sqlite3
+ * would look up each name again for each row.
+ */
 export function prepare(db: Database, sql: string | undefined): Execute {
   if (sql === undefined) throw new Error('The statement is not listed');
   const order = [...sql.matchAll(PARAMETER)].map(([, n]) => Number(n) - 1);

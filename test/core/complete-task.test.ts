@@ -32,7 +32,7 @@ describe('a completion whose wait ends when another proof has been accepted', ()
     } as unknown as Deps; // what a completion works with
     const { robotId, wallet } = task;
     const robot = { id: robotId, wallet, keyHash: keyHashOf(robotId), isSuspended: false };
-    return completeTask(deps, robot, task.id, proof, new AbortController());
+    return completeTask(deps, robot, task.id, proof, (work) => work(new AbortController()));
   }
 
   async function race(after: (accepted: TaskRecord) => Promise<void>) {

@@ -1,10 +1,16 @@
+import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { FastifyRequest } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
 import { createBodyParser } from '../../src/server/http/server/bodies.ts';
+import { letCompletionsIn } from '../support/let-completions-in.ts';
 import { startTestService, type TestRobot, type TestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -184,3 +190,61 @@ it('cost what they hold, however small their chunks', async () => {
 
   expect(await answer).toMatch(/^HTTP\/1\.1 503 .*"error":"overloaded"/s);
 });
+
+describe('are freed', () => {
+  const collectGarbage = garbageCollector();
+  let bodies: WeakRef<object>[];
+  let left: unknown[];
+  beforeEach(() => {
+    bodies = [];
+    left = ['unknown'];
+    const handling = channel('tracing:fastify.request.handler:start');
+    const note = (handled: unknown) => {
+      const { body } = (handled as { request: FastifyRequest }).request;
+      for (const part of [body, ...Object.values(body as object)]) {
+        if (typeof part === 'object' && part !== null) bodies.push(new WeakRef(part));
+      }
+    };
+    handling.subscribe(note);
+    onTestFinished(() => void handling.unsubscribe(note));
+  });
+
+  async function lookForBodies() {
+    await nextTurn();
+    collectGarbage();
+    left = bodies.map((body) => body.deref()).filter((body) => body !== undefined);
+  }
+
+  it('before their samples are stored', async () => {
+    const { recordSamples } = service.store;
+    service.store.recordSamples = async (samples) => {
+      await lookForBodies();
+      return recordSamples(samples);
+    };
+
+    const body = { samples: [{ state: 'idle', metrics: { speed: 1 } }] };
+    const apiKey = robots[0]?.apiKey ?? '';
+    const reply = await service.call('POST', '/api/v1/telemetry', { apiKey, body });
+
+    expect(reply.status).toBe(201);
+    expect(left).toEqual([]);
+  });
+
+  it('before their proof is anchored', async () => {
+    await letCompletionsIn(service.store);
+    const robot = robots[0] as TestRobot;
+    const taskId = await service.claim(robot);
+    bodies = [];
+    service.store.waitForCompletion = lookForBodies;
+
+    const reply = await service.complete(robot, taskId);
+
+    expect(reply.status).toBe(202);
+    expect(left).toEqual([]);
+  });
+});
+
+function garbageCollector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc');
+}

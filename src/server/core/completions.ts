@@ -14,22 +14,35 @@ import type { Deps } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import { canonicalSteps, claimOf, keyRevoked, taskNotFound, verificationOf } from './tasks.ts';
 
+type Completed = Answer<'completeTask'>;
+
 /**
- * Queues the proof and waits for its anchor. After `anchorTimeoutMs` it aborts `enough`, which ends the wait; the
- * caller may abort it earlier. In either case the completion continues without the request. The response depends only
- * on what is stored afterwards.
+ * Queues the proof, and waits for its anchor in `wait`. After `anchorTimeoutMs` it aborts `enough`, which ends the wait;
+ * the caller may abort it earlier. In either case the completion continues without the request. The response depends
+ * only on what is stored afterwards.
  *
  * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`, `no_anchor_quota`,
  * `no_gas_credit`, `chain_unavailable` (fees were never read), `anchoring_failed`, and `invalid_api_key` if the key ended
  * in the meantime.
  */
-export async function completeTask(
+export function completeTask(
   deps: Deps,
   robot: RobotCaller,
   taskId: string,
   proof: Proof,
-  enough: AbortController,
-): Promise<Answer<'completeTask'>> {
+  wait: (work: (enough: AbortController) => Promise<Completed>) => Promise<Completed>,
+): Promise<Completed> {
+  // Not an async function: it would keep the proof in memory until the anchor.
+  return queueProof(deps, robot, taskId, proof).then((proofHash) =>
+    wait(async (enough) => {
+      await waitForAnchor(deps, taskId, enough);
+      return answerByState(deps, await requireTask(deps, robot, taskId), proofHash);
+    }),
+  );
+}
+
+/** The hash of the proof, once it is durable. */
+async function queueProof(deps: Deps, robot: RobotCaller, taskId: string, proof: Proof) {
   const task = await requireTask(deps, robot, taskId);
   const canonical = await runYielding(canonicalSteps('proof', proof, limits.proofBytes)).catch(
     (error) => refuseProof(deps, task, error),
@@ -39,8 +52,7 @@ export async function completeTask(
   const { id: robotId, keyHash } = robot;
   await queue(deps, { taskId, robotId, keyHash, proof: canonical, ...commitment, now });
   deps.store.changed(robot.wallet, { anchor: taskId, credit: taskId, robot: robotId });
-  await waitForAnchor(deps, taskId, enough);
-  return answerByState(deps, await requireTask(deps, robot, taskId), commitment.proofHash);
+  return commitment.proofHash;
 }
 
 /** Refuses what is no proof. A completed task is reported first, whatever was sent. */
@@ -136,11 +148,7 @@ async function otherCompletion(deps: Deps, task: TaskRecord, sentHash: Hex | nul
 }
 
 /** The response to the completion that queued this proof. It never reports the result of another proof. */
-async function answerByState(
-  deps: Deps,
-  task: TaskRecord,
-  proofHash: Hex,
-): Promise<Answer<'completeTask'>> {
+async function answerByState(deps: Deps, task: TaskRecord, proofHash: Hex): Promise<Completed> {
   const { completion } = task;
   if (completion === null) throw taskNotFound();
   const { txHash, state } = completion;

@@ -48,10 +48,9 @@ export function taskHandlers(deps: Deps, longReads: LongReads) {
     completeTask({ caller, params, body, invalid, request, reply }) {
       if (invalid) return refuseCompletion(deps, caller, params.id, invalid);
       const proof = body.proof as Proof; // Validated by the route's schema.
-      const completed = wait(request.raw.socket, (enough) =>
-        completeTask(deps, caller, params.id, proof, enough),
-      );
-      return completed.then((answer) => {
+      return completeTask(deps, caller, params.id, proof, (work) =>
+        wait(request.raw.socket, work),
+      ).then((answer) => {
         reply.status(answer.status);
         return answer.body;
       });

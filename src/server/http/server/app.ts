@@ -226,6 +226,12 @@ function registerRoute<Name extends RouteName>(
 ): void {
   const route: Route = routes[name];
   const [status = '200'] = Object.keys(route.responses);
+  // A function of its own: the async handler below would keep the call, and with it the body, until its response.
+  const handle = (request: FastifyRequest, reply: FastifyReply) => {
+    const call = takeCall<Name>(request, reply);
+    const answer = () => handlers[name](call);
+    return route.takesTurn ? strangersWork.run(request, answer) : answer();
+  };
   scope.route({
     method: route.method,
     url: route.path,
@@ -239,9 +245,7 @@ function registerRoute<Name extends RouteName>(
     },
     handler: async (request, reply) => {
       reply.status(Number(status));
-      const call = takeCall<Name>(request, reply);
-      const handle = () => handlers[name](call);
-      const body = await (route.takesTurn ? strangersWork.run(request, handle) : handle());
+      const body = await handle(request, reply);
       if (body === null) return reply;
       if (body instanceof Csv) return body.send(request, reply);
       const written = body instanceof JsonText ? body.text : null;

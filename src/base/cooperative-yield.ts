@@ -27,11 +27,3 @@ export async function runYielding<T>(work: Generator<unknown, T>): Promise<T> {
     if (others !== undefined) await others;
   }
 }
-
-/** Runs such a computation to its end without pausing, if it takes less than a step. */
-export function atOnce<T>(work: Generator<unknown, T>): T {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
-}

@@ -22,8 +22,9 @@ export function dropAbsent(schema: TSchema, value: unknown): void {
   }
   if (!Type.IsObject(schema) || typeof value !== 'object' || value === null) return;
   const members = value as Record<string, unknown>;
-  for (const [name, member] of Object.entries(schema.properties)) {
-    if (!Object.hasOwn(members, name)) continue;
+  for (const name of Object.keys(members)) {
+    if (typeof members[name] !== 'object' || !Object.hasOwn(schema.properties, name)) continue;
+    const member = schema.properties[name] as TSchema;
     const mayBeNull = Type.IsUnion(member) && member.anyOf.some((one) => Type.IsNull(one));
     if (members[name] !== null) dropAbsent(member, members[name]);
     else if (!mayBeNull && !schema.required?.includes(name)) delete members[name];

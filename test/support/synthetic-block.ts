@@ -1,13 +1,13 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { atOnce } from '../../src/base/cooperative-yield.ts';
 import { bytesToHex, type Hex, hexToBytes } from '../../src/proof/bytes.ts';
 import type { ChainProof } from '../../src/proof/chain-proof.ts';
 import { encodeRlp, quantityBytes } from '../../src/proof/rlp.ts';
+import { runSteps } from '../../src/proof/run-steps.ts';
 import { growTrieProof } from '../../src/proof/trie.ts';
 
 /** The trie's root and the path of the value at `index`. */
 export const trieProof = (values: readonly Uint8Array[], index: number) =>
-  atOnce(growTrieProof(values, index));
+  runSteps(growTrieProof(values, index));
 
 interface SyntheticBlock {
   blockNumber: bigint;

@@ -131,7 +131,7 @@ export async function authenticateRobot({ store }: Deps, apiKey: string, keyHash
   const wellFormed = /^svc_[0-9a-f]{40}$/.test(apiKey);
   const found = wellFormed ? await store.authenticateRobot(keyHash) : null;
   if (found === null) throw wireError('invalid_api_key', 'The API key is unknown or revoked.');
-  return { robot: { ...found.robot, keyHash }, count: found.count };
+  return found;
 }
 
 function newApiKey(): string {

@@ -1,10 +1,10 @@
 // Claims, reads and lists tasks.
 
 import { NIL } from 'uuid';
-import { atOnce } from '../../base/cooperative-yield.ts';
 import { newId } from '../../base/new-id.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
+import { runSteps } from '../../proof/run-steps.ts';
 import { tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type {
@@ -119,7 +119,7 @@ export function* canonicalSteps(
 
 /** As `canonicalSteps`, for a document whose limit is so small that it needs no yielding. */
 export function canonicalDocument(field: string, document: object, maxBytes: number): string {
-  return atOnce(canonicalSteps(field, document, maxBytes));
+  return runSteps(canonicalSteps(field, document, maxBytes));
 }
 
 export function taskNotFound() {

@@ -25,7 +25,7 @@ import {
 } from '../ports/telemetry.ts';
 import { samplesBytes } from '../rules/storage.ts';
 import { type Deps, found, storing } from './deps.ts';
-import { instantOf, JsonText, pageOf, periodOf, withDocument, writtenPage } from './paging.ts';
+import { instantOf, JsonText, pageOf, periodOf, writtenPage } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 type TelemetryQuery = Query<'readTelemetry'>;
@@ -201,13 +201,11 @@ function readCursor(cursor: string): Pick<SampleRecord, 'recordedAt' | 'id'> {
 }
 
 function viewSample(sample: SampleRecord): JsonText<Sample> {
-  const members = {
-    id: sample.id,
-    recorded_at: formatTimestamp(sample.recordedAt),
-    battery_pct: sample.batteryPct,
-    state: sample.state,
-  };
-  return withDocument(members, 'metrics', sample.metrics);
+  const { id, recordedAt, batteryPct, state, metrics } = sample;
+  return new JsonText(
+    `{"id":"${id}","recorded_at":"${formatTimestamp(recordedAt)}","battery_pct":${batteryPct},` +
+      `"state":${JSON.stringify(state)},"metrics":${metrics}}`,
+  );
 }
 
 /** `fromEntries` creates an own property even for `__proto__`. */

@@ -44,9 +44,7 @@ export type RobotPatch = Partial<Pick<RobotRecord, 'name' | 'description' | 'fle
 /** Robots. Every method sees a robot only under its own account; for any other wallet it does not exist. */
 export interface RobotStore {
   /** Counts one call of the robot whose key has this hash. Null, counting nothing, if no live key has it. */
-  authenticateRobot(
-    keyHash: string,
-  ): Promise<{ robot: Omit<RobotCaller, 'keyHash'>; count: RateCount } | null>;
+  authenticateRobot(keyHash: string): Promise<{ robot: RobotCaller; count: RateCount } | null>;
   /**
    * MUST enforce the limit of robots per account under concurrent calls. `id_used`: with the account's robot of this id;
    * null if it is another account's.

@@ -1,10 +1,11 @@
 // Reads request bodies within their limits, and bounds the memory that they hold.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { atOnce, runYielding } from '../../../base/cooperative-yield.ts';
+import { runYielding } from '../../../base/cooperative-yield.ts';
 import { FairQueue } from '../../../base/fair-queue.ts';
 import type { SvcError } from '../../../base/svc-error.ts';
 import type { JsonValue } from '../../../proof/json-value.ts';
+import { runSteps } from '../../../proof/run-steps.ts';
 import {
   mostValuesIn,
   readStrictJson,
@@ -103,7 +104,7 @@ export function createBodyParser(): (
       if (body) held.release(body);
       let value: ReadBody;
       try {
-        value = atOnce(readJson(request, bytes));
+        value = runSteps(readJson(request, bytes));
       } catch (error) {
         done(error as Error); // Only Errors are thrown.
         return;

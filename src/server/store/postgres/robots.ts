@@ -31,7 +31,7 @@ export function robotAuthentication(access: Access): Pick<RobotStore, 'authentic
       if (row === undefined) return null;
       noteWindow(row);
       const { id, wallet, suspended_at } = row;
-      const robot = { id, wallet, isSuspended: suspended_at !== null };
+      const robot = { id, wallet, keyHash, isSuspended: suspended_at !== null };
       return { robot, count: toCounted('robot', row) };
     },
   };

@@ -88,15 +88,18 @@ export function addToAggregates(
   const counted = samples.map((sample) => {
     return { recordedAt: sample.recordedAt, readings: numbered(names, readingsOf(sample)) };
   });
-  return resolutions.flatMap((resolution) =>
-    [...byInterval(resolution, counted)].map(([at, ofInterval]) => {
+  const added: AggregateOfDay[] = [];
+  for (const resolution of resolutions) {
+    for (const [at, ofInterval] of byInterval(resolution, counted)) {
       aggregate.clear();
       const stored = storedOf(resolution, at);
       if (stored !== undefined) addEncoded(aggregate, stored.samples, stored.summary);
       for (const { readings } of ofInterval) aggregate.add(readings);
-      return { resolution, at, samples: aggregate.samples, summary: encodeAggregate(aggregate) };
-    }),
-  );
+      const { samples: count } = aggregate;
+      added.push({ resolution, at, samples: count, summary: encodeAggregate(aggregate) });
+    }
+  }
+  return added;
 }
 
 /** The names of a day as they are stored; null if the stored ones have no new ones. */

@@ -26,7 +26,7 @@ export function robotAuthentication({ reader, read }: Access, counters: RateCoun
         const row = byKey.get(keyHash);
         if (row === undefined) return null;
         const { id, wallet, suspended_at } = row;
-        const robot = { id, wallet, isSuspended: suspended_at !== null };
+        const robot = { id, wallet, keyHash, isSuspended: suspended_at !== null };
         return { robot, count: counters.count('robot', id) };
       }),
   } satisfies Partial<RobotStore>;

@@ -17,7 +17,7 @@ export function Patch<Fields extends Record<string, TSchema>>(fields: Fields) {
  */
 export function dropAbsent(schema: TSchema, value: unknown): void {
   if (Array.isArray(value)) {
-    for (const item of value) if (Type.IsArray(schema)) dropAbsent(schema.items, item);
+    if (Type.IsArray(schema)) for (const item of value) dropAbsent(schema.items, item);
     return;
   }
   if (!Type.IsObject(schema) || typeof value !== 'object' || value === null) return;

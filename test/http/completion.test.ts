@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { hashProof } from '../../src/proof/hash.ts';
 import { letCompletionsIn } from '../support/let-completions-in.ts';
 import {
@@ -293,6 +293,25 @@ describe('completing while the anchor cannot be sent', () => {
     service.stopping.abort();
 
     expect((await waiting).body.error).toBe('anchor_queued');
+  });
+});
+
+describe('completing while the server stops', () => {
+  it('is answered as soon as the proof is stored', async () => {
+    const { service, robot } = await startServiceWithRobot({
+      settings: { anchorTimeoutMs: 600_000 },
+    });
+    onTestFinished(() => service.close());
+    await letCompletionsIn(service.store);
+    const { queueCompletion } = service.store;
+    service.store.queueCompletion = async (completion) => {
+      service.stopping.abort();
+      return queueCompletion(completion);
+    };
+
+    const reply = await service.complete(robot, await service.claim(robot));
+
+    expect(reply.body.error).toBe('anchor_queued');
   });
 });
 

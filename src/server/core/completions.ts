@@ -17,8 +17,8 @@ import { canonicalSteps, claimOf, keyRevoked, taskNotFound, verificationOf } fro
 type Completed = Answer<'completeTask'>;
 
 /**
- * Queues the proof, and waits for its anchor in `wait`. After `anchorTimeoutMs` it aborts `enough`, which ends the wait;
- * the caller may abort it earlier. In either case the completion continues without the request. The response depends
+ * Queues the proof, and then waits for its anchor. `wait` gives the work its controller, and may abort it; it is also
+ * aborted after `anchorTimeoutMs`. In either case the completion continues without the request. The response depends
  * only on what is stored afterwards.
  *
  * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`, `no_anchor_quota`,
@@ -32,27 +32,25 @@ export function completeTask(
   proof: Proof,
   wait: (work: (enough: AbortController) => Promise<Completed>) => Promise<Completed>,
 ): Promise<Completed> {
-  // Not an async function: it would keep the proof in memory until the anchor.
-  return queueProof(deps, robot, taskId, proof).then((proofHash) =>
+  const answer = (proofHash: Hex) =>
     wait(async (enough) => {
       await waitForAnchor(deps, taskId, enough);
       return answerByState(deps, await requireTask(deps, robot, taskId), proofHash);
-    }),
-  );
+    });
+  // Not an async function: it would keep the proof, and then its text, in memory until the anchor.
+  return newCompletion(deps, robot, taskId, proof)
+    .then((completion) => queue(deps, robot, completion))
+    .then(answer);
 }
 
-/** The hash of the proof, once it is durable. */
-async function queueProof(deps: Deps, robot: RobotCaller, taskId: string, proof: Proof) {
+/** Canonicalizes and hashes the proof. */
+async function newCompletion(deps: Deps, robot: RobotCaller, taskId: string, proof: Proof) {
   const task = await requireTask(deps, robot, taskId);
-  const canonical = await runYielding(canonicalSteps('proof', proof, limits.proofBytes)).catch(
-    (error) => refuseProof(deps, task, error),
-  );
+  const steps = canonicalSteps('proof', proof, limits.proofBytes);
+  const canonical = await runYielding(steps).catch((error) => refuseProof(deps, task, error));
   const commitment = await commitmentOf(task, canonical);
-  const now = deps.clock.now();
   const { id: robotId, keyHash } = robot;
-  await queue(deps, { taskId, robotId, keyHash, proof: canonical, ...commitment, now });
-  deps.store.changed(robot.wallet, { anchor: taskId, credit: taskId, robot: robotId });
-  return commitment.proofHash;
+  return { taskId, robotId, keyHash, proof: canonical, ...commitment, now: deps.clock.now() };
 }
 
 /** Refuses what is no proof. A completed task is reported first, whatever was sent. */
@@ -88,14 +86,17 @@ async function commitmentOf(task: TaskRecord, canonicalProof: string) {
   return { proofHash, claimHash, leaf };
 }
 
-async function queue(deps: Deps, completion: NewCompletion): Promise<void> {
+/** Returns the hash of the proof once it is durable. */
+async function queue(deps: Deps, { wallet }: RobotCaller, completion: NewCompletion): Promise<Hex> {
+  const { taskId, robotId, proofHash } = completion;
   const result = await deps.store.queueCompletion(completion);
   switch (result.outcome) {
     case 'queued':
-      return;
+      deps.store.changed(wallet, { anchor: taskId, credit: taskId, robot: robotId });
+      return proofHash;
     case 'already_completed':
     case 'completion_in_progress':
-      throw await otherCompletion(deps, result.task, completion.proofHash);
+      throw await otherCompletion(deps, result.task, proofHash);
     case 'no_anchor_quota':
       throw wireError(
         'no_anchor_quota',

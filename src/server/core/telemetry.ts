@@ -201,6 +201,7 @@ function readCursor(cursor: string): Pick<SampleRecord, 'recordedAt' | 'id'> {
 }
 
 function viewSample(sample: SampleRecord): JsonText<Sample> {
+  // Faster than an object's text. An id is a UUID, the battery a finite number or null, and `metrics` is JSON.
   const { id, recordedAt, batteryPct, state, metrics } = sample;
   return new JsonText(
     `{"id":"${id}","recorded_at":"${formatTimestamp(recordedAt)}","battery_pct":${batteryPct},` +

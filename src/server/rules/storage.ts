@@ -46,6 +46,7 @@ export function rowBytes(...texts: readonly (string | null)[]): number {
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), ROW_BYTES);
 }
 
+/** The `rowBytes` of all samples. */
 export function samplesBytes(samples: readonly { metrics: string }[]): number {
   return samples.reduce((sum, { metrics }) => sum + ROW_BYTES + Buffer.byteLength(metrics), 0);
 }

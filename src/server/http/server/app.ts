@@ -226,7 +226,7 @@ function registerRoute<Name extends RouteName>(
 ): void {
   const route: Route = routes[name];
   const [status = '200'] = Object.keys(route.responses);
-  // A function of its own: the async handler below would keep the call, and with it the body, until its response.
+  // A function of its own: the async handler below would keep the call, and with it the body, until the response.
   const handle = (request: FastifyRequest, reply: FastifyReply) => {
     const call = takeCall<Name>(request, reply);
     const answer = () => handlers[name](call);

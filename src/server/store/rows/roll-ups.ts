@@ -95,8 +95,8 @@ export function addToAggregates(
       const stored = storedOf(resolution, at);
       if (stored !== undefined) addEncoded(aggregate, stored.samples, stored.summary);
       for (const { readings } of ofInterval) aggregate.add(readings);
-      const { samples: count } = aggregate;
-      added.push({ resolution, at, samples: count, summary: encodeAggregate(aggregate) });
+      const summary = encodeAggregate(aggregate);
+      added.push({ resolution, at, samples: aggregate.samples, summary });
     }
   }
   return added;

@@ -23,6 +23,7 @@ export function dropAbsent(schema: TSchema, value: unknown): void {
   if (!Type.IsObject(schema) || typeof value !== 'object' || value === null) return;
   const members = value as Record<string, unknown>;
   for (const name of Object.keys(members)) {
+    // Null too has the type `object`.
     if (typeof members[name] !== 'object' || !Object.hasOwn(schema.properties, name)) continue;
     const member = schema.properties[name] as TSchema;
     const mayBeNull = Type.IsUnion(member) && member.anyOf.some((one) => Type.IsNull(one));

@@ -17,9 +17,9 @@ import { canonicalSteps, claimOf, keyRevoked, taskNotFound, verificationOf } fro
 type Completed = Answer<'completeTask'>;
 
 /**
- * Queues the proof, and then waits for its anchor. `wait` gives the work its controller, and may abort it; it is also
- * aborted after `anchorTimeoutMs`. In either case the completion continues without the request. The response depends
- * only on what is stored afterwards.
+ * Queues the proof, and then waits for its anchor. `wait` runs the waiting part, with a controller that ends the wait
+ * when it aborts: `wait` may abort it, and `anchorTimeoutMs` does. In either case the completion continues without the
+ * request. The response depends only on what is stored afterwards.
  *
  * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`, `no_anchor_quota`,
  * `no_gas_credit`, `chain_unavailable` (fees were never read), `anchoring_failed`, and `invalid_api_key` if the key ended

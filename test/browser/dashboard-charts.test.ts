@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { NewSample } from '../../src/protocol/telemetry.ts';
 import { type Dashboard, openDashboard } from '../support/dashboard.ts';
 
@@ -13,6 +13,8 @@ afterEach(() => dashboard.closePages());
 afterAll(() => dashboard?.stop());
 
 const MINUTE_MS = 60_000;
+/** Time for drags until one succeeds. */
+const DRAG_MS = 15_000;
 
 /** One sample at each of these minutes before now. */
 const samplesAt = (minutes: number[]): NewSample[] =>
@@ -117,9 +119,11 @@ describe('the state bar', () => {
   it('is in line with the charts', { tags: ['full'] }, async () => {
     const { page } = await openRobot(everyOther);
 
-    const [bar, chart] = [await boxOf(page, '.timeline'), await boxOf(page, '.u-over')];
-    expect(Math.abs(bar.x - chart.x)).toBeLessThanOrEqual(1);
-    expect(Math.abs(bar.width - chart.width)).toBeLessThanOrEqual(1);
+    await vi.waitFor(async () => {
+      const [bar, chart] = [await boxOf(page, '.timeline'), await boxOf(page, '.u-over')];
+      expect(Math.abs(bar.x - chart.x)).toBeLessThanOrEqual(1);
+      expect(Math.abs(bar.width - chart.width)).toBeLessThanOrEqual(1);
+    });
   });
 });
 
@@ -145,13 +149,15 @@ describe('the times of a robot', () => {
 describe('the period', () => {
   it('is zoomed by dragging, moved, and given back by the way back', async () => {
     const { page } = await openRobot(everyOther, '?range=6+h');
-    const { x, y, width } = await boxOf(page, '.u-over');
-
-    await page.mouse.move(x + width / 4, y + 40);
-    await page.mouse.down();
-    await page.mouse.move(x + width / 2, y + 40, { steps: 4 });
-    await page.mouse.up();
-    await page.waitForURL(/from=/);
+    // A chart is drawn anew when its marks arrive, which ends a drag.
+    await vi.waitFor(async () => {
+      const { x, y, width } = await boxOf(page, '.u-over');
+      await page.mouse.move(x + width / 4, y + 40);
+      await page.mouse.down();
+      await page.mouse.move(x + width / 2, y + 40, { steps: 4 });
+      await page.mouse.up();
+      await page.waitForURL(/from=/, { timeout: 2_000 });
+    }, DRAG_MS);
     const spanIn = () => {
       const { searchParams } = new URL(page.url());
       const [from, to] = ['from', 'to'].map((name) => Date.parse(searchParams.get(name) ?? ''));

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
   copyFileSync,
   existsSync,
@@ -12,10 +12,12 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PAGE_BYTES } from '../../src/agent/spool/database.ts';
+import { openDatabase, PAGE_BYTES } from '../../src/agent/spool/database.ts';
+import { Budget } from '../../src/agent/spool/limits.ts';
 import { DamagedRecord, type RecordKind, type SpoolRecord } from '../../src/agent/spool/records.ts';
-import { recordsIn } from '../../src/agent/spool/recover.ts';
+import { insertAll, recordsIn } from '../../src/agent/spool/recover.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
+import { tablesOf } from '../../src/agent/spool/tables.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import { itHolds } from '../support/property.ts';
 import { createTemporarySpool } from '../support/temporary-spool.ts';
@@ -125,6 +127,33 @@ describe('a damaged spool', () => {
     expect([damages.length, after]).toEqual([1, before]);
   });
 
+  it('is recovered once, and passes on a later error that is no damage', async () => {
+    const spool = place.open();
+    const recovered = spool.update(() => {
+      if (damages.length === 0) throw new DamagedRecord();
+    });
+    await recovered;
+    const read = () =>
+      spool.read(() => {
+        throw new Error('The caller is wrong.');
+      });
+
+    expect(read).toThrow('The caller is wrong.');
+    expect(read).toThrow('The caller is wrong.');
+    expect(damages).toHaveLength(1);
+  });
+
+  it('takes the place of the one that was set aside before', async () => {
+    for (const wallMs of [1000, 2000]) {
+      await filledAndClosed();
+      place.clock.advance(wallMs);
+      overwritePages([1]);
+      place.close(place.open());
+    }
+
+    expect(damages.map((damage) => existsSync(damage.file))).toEqual([false, true]);
+  });
+
   it('gives its write-ahead log too', async () => {
     const spool = place.open();
     const records = await fill(spool);
@@ -142,7 +171,13 @@ describe('a damaged spool', () => {
     const whole = path.join(place.folder, 'whole');
     copyFileSync(file, whole);
     overwritePages([1]);
-    writeFileSync(`${file}.recovering`, 'half of it');
+    const other = createTemporarySpool();
+    const elsewhere = other.open();
+    await elsewhere.claim(other.record('claim', { title: 'Of the crashed recovery' }));
+    for (const suffix of ['', '-wal']) {
+      copyFileSync(path.join(other.folder, `spool.db${suffix}`), `${file}.recovering${suffix}`);
+    }
+    other.remove();
 
     const first = place.open();
     expect(contentOf(first).size).toBe(records.length);
@@ -153,6 +188,28 @@ describe('a damaged spool', () => {
 
     expect(contentOf(second).size).toBe(records.length);
     expect(damages).toHaveLength(1);
+  });
+
+  it('gives the later of two claims and completions of a task, whichever comes first', () => {
+    const { clock } = place;
+    const [id, other] = [randomUUID(), randomUUID()];
+    const both = (title: string, task: string) =>
+      (['claim', 'completion'] as const).map((kind) => place.record(kind, { title }, task));
+    clock.advance(5000);
+    const early = [both('early', id), both('early', other)];
+    clock.reboot(clock.now().wallMs + 1000);
+    const late = [both('late', id), both('late', other)];
+    const db = openDatabase(file);
+    const tables = tablesOf(db, new Budget(db, 0, () => 0));
+
+    const order = [early[0], late[0], late[1], early[1]].flatMap((records) => records ?? []);
+    insertAll(tables, order.values());
+
+    for (const task of [id, other]) {
+      expect(tables.tasks.claim(task)?.body).toBe('{"title":"late"}');
+      expect(tables.tasks.completion(task)?.body).toBe('{"title":"late"}');
+    }
+    db.close();
   });
 
   it.each(['first', 'last'])(

@@ -155,15 +155,18 @@ describe('a damaged spool', () => {
   });
 
   it('gives its write-ahead log too', async () => {
+    const records = await filledAndClosed();
     const spool = place.open();
-    const records = await fill(spool);
+    const late = { evidence: randomBytes(30_000).toString('hex') };
+    const record = place.record('completion', late);
+    await spool.complete(record, hashProof(late));
     const [log, aside] = [`${file}-wal`, path.join(place.folder, 'copy')];
     copyFileSync(file, aside);
     copyFileSync(log, `${aside}-wal`);
 
     const found = [...recordsIn(aside)].map(keyOf);
 
-    expect(new Set(found)).toEqual(new Set(records.map(keyOf)));
+    expect(new Set(found)).toEqual(new Set([...records, record].map(keyOf)));
   });
 
   it('is recovered again after a crash in the middle, and taken over after one at the end', async () => {

@@ -129,24 +129,23 @@ describe('a damaged spool', () => {
 
   it('is recovered once, and passes on a later error that is no damage', async () => {
     const spool = place.open();
-    const recovered = spool.update(() => {
+    await spool.update(() => {
       if (damages.length === 0) throw new DamagedRecord();
     });
-    await recovered;
+
     const read = () =>
       spool.read(() => {
         throw new Error('The caller is wrong.');
       });
 
     expect(read).toThrow('The caller is wrong.');
-    expect(read).toThrow('The caller is wrong.');
     expect(damages).toHaveLength(1);
   });
 
   it('takes the place of the one that was set aside before', async () => {
-    for (const wallMs of [1000, 2000]) {
+    for (let recovery = 0; recovery < 2; recovery++) {
       await filledAndClosed();
-      place.clock.advance(wallMs);
+      place.clock.advance(1000);
       overwritePages([1]);
       place.close(place.open());
     }
@@ -174,13 +173,7 @@ describe('a damaged spool', () => {
     const whole = path.join(place.folder, 'whole');
     copyFileSync(file, whole);
     overwritePages([1]);
-    const other = createTemporarySpool();
-    const elsewhere = other.open();
-    await elsewhere.claim(other.record('claim', { title: 'Of the crashed recovery' }));
-    for (const suffix of ['', '-wal']) {
-      copyFileSync(path.join(other.folder, `spool.db${suffix}`), `${file}.recovering${suffix}`);
-    }
-    other.remove();
+    writeFileSync(`${file}.recovering`, 'half of it');
 
     const first = place.open();
     expect(contentOf(first).size).toBe(records.length);

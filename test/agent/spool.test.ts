@@ -423,3 +423,77 @@ describe('what is written and removed', () => {
     );
   });
 });
+
+describe('an event', () => {
+  it('that is refused leaves its queue', async () => {
+    spool.createEvent(place.record('event', { event_type: 'info' }));
+    await spool.update(() => {});
+    const [event] = spool.read(({ events }) => events.read(1));
+    if (event === undefined) throw new Error('no event');
+
+    await spool.refuseEvent(event, { code: 'invalid_event', message: 'No.' });
+
+    expect(spool.read(({ events }) => events.read(1))).toEqual([]);
+    const refused = spool.read(({ settled }) => settled.refused(10));
+    expect(refused).toMatchObject([{ kind: 'event', id: event.id }]);
+  });
+
+  it('says what was dropped, and there is none where nothing was', async () => {
+    await spool.reportDropped();
+    expect(spool.read(({ events }) => events.read(1))).toEqual([]);
+    await spool.update(({ state }) => state.noteDropped({ count: 3, fromMs: 0, toMs: 1 }));
+
+    await spool.reportDropped();
+
+    const [event] = spool.read(({ events }) => events.read(2));
+    expect(event).toMatchObject({ kind: 'event', id: expect.stringMatching(/^[\w-]{36}$/) });
+    expect(JSON.parse(event?.body ?? '{}')).toMatchObject({
+      severity: 'warn',
+      message: expect.stringContaining('3 samples or events were dropped'),
+    });
+  });
+});
+
+describe('the spool', () => {
+  const sizeOf = (name: string) => statSync(path.join(place.folder, name)).size;
+
+  it('counts what is handed over and not committed yet', async () => {
+    spool.recordSamples([place.record('sample', {}), place.record('sample', {})]);
+    spool.createEvent(place.record('event', {}));
+    expect(spool.uncommitted).toEqual({ samples: 2, events: 1 });
+
+    await spool.update(() => {});
+
+    expect(spool.uncommitted).toEqual({ samples: 0, events: 0 });
+  });
+
+  it('counts its file, log and reserve', () => {
+    const parts = readdirSync(place.folder).filter((name) => /^(spool\.db|reserve)/.test(name));
+
+    expect(parts).toContain('spool.db-wal');
+    expect(spool.bytesOnDisk()).toBe(parts.reduce((sum, name) => sum + sizeOf(name), 0));
+  });
+
+  it('tells when it was last written', async () => {
+    const before = performance.now();
+
+    expect(spool.progressAt).toBeGreaterThanOrEqual(before);
+  });
+
+  it('gives the space of what is gone back to the disk, with all that was handed over', async () => {
+    const title = 'x'.repeat(250_000);
+    const claims = Array.from({ length: 8 }, () => place.record('claim', { title }));
+    for (const claim of claims) await spool.claim(claim);
+    const before = sizeOf('spool.db') + sizeOf('spool.db-wal');
+    await spool.update(({ tasks }) => {
+      for (const { id } of claims) tasks.removeClaim(id);
+    });
+    spool.recordSamples([place.record('sample', { metrics: { n: 1 } })]);
+
+    spool.compact();
+
+    expect(spool.read(({ samples }) => samples.ends())).toEqual({ first: 1, last: 1 });
+    expect(sizeOf('spool.db-wal')).toBe(0);
+    expect(sizeOf('spool.db')).toBeLessThan(before / 8);
+  });
+});

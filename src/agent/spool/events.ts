@@ -2,6 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import { type Dropped, droppedOf } from './limits.ts';
 import {
+  insertInto,
   type RecordRow,
   recordColumns,
   recordOf,
@@ -18,9 +19,7 @@ export class EventTable {
 
   constructor(db: Database) {
     this.#sql = {
-      insert: db.prepare(
-        'INSERT INTO events (kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@kind, @id, @wallMs, @boot, @monoMs, @crc, @body)',
-      ),
+      insert: db.prepare(insertInto('events')),
       read: db.prepare<[number, number], RecordRow>(
         `SELECT ${recordColumns} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
       ),

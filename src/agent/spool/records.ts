@@ -37,10 +37,14 @@ export function recordOf(row: RecordRow): StoredRecord {
   return { seq, kind, id, wallMs, boot, monoMs, body };
 }
 
-/** Values for an INSERT of the shared columns without `seq`. */
+/** Inserts the shared columns. */
+export const insertInto = (table: 'samples' | 'events') =>
+  `INSERT INTO ${table} (seq, kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@seq, @kind, @id, @wallMs, @boot, @monoMs, @crc, @body)`;
+
+/** Values of the shared columns for a new row, which gets the next `seq`. */
 export function valuesOf(record: SpoolRecord) {
   const { kind, id, wallMs, boot, monoMs, body } = record;
-  return { kind, id, wallMs, boot, monoMs, crc: checksumOf(record), body };
+  return { seq: null, kind, id, wallMs, boot, monoMs, crc: checksumOf(record), body };
 }
 
 /** The checksum of a row does not match its content: the file is damaged. */

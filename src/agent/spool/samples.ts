@@ -2,6 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import { type Dropped, droppedOf } from './limits.ts';
 import {
+  insertInto,
   type RecordRow,
   recordColumns,
   recordOf,
@@ -31,12 +32,7 @@ export class SampleTable {
 
   constructor(db: Database) {
     this.#sql = {
-      insert: db.prepare(
-        'INSERT INTO samples (kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@kind, @id, @wallMs, @boot, @monoMs, @crc, @body)',
-      ),
-      insertAt: db.prepare(
-        'INSERT INTO samples (seq, kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@seq, @kind, @id, @wallMs, @boot, @monoMs, @crc, @body)',
-      ),
+      insert: db.prepare(insertInto('samples')),
       read: db.prepare<[number, number, number], RecordRow>(
         `SELECT ${recordColumns} FROM samples WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`,
       ),
@@ -201,7 +197,7 @@ export class SampleTable {
     const [first, last] = [rows[0], rows.at(-1)];
     if (!first || !last || kept.length === rows.length) return null;
     this.#sql.remove.run(first.seq, last.seq);
-    for (const row of kept) this.#sql.insertAt.run(row);
+    for (const row of kept) this.#sql.insert.run(row);
     return droppedOf(rows, rows.length - kept.length);
   }
 

@@ -48,7 +48,7 @@ export function rowBytes(...texts: readonly (string | null)[]): number {
 
 /** The `rowBytes` of all samples. */
 export function samplesBytes(samples: readonly { metrics: string }[]): number {
-  return samples.reduce((sum, { metrics }) => sum + ROW_BYTES + Buffer.byteLength(metrics), 0);
+  return samples.reduce((sum, { metrics }) => sum + rowBytes(metrics), 0);
 }
 
 /** `sealed`: the encrypted evidence. */

@@ -1,7 +1,7 @@
 // A chart of a measurement over time (uPlot).
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
-import { memo, useEffect, useRef } from 'react';
+import { memo, type RefObject, useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import { formatTime, timeZone } from '../ui/time-zone.ts';
 import './charts.css';
@@ -26,7 +26,7 @@ interface TimeSeriesProps {
   at: number[];
   spreads: Spread[];
   /** The whole axis, in ms. */
-  period: readonly [number, number];
+  period: [number, number];
   marks: readonly Mark[];
   unit?: string;
   /** Fixed range of the scale. */
@@ -48,23 +48,31 @@ const LEAST_DRAG = 8;
 
 /** A line of averages in front of the range between minimum and maximum. The line has the gaps of the telemetry. */
 export const TimeSeries = memo(function TimeSeries(props: TimeSeriesProps) {
-  const { title, at, spreads, period, marks, unit = '', range } = props;
+  const { title, at, spreads, period, marks, unit = '' } = props;
   const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(null);
+  const latest = useRef(props);
+  latest.current = props;
   const scheme = useComputedColorScheme('light');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the effect reads the colors of the color scheme
   useEffect(() => {
     const { current } = host;
     if (current === null) return;
-    const plot = new uPlot(optionsOf(current, props), dataOf(at, spreads), current);
+    plot.current = new uPlot(optionsOf(current, latest), undefined, current);
     const resize = new ResizeObserver(() => {
-      plot.setSize({ width: current.clientWidth, height: HEIGHT });
+      plot.current?.setSize({ width: current.clientWidth, height: HEIGHT });
     });
     resize.observe(current);
     return () => {
       resize.disconnect();
-      plot.destroy();
+      plot.current?.destroy();
     };
-  }, [at, spreads, period, marks, range, scheme]);
+  }, [scheme]);
+  // The plot stays: another would end a drag.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the plot reads period and marks when it is drawn
+  useEffect(() => {
+    plot.current?.setData(dataOf(at, spreads));
+  }, [at, spreads, period, marks, scheme]);
   return (
     <figure className="series">
       <figcaption>
@@ -79,13 +87,11 @@ export const TimeSeries = memo(function TimeSeries(props: TimeSeriesProps) {
 function dataOf(at: number[], spreads: Spread[]): uPlot.AlignedData {
   const pick = (member: 'min' | 'avg' | 'max') =>
     spreads.map((spread) => spread?.[member] ?? (spread as null | undefined));
-  return [at.map((ms) => ms / 1000), pick('max'), pick('min'), pick('avg')];
+  return [at, pick('max'), pick('min'), pick('avg')];
 }
 
-function optionsOf(
-  host: HTMLElement,
-  { period: [from, to], marks, range, onPoint, onZoom }: TimeSeriesProps,
-): uPlot.Options {
+function optionsOf(host: HTMLElement, latest: RefObject<TimeSeriesProps>): uPlot.Options {
+  const { range, onPoint } = latest.current;
   const style = getComputedStyle(host);
   const color = (name: string) => style.getPropertyValue(name);
   const axis = {
@@ -102,15 +108,16 @@ function optionsOf(
     height: HEIGHT,
     padding: [null, RIGHT, null, 0],
     legend: { show: false },
+    ms: 1,
     ...(timeZone() === 'UTC' && {
-      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+      tzDate: (at) => uPlot.tzDate(new Date(at), 'Etc/UTC'),
     }),
     cursor: {
       drag: { x: true, y: false, setScale: false },
       // The pointer shows the same moment in every chart; a drag belongs to one.
       sync: { key: 'robot', filters: { pub: (type) => /mouse(?:move|leave)/.test(type) } },
     },
-    scales: { x: { range: [from / 1000, to / 1000] }, y: range === undefined ? {} : { range } },
+    scales: { x: { range: () => latest.current.period }, y: range === undefined ? {} : { range } },
     axes: [
       { ...axis, size: 40, values: (_, moments) => namesOf(moments) },
       { ...axis, size: SCALE, values: (_, values) => values.map((value) => short.format(value)) },
@@ -127,14 +134,14 @@ function optionsOf(
     ],
     bands: [{ series: [1, 2], fill: `${color('--busy-bar')}30` }],
     hooks: {
-      drawAxes: [(plot) => drawMarks(plot, marks, color)],
+      drawAxes: [(plot) => drawMarks(plot, latest.current.marks, color)],
       setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;
           if (width < LEAST_DRAG) return;
-          const timeAt = (place: number) => Math.round(plot.posToVal(place, 'x') * 1000);
-          onZoom(timeAt(left), timeAt(left + width));
+          const timeAt = (place: number) => Math.round(plot.posToVal(place, 'x'));
+          latest.current.onZoom(timeAt(left), timeAt(left + width));
           plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
         },
       ],
@@ -151,7 +158,7 @@ function drawMarks(
   ctx.lineWidth = devicePixelRatio;
   ctx.setLineDash([3, 3]);
   for (const mark of marks) {
-    const x = Math.round(valToPos(mark.at / 1000, 'x', true));
+    const x = Math.round(valToPos(mark.at, 'x', true));
     ctx.strokeStyle = color(`--${mark.color}`);
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
@@ -165,10 +172,10 @@ const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignific
 const day = { day: 'numeric', month: 'short' } as const;
 const minute = { hour: '2-digit', minute: '2-digit' } as const;
 
-/** Labels for times in seconds: the time of day, and the date below it where it begins. */
+/** Labels for times in ms: the time of day, and the date below it where it begins. */
 function namesOf(moments: number[]): string[] {
-  const days = moments.map((seconds) => formatTime(seconds * 1000, day));
-  const times = moments.map((seconds) => formatTime(seconds * 1000, minute));
+  const days = moments.map((at) => formatTime(at, day));
+  const times = moments.map((at) => formatTime(at, minute));
   if (new Set(times).size === 1 && moments.length > 1) return days;
   return times.map((time, i) => (days[i] === days[i - 1] ? time : `${time}\n${days[i]}`));
 }

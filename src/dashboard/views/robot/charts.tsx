@@ -44,7 +44,7 @@ export default function Charts({ series, marks, onZoom }: ChartsProps) {
     ],
     [line, shown],
   );
-  const period = useMemo(() => [line.from, line.to] as const, [line]);
+  const period = useMemo((): [number, number] => [line.from, line.to], [line]);
   const [place, setPlace] = useState<number | null>(null);
   return (
     <div className="stack">

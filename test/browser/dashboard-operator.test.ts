@@ -114,16 +114,16 @@ describe('the overview', () => {
     const { page, robots, show } = await openWith(['arm-1']);
     const report = (event_type: string) =>
       robots[0]?.client.call('createEvent', { body: { event_type } });
-    await report('earlier');
+    await report('picked');
     await pass(page, 120 * MINUTE_MS);
-    await report('now');
+    await report('placed');
 
     await show('/');
     const chart = page.getByRole('region', { name: 'Events by severity' });
     await chart.locator('svg a').last().click();
 
-    await page.getByText('now', { exact: true }).waitFor();
-    expect(await page.getByText('earlier', { exact: true }).count()).toBe(0);
+    await page.getByText('placed', { exact: true }).waitFor();
+    expect(await page.getByText('picked', { exact: true }).count()).toBe(0);
   });
 });
 

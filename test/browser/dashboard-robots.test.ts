@@ -283,12 +283,13 @@ describe('a robot', () => {
     await page.reload();
 
     const states = page.getByRole('list', { name: 'States over time' }).getByRole('listitem');
-    await states.first().waitFor({ state: 'attached' });
-
-    const told = (await states.allTextContents()).map((text) => text.replace(/ from .*/, ''));
-    expect(told).toEqual(['no telemetry', 'busy', 'no telemetry', 'busy', 'no telemetry']);
+    const told = async () =>
+      (await states.allTextContents()).map((text) => text.replace(/ from .*/, ''));
+    await expect
+      .poll(told)
+      .toEqual(['no telemetry', 'busy', 'no telemetry', 'busy', 'no telemetry']);
     await page.getByRole('img', { name: /^Battery: 9 to 40 %/ }).waitFor();
     await page.getByLabel('load_kg', { exact: true }).uncheck();
-    expect(await page.getByRole('img', { name: /^load_kg/ }).count()).toBe(0);
+    await page.getByRole('img', { name: /^load_kg/ }).waitFor({ state: 'detached' });
   });
 });

@@ -207,9 +207,9 @@ async function isFitFor(page: Page, { address, shows, open }: View): Promise<voi
     // Until the layout has followed the new width.
     await expect.poll(() => violationsIn(page), { message: at }).toEqual([]);
     const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
-    expect(await page.evaluate(isTooWide), at).toBe(false);
-    expect(await page.evaluate(dialogIsBeside), at).toBe(false);
-    expect(await page.evaluate(cutLabels), at).toEqual([]);
+    await expect.poll(() => page.evaluate(isTooWide), { message: at }).toBe(false);
+    await expect.poll(() => page.evaluate(dialogIsBeside), { message: at }).toBe(false);
+    await expect.poll(() => page.evaluate(cutLabels), { message: at }).toEqual([]);
   }
   expect(await unstyledIn(page)).toEqual([]);
 }

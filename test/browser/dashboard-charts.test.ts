@@ -217,6 +217,19 @@ describe('a robot', () => {
     await page.getByText(/: busy · Battery 50 % · motor_c 40 · pose_x/).waitFor();
   });
 
+  it('keeps its marks when another minute begins', { tags: ['full'] }, async () => {
+    const { page, robot } = await openRobot(everyOther);
+    await robot.call('createEvent', { body: { event_type: 'error', message: 'Lost the box' } });
+    await page.getByTitle(/Lost the box/).waitFor();
+    await page.route('**/api/v1/events?*', () => {});
+    const readAgain = page.waitForResponse('**/telemetry?*');
+
+    await page.clock.fastForward(MINUTE_MS);
+    await readAgain;
+
+    expect(await page.getByTitle(/Lost the box/).count()).toBe(1);
+  });
+
   it('has an event in the period in which it occurred, though it came later', {
     tags: ['full'],
   }, async () => {

@@ -12,8 +12,6 @@ import { MetricChoice, useMetrics } from './metrics.tsx';
 
 const PathPlot = lazy(() => import('../../charts/path-plot.tsx'));
 
-const percent: [number, number] = [0, 100];
-
 interface ChartsProps {
   series: Series;
   marks: readonly Mark[];
@@ -34,7 +32,7 @@ export default function Charts({ series, marks, onZoom }: ChartsProps) {
       {
         title: 'Battery',
         unit: ' %',
-        range: percent,
+        range: [0, 100] as [number, number],
         spreads: valuesOf(line, ({ battery_pct }) => battery_pct),
       },
       ...shown.map((name) => ({

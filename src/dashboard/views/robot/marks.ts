@@ -20,13 +20,15 @@ export function useMarks(robotId: string, { range, from, to }: Period): readonly
     limit: '200',
   });
   const query = received(from, to);
+  // One key for each minute would leave no marks until that minute is read.
+  const shown = [robotId, range ?? query];
   const late = received(to, to + LATE_MS);
-  const events = useQuery(reading(['events', 'marks', query], 'GET /api/v1/events', { query }));
+  const events = useQuery(reading(['events', 'marks', shown], 'GET /api/v1/events', { query }));
   const lateEvents = useQuery({
     ...reading(['events', 'marks', late], 'GET /api/v1/events', { query: late }),
     enabled: range === null,
   });
-  const tasks = useQuery(reading(['tasks', 'marks', query], 'GET /api/v1/tasks', { query }));
+  const tasks = useQuery(reading(['tasks', 'marks', shown], 'GET /api/v1/tasks', { query }));
   return useMemo(() => {
     const items = [...(lateEvents.data?.items ?? []), ...(events.data?.items ?? [])];
     const ofEvents = items.map(({ occurred_at, created_at, ...event }) => ({

@@ -176,6 +176,21 @@ describe('the period', () => {
     await expect.poll(() => page.getByRole('radio', { name: '6 h' }).isChecked()).toBe(true);
   });
 
+  it('is the same after a click that moved the pointer a little', { tags: ['full'] }, async () => {
+    const { page } = await openRobot(everyOther);
+    const { x, y } = await boxOf(page, '.u-over');
+    await page.mouse.move(x + 100, y + 40);
+    await page.mouse.down();
+    await page.mouse.move(x + 104, y + 40, { steps: 2 });
+    await expect.poll(async () => (await boxOf(page, '.u-select')).width).toBe(4);
+    await page.mouse.up();
+
+    await expect
+      .poll(() => page.locator('.u-select').first().boundingBox())
+      .toMatchObject({ width: 0 });
+    expect(page.url()).not.toContain('from=');
+  });
+
   it('is any that one gives', { tags: ['full'] }, async () => {
     const { page } = await openRobot(everyOther);
     await page.getByText('Custom', { exact: true }).click();

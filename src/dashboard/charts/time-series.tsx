@@ -139,10 +139,11 @@ function optionsOf(host: HTMLElement, latest: RefObject<TimeSeriesProps>): uPlot
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;
-          if (width < LEAST_DRAG) return;
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          // A plot that was removed during a drag still hears of its end.
+          if (width < LEAST_DRAG || !plot.root.isConnected) return;
           const timeAt = (place: number) => Math.round(plot.posToVal(place, 'x'));
           latest.current.onZoom(timeAt(left), timeAt(left + width));
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
         },
       ],
     },

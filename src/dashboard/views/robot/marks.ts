@@ -19,8 +19,8 @@ export function useMarks(robotId: string, { range, from, to }: Period): readonly
     to: new Date(end).toISOString(),
     limit: '200',
   });
-  const query = received(from, to);
-  // One key for each minute would leave no marks until that minute is read.
+  const query = received(from, range === null ? to : to + LATE_MS);
+  // A key for each minute would leave no marks until that minute is read.
   const shown = [robotId, range ?? query];
   const late = received(to, to + LATE_MS);
   const events = useQuery(reading(['events', 'marks', shown], 'GET /api/v1/events', { query }));

@@ -32,7 +32,6 @@ afterAll(() => dashboard?.stop());
 const show = async (page: Page, path: string) => {
   await page.goto(dashboard.server.url + path);
 };
-/** With the task: another file of the worker may have anchored the same evidence before. */
 const proofPath = () => `/verify/${scene.verified.proofHash}?task_id=${scene.verified.id}`;
 const sentence =
   /The evidence with this hash has not changed since \d+ \w+ \d{4}, \d\d:\d\d UTC\. Anchored by 0xf39f…2266, the published account of 127\.0\.0\.1:\d+\./;

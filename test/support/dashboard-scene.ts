@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Client } from '../../src/client/client.ts';
 import type { NewSample } from '../../src/protocol/telemetry.ts';
 import type { Dashboard } from './dashboard.ts';
@@ -58,7 +59,8 @@ export async function arrangeScene(dashboard: Dashboard, owner: Client): Promise
     },
   });
   await first.client.call('createEvent', { body: { event_type: 'info', message: 'Shift began' } });
-  const evidence = { picked: 12, photos: ['a3f1', 'b771'], seconds: 481.5 };
+  // No other: the files of a worker share a service, and each has its scene.
+  const evidence = { picked: 12, photos: ['front.jpg'], run: randomUUID(), seconds: 481.5 };
   const task = await first.client.call('createTask', {
     body: {
       title: 'Pick order 4711',

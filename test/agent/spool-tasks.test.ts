@@ -18,7 +18,7 @@ afterEach(() => place.remove());
 const proof = { picked: 12 };
 const proofHash = hashProof(proof);
 const refusal = { code: 'id_conflict', message: 'Used.' };
-// The spool keeps it as it is.
+// The spool stores a receipt without looking into it.
 const settlement = { proofHash, verification: { status: 'verified' } as Verification };
 
 const claimOf = (id?: string) => place.record('claim', { title: 'Pick' }, id);

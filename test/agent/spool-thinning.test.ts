@@ -3,7 +3,7 @@ import type { SampleTable } from '../../src/agent/spool/samples.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
 import { createTemporarySpool } from '../support/temporary-spool.ts';
 
-/** Samples this new are thinned last. */
+/** Samples this new, counted in records, are thinned last. */
 const RECENT = 3600;
 
 let place: ReturnType<typeof createTemporarySpool>;

@@ -2,7 +2,8 @@
 import type { Database } from 'better-sqlite3';
 import { type Dropped, droppedOf } from './limits.ts';
 import {
-  insertInto,
+  insertedColumns,
+  insertedValues,
   type RecordRow,
   recordColumns,
   recordOf,
@@ -19,7 +20,7 @@ export class EventTable {
 
   constructor(db: Database) {
     this.#sql = {
-      insert: db.prepare(insertInto('events')),
+      insert: db.prepare(`INSERT INTO events (${insertedColumns}) VALUES (${insertedValues})`),
       read: db.prepare<[number, number], RecordRow>(
         `SELECT ${recordColumns} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
       ),

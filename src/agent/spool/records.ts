@@ -37,11 +37,11 @@ export function recordOf(row: RecordRow): StoredRecord {
   return { seq, kind, id, wallMs, boot, monoMs, body };
 }
 
-/** Inserts the shared columns. */
-export const insertInto = (table: 'samples' | 'events') =>
-  `INSERT INTO ${table} (seq, kind, id, wall_ms, boot, mono_ms, crc, body) VALUES (@seq, @kind, @id, @wallMs, @boot, @monoMs, @crc, @body)`;
+/** The shared columns and their parameters, for an INSERT. Where `seq` is null, SQLite gives the row the next one. */
+export const insertedColumns = 'seq, kind, id, wall_ms, boot, mono_ms, crc, body';
+export const insertedValues = '@seq, @kind, @id, @wallMs, @boot, @monoMs, @crc, @body';
 
-/** Values of the shared columns for a new row, which gets the next `seq`. */
+/** Parameters for the INSERT of a new row. */
 export function valuesOf(record: SpoolRecord) {
   const { kind, id, wallMs, boot, monoMs, body } = record;
   return { seq: null, kind, id, wallMs, boot, monoMs, crc: checksumOf(record), body };

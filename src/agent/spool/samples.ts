@@ -2,7 +2,8 @@
 import type { Database } from 'better-sqlite3';
 import { type Dropped, droppedOf } from './limits.ts';
 import {
-  insertInto,
+  insertedColumns,
+  insertedValues,
   type RecordRow,
   recordColumns,
   recordOf,
@@ -32,7 +33,7 @@ export class SampleTable {
 
   constructor(db: Database) {
     this.#sql = {
-      insert: db.prepare(insertInto('samples')),
+      insert: db.prepare(`INSERT INTO samples (${insertedColumns}) VALUES (${insertedValues})`),
       read: db.prepare<[number, number, number], RecordRow>(
         `SELECT ${recordColumns} FROM samples WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`,
       ),

@@ -281,7 +281,7 @@ export class Spool {
     return this.#groups.failure;
   }
 
-  /** The `performance.now()` at which the queue was last written or tried. */
+  /** The `performance.now()` of the last try to commit, or of now if the queue is empty. */
   get progressAt(): number {
     return this.#groups.progressAt;
   }

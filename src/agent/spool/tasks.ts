@@ -3,6 +3,8 @@ import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Task } from '../../protocol/resources.ts';
 import {
+  insertedColumns,
+  insertedValues,
   type RecordRow,
   recordColumns,
   recordOf,
@@ -46,15 +48,13 @@ export class TaskTable {
   readonly #sql;
 
   constructor(db: Database) {
-    const values = '@kind, @id, @wallMs, @boot, @monoMs, @crc';
-    const columns = 'kind, id, wall_ms, boot, mono_ms, crc';
     this.#sql = {
       insertClaim: db.prepare(
-        `INSERT INTO claims (${columns}, state, body) VALUES (${values}, 'queued', @body)`,
+        `INSERT INTO claims (${insertedColumns}, state) VALUES (${insertedValues}, 'queued')`,
       ),
       insertCompletion: db.prepare(
-        `INSERT INTO completions (${columns}, proof_hash, state, body) VALUES (${values}, @proofHash,
-             iif(EXISTS (SELECT 1 FROM claims WHERE id = @id AND state = 'queued'), 'blocked', 'queued'), @body)`,
+        `INSERT INTO completions (${insertedColumns}, proof_hash, state) VALUES (${insertedValues}, @proofHash,
+             iif(EXISTS (SELECT 1 FROM claims WHERE id = @id AND state = 'queued'), 'blocked', 'queued'))`,
       ),
       claim: db.prepare<[string], ClaimRow>(
         `SELECT ${recordColumns}, answer FROM claims WHERE id = ?`,

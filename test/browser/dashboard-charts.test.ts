@@ -176,7 +176,9 @@ describe('the period', () => {
     await expect.poll(() => page.getByRole('radio', { name: '6 h' }).isChecked()).toBe(true);
   });
 
-  it('is the same after a click that moved the pointer a little', { tags: ['full'] }, async () => {
+  it('stays the same after a click that moved the pointer a little', {
+    tags: ['full'],
+  }, async () => {
     const { page } = await openRobot(everyOther);
     const { x, y } = await boxOf(page, '.u-over');
     await page.mouse.move(x + 100, y + 40);

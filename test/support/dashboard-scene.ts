@@ -59,7 +59,7 @@ export async function arrangeScene(dashboard: Dashboard, owner: Client): Promise
     },
   });
   await first.client.call('createEvent', { body: { event_type: 'info', message: 'Shift began' } });
-  // No other: the files of a worker share a service, and each has its scene.
+  // Differs in each scene. Test files may share a service, which would anchor the same evidence twice.
   const evidence = { picked: 12, photos: ['front.jpg'], run: randomUUID(), seconds: 481.5 };
   const task = await first.client.call('createTask', {
     body: {

@@ -51,6 +51,7 @@ export const TimeSeries = memo(function TimeSeries(props: TimeSeriesProps) {
   const { title, at, spreads, period, marks, unit = '' } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
+  // The plot outlives these props: it reads the newest ones when it draws and when it calls back.
   const latest = useRef(props);
   latest.current = props;
   const scheme = useComputedColorScheme('light');
@@ -68,7 +69,7 @@ export const TimeSeries = memo(function TimeSeries(props: TimeSeriesProps) {
       plot.current?.destroy();
     };
   }, [scheme]);
-  // The plot stays: another would end a drag.
+  // The plot is given the new data; another plot would end a drag.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the plot reads period and marks when it is drawn
   useEffect(() => {
     plot.current?.setData(dataOf(at, spreads));
@@ -140,7 +141,7 @@ function optionsOf(host: HTMLElement, latest: RefObject<TimeSeriesProps>): uPlot
         (plot) => {
           const { left, width } = plot.select;
           plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          // A plot that was removed during a drag still hears of its end.
+          // uPlot reports the end of a drag even if the plot was removed during it.
           if (width < LEAST_DRAG || !plot.root.isConnected) return;
           const timeAt = (place: number) => Math.round(plot.posToVal(place, 'x'));
           latest.current.onZoom(timeAt(left), timeAt(left + width));

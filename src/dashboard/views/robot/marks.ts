@@ -19,8 +19,9 @@ export function useMarks(robotId: string, { range, from, to }: Period): readonly
     to: new Date(end).toISOString(),
     limit: '200',
   });
+  // A range up to now moves each minute. Its requests end later, so that they find what has just happened, and it keeps
+  // one key: with another there would be no marks until the answer is there.
   const query = received(from, range === null ? to : to + LATE_MS);
-  // A key for each minute would leave no marks until that minute is read.
   const shown = [robotId, range ?? query];
   const late = received(to, to + LATE_MS);
   const events = useQuery(reading(['events', 'marks', shown], 'GET /api/v1/events', { query }));

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/agent/main.ts';
 import { attachFiles } from '../../src/client/files.ts';
 import { hashProof } from '../../src/proof/hash.ts';
-import { killAgents, spawnAgent } from '../support/agent-process.ts';
-import { run } from '../support/programs.ts';
+import { createTestAgent, type TestAgent } from '../support/agent.ts';
 import { photo, writeRecording } from '../support/recording.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import {
@@ -22,33 +20,25 @@ import { waitFor } from '../support/wait-for.ts';
 let service: TestService;
 let owner: Owner;
 let robot: TestRobot;
-let folder: string;
-let env: Record<string, string>;
+let daemon: TestAgent;
 
-const file = (name: string) => path.join(folder, name);
-const agentBy = (start: typeof run, args: string[], input?: string) =>
-  start('svc-agent', args, { env, ...(input !== undefined && { input }) });
-const agent = (args: string[], input?: string) => agentBy(runInProcess, args, input);
-const spawned = (args: string[], input?: string) => agentBy(run, args, input);
+const file = (name: string) => path.join(daemon.folder, name);
+const agent = (args: string[], input?: string) =>
+  runInProcess('svc-agent', args, {
+    env: daemon.environment,
+    ...(input !== undefined && { input }),
+  });
 
 beforeAll(async () => {
   service = await startTestService({ chain: 'mining' });
   ({ owner, robot } = await service.signInWithRobot());
-  folder = await mkdtemp(path.join(tmpdir(), 'svc-agent-'));
-  await writeFile(file('key'), robot.apiKey, { mode: 0o600 });
-  env = {
-    SVC_AGENT_URL: service.url,
-    SVC_AGENT_KEY_FILE: file('key'),
-    SVC_AGENT_STATE_DIR: file('state'),
-    SVC_AGENT_SOCKET: file('agent.sock'),
-  };
-  await spawnAgent(env);
+  daemon = await createTestAgent({ url: service.url, apiKey: robot.apiKey });
+  await daemon.start();
 });
 
 afterAll(async () => {
-  killAgents();
+  await daemon?.remove();
   await service?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe('for shell scripts', () => {
@@ -56,9 +46,9 @@ describe('for shell scripts', () => {
     const proof = { picked: 12, spoken: 'Grüße' };
     await writeFile(file('evidence.json'), JSON.stringify(proof));
 
-    const claimed = await spawned(['claim', 'Pick parcels', '--description', 'Hall 2']);
+    const claimed = await agent(['claim', 'Pick parcels', '--description', 'Hall 2']);
     const task = claimed.stdout.trim();
-    const completed = await spawned(['complete', task, file('evidence.json'), '--wait', '60']);
+    const completed = await agent(['complete', task, file('evidence.json'), '--wait', '60']);
 
     expect([claimed.exitCode, claimed.stderr, completed.exitCode]).toEqual([0, '', 0]);
     expect(JSON.parse(completed.stdout)).toMatchObject({
@@ -134,7 +124,7 @@ describe('for shell scripts', () => {
 
   it('telemetry and event reach the service', async () => {
     const args = ['--battery', '81', '--state', 'busy', '--metric', 'speed_m_s=0.4'];
-    expect((await spawned(['telemetry', ...args])).exitCode).toBe(0);
+    expect((await agent(['telemetry', ...args])).exitCode).toBe(0);
     expect((await agent(['event', 'error', 'Jammed', '--severity', 'error'])).exitCode).toBe(0);
 
     const read = (what: string) =>
@@ -269,7 +259,7 @@ describe('a completion that was set aside', () => {
 
 describe('status', () => {
   it('says what is there, for people and as one JSON object', async () => {
-    const shown = await spawned(['status']);
+    const shown = await agent(['status']);
     const { stdout, stderr } = await agent(['status', '--json']);
 
     expect(shown.stdout).toMatch(/^service {5}http:\/\/127\.0\.0\.1:\d+, connected\n/);
@@ -284,7 +274,7 @@ describe('status', () => {
 
   it('ends with 7 where no daemon answers', async () => {
     const { exitCode, stderr } = await runInProcess('svc-agent', ['status'], {
-      env: { ...env, SVC_AGENT_SOCKET: file('none.sock') },
+      env: { ...daemon.environment, SVC_AGENT_SOCKET: file('none.sock') },
     });
 
     expect(exitCode).toBe(7);
@@ -299,19 +289,19 @@ describe('key set', () => {
     });
     robot = { ...robot, apiKey: body.api_key };
 
-    const { exitCode, stderr } = await spawned(['key', 'set'], `${body.api_key}\n`);
+    const { exitCode, stderr } = await agent(['key', 'set'], `${body.api_key}\n`);
 
     expect([exitCode, stderr]).toEqual([
       0,
       expect.stringContaining('The daemon uses the new key.'),
     ]);
-    expect(await readFile(file('key'), 'utf8')).toBe(`${body.api_key}\n`);
-    expect((await stat(file('key'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(daemon.keyFile, 'utf8')).toBe(`${body.api_key}\n`);
+    expect((await stat(daemon.keyFile)).mode & 0o777).toBe(0o600);
     expect(stderr).not.toContain(body.api_key.slice(4));
   });
 
   it('leaves the file alone for a key that the service refuses, or that is another robot’s', async () => {
-    const before = await readFile(file('key'), 'utf8');
+    const before = await readFile(daemon.keyFile, 'utf8');
     const other = await service.makeRobot(owner, 'arm-2');
 
     const unknown = await agent(['key', 'set'], `svc_${'ab'.repeat(20)}`);
@@ -320,62 +310,7 @@ describe('key set', () => {
 
     expect([unknown.exitCode, foreign.exitCode, none.exitCode]).toEqual([1, 1, 2]);
     expect(foreign.stderr).toContain(other.id);
-    expect(await readFile(file('key'), 'utf8')).toBe(before);
-  });
-});
-
-describe('run', () => {
-  it('says everything that it lacks', async () => {
-    const { exitCode, stderr } = await run('svc-agent', ['run']);
-
-    expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/SVC_AGENT_URL is not set\n.*SVC_AGENT_KEY_FILE .* is not set/);
-  });
-
-  it('refuses a spool that another agent uses, and spool compact too, but not spool export', async () => {
-    const own = { ...env, SVC_AGENT_SOCKET: file('second.sock') };
-
-    const second = await run('svc-agent', ['run'], { env: own });
-    const compacted = await agent(['spool', 'compact']);
-    const exported = await agent(['spool', 'export']);
-
-    expect([second.exitCode, compacted.exitCode, exported.exitCode]).toEqual([1, 1, 0]);
-    expect(second.stderr).toContain('Another svc-agent uses the spool');
-    expect(compacted.stderr).toContain('Another svc-agent uses the spool');
-    expect(exported.stderr).toMatch(/^\d+ records of the running daemon\.\n$/);
-  });
-
-  it('stops on SIGTERM with everything kept, which spool export shows', async () => {
-    const own = {
-      ...env,
-      SVC_AGENT_URL: 'http://127.0.0.1:9',
-      SVC_AGENT_STATE_DIR: file('stopped'),
-      SVC_AGENT_SOCKET: file('stopped.sock'),
-    };
-    const stopping = await spawnAgent(own);
-    const call = (args: string[], input = '') =>
-      runInProcess('svc-agent', args, { env: own, input });
-    const task = (await call(['claim', 'Offline'])).stdout.trim();
-    await call(['complete', task, '-'], '{"picked":3}');
-    await call(['telemetry', '--battery', '3']);
-
-    const beside = await call(['spool', 'export']);
-
-    expect(await stopping.kill('SIGTERM')).toBe('0');
-    const { stdout } = await call(['spool', 'export']);
-    const compacted = await run('svc-agent', ['spool', 'compact'], { env: own });
-
-    const records = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(records.map(({ kind, body }) => [kind, body])).toEqual([
-      ['claim', { title: 'Offline' }],
-      ['completion', { picked: 3 }],
-      ['sample', { battery_pct: 3 }],
-    ]);
-    expect(compacted.exitCode).toBe(0);
-    expect(beside.stdout).toBe(stdout);
+    expect(await readFile(daemon.keyFile, 'utf8')).toBe(before);
   });
 });
 

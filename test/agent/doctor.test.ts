@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { setUpDoctorScene } from '../support/doctor.ts';
-import { run } from '../support/programs.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 
 const scene = setUpDoctorScene();
 
 it('ends with 0 where all is well, and tells what it saw', async () => {
   await scene.startConnected();
 
-  const { exitCode, ok, checks } = await scene.doctor({}, run);
+  const { exitCode, ok, checks } = await scene.doctor();
 
   expect([...checks.values()].filter((check) => !check.ok)).toEqual([]);
   expect([exitCode, ok]).toEqual([0, true]);
@@ -27,7 +27,9 @@ it('ends with 0 where all is well, and tells what it saw', async () => {
 });
 
 it('prints a line for each check, and never the key', async () => {
-  const { exitCode, stdout } = await run('svc-agent', ['doctor'], { env: scene.agent.environment });
+  const { exitCode, stdout } = await runInProcess('svc-agent', ['doctor'], {
+    env: scene.agent.environment,
+  });
 
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/^WRONG {2}daemon {3}No svc-agent answers/);

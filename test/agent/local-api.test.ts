@@ -208,27 +208,6 @@ describe('Prefer: wait', () => {
     expect(body).toEqual({ verification: verificationOf(id) });
   });
 
-  it('lets the same proof wait once more, and no other', async () => {
-    const id = await claim();
-    await complete(id, proof);
-
-    const again = await complete(id, proof, { prefer: 'wait=1' });
-    const other = await complete(id, { picked: 13 }, { prefer: 'wait=1' });
-
-    expect([again.status, other.status]).toEqual([202, 409]);
-    expect(again.body).toMatchObject({ task_id: id, proof_hash: hashProof(proof) });
-  });
-
-  it('answers 202 when the time is over, and when the agent stops', async () => {
-    const short = await complete(await claim(), proof, { prefer: 'wait=1' });
-    const id = await claim();
-    const long = complete(id, proof, { prefer: 'wait=600' });
-    await waitFor('the completion', () => spool.findCompletion(id));
-    stopping.abort();
-
-    expect([short.status, (await long).status]).toEqual([202, 202]);
-  });
-
   it.each([
     ['wait=99999999999', '600'],
     ['respond-async; WAIT="7"', '7'],

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import {
   copyFileSync,
@@ -9,8 +8,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase, PAGE_BYTES } from '../../src/agent/spool/database.ts';
 import { Budget } from '../../src/agent/spool/limits.ts';
@@ -19,7 +16,6 @@ import { insertAll, recordsIn } from '../../src/agent/spool/recover.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
 import { tablesOf } from '../../src/agent/spool/tables.ts';
 import { hashProof } from '../../src/proof/hash.ts';
-import { itHolds } from '../support/property.ts';
 import { createTemporarySpool } from '../support/temporary-spool.ts';
 
 let place: ReturnType<typeof createTemporarySpool>;
@@ -234,66 +230,6 @@ describe('a damaged spool', () => {
       expect(again.findCompletion(second.id)).toMatchObject({ ...second });
     },
   );
-
-  it('stays as it is until all of the new one is in its file, however little room there is', async () => {
-    const spool = place.open();
-    const completions = Array.from({ length: 1200 }, (_, n) =>
-      place.record('completion', { n, evidence: randomBytes(1000).toString('hex') }),
-    );
-    await Promise.all(
-      completions.map((one) => spool.complete(one, hashProof(JSON.parse(one.body)))),
-    );
-    place.close(spool);
-    overwritePages([1]);
-    const mostBytes = Math.round(statSync(file).size * 0.7);
-
-    // No file grows beyond that, as on a full disk; the log does not need to.
-    const compact = ['svc-agent.js', 'spool', 'compact'];
-    const tried = spawnSync('prlimit', [`--fsize=${mostBytes}`, process.execPath, ...compact], {
-      cwd: fileURLToPath(new URL('../../bin', import.meta.url)),
-      env: { PATH: process.env.PATH, SVC_AGENT_STATE_DIR: place.folder },
-      encoding: 'utf8',
-    });
-    const again = place.open();
-
-    expect([tried.status, tried.stderr]).toEqual([
-      1,
-      expect.stringContaining('Cannot write the spool'),
-    ]);
-    const kept = contentOf(again, 2000);
-    expect(completions.filter((one) => !kept.has(keyOf(one))).map(({ id }) => id)).toEqual([]);
-  });
-
-  itHolds('gives no record that was not written, whatever its bytes', 200, (numRuns) => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: PAGE_BYTES, maxLength: PAGE_BYTES }), (bytes) => {
-        bytes[0] = 0x0d;
-        writeFileSync(file, bytes);
-        expect([...recordsIn(file)]).toEqual([]);
-      }),
-      { numRuns },
-    );
-  });
-
-  const exactly = 'gives exactly the records of the pages that are whole, whichever are torn';
-  itHolds(exactly, 50, async (numRuns) => {
-    const records = await filledAndClosed();
-    const whole = readFileSync(file);
-    const pages = whole.length / PAGE_BYTES;
-    const written = new Set(records.map(keyOf));
-    const torn = fc.uniqueArray(fc.integer({ min: 1, max: pages }), { maxLength: 5 });
-    fc.assert(
-      fc.property(torn, (numbers) => {
-        writeFileSync(file, whole);
-        overwritePages(numbers);
-        const found = [...recordsIn(file)];
-        for (const record of found) expect(written.has(keyOf(record))).toBe(true);
-        // A page holds fewer than 60 of these records.
-        expect(found.length).toBeGreaterThanOrEqual(records.length - 60 * numbers.length);
-      }),
-      { numRuns },
-    );
-  });
 
   it.each<RecordKind>(['claim', 'completion'])('keeps a %s as it was', async (kind) => {
     const records = await filledAndClosed();

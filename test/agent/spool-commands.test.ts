@@ -1,7 +1,6 @@
-import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { run } from '../support/programs.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { createTemporarySpool } from '../support/temporary-spool.ts';
 
@@ -13,8 +12,8 @@ beforeEach(() => {
 
 afterEach(() => place.remove());
 
-const svcAgent = (start: typeof run, args: string[], folder = place.folder) =>
-  start('svc-agent', args, { env: { SVC_AGENT_STATE_DIR: folder } });
+const svcAgent = (args: string[], folder = place.folder) =>
+  runInProcess('svc-agent', args, { env: { SVC_AGENT_STATE_DIR: folder } });
 
 const idsOf = (lines: string) =>
   lines
@@ -36,7 +35,7 @@ async function fillAndClose(count: number): Promise<string[]> {
 it('prints every record once, however many there are, and says of which folder', async () => {
   const ids = await fillAndClose(250);
 
-  const { stdout, stderr } = await svcAgent(run, ['spool', 'export']);
+  const { stdout, stderr } = await svcAgent(['spool', 'export']);
 
   expect(idsOf(stdout)).toEqual(ids);
   expect(stderr).toBe(`500 records of ${place.folder}.\n`);
@@ -45,35 +44,9 @@ it('prints every record once, however many there are, and says of which folder',
 it.each(['export', 'compact'])('%s makes no spool where there is none', async (command) => {
   const folder = path.join(place.folder, 'elsewhere');
 
-  const { exitCode, stderr } = await svcAgent(runInProcess, ['spool', command], folder);
+  const { exitCode, stderr } = await svcAgent(['spool', command], folder);
 
   expect(exitCode).toBe(2);
   expect(stderr).toContain(`There is no spool in ${folder}`);
   expect(existsSync(folder)).toBe(false);
-});
-
-it('leaves files that the agent can write when root comes upon damage', async (context) => {
-  if (process.getuid?.() !== 0) {
-    process.stderr.write(`${context.task.name}: NOT CHECKED: only root can be tested\n`);
-    context.skip('only root can be tested');
-  }
-  const ids = await fillAndClose(10);
-  const file = path.join(place.folder, 'spool.db');
-  const bytes = readFileSync(file);
-  bytes.fill(0, 0, 100);
-  writeFileSync(file, bytes);
-  const nobody = 65_534;
-  chownSync(place.folder, nobody, nobody);
-  for (const name of readdirSync(place.folder)) {
-    chownSync(path.join(place.folder, name), nobody, nobody);
-  }
-
-  const { stdout } = await svcAgent(run, ['spool', 'export']);
-
-  expect(idsOf(stdout).toSorted()).toEqual(ids.toSorted());
-  const owners = readdirSync(place.folder).map(
-    (name) => statSync(path.join(place.folder, name)).uid,
-  );
-  expect(owners.length).toBeGreaterThan(2);
-  expect(new Set(owners)).toEqual(new Set([nobody]));
 });

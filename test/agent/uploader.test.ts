@@ -171,24 +171,6 @@ describe('without the service', () => {
     expect(kinds.filter((kind) => kind === 'reserve')).toHaveLength(1);
   });
 
-  it.each([
-    ['503', 503, { error: 'storage_unavailable', message: 'Later.' }, {}],
-    ['429 with Retry-After', 429, { error: 'rate_limited', message: 'Slow.', retry_after: 1 }, {}],
-    ['a page of something else', 200, '<html>' as unknown as object, {}],
-    ['a redirect', 302, {}, { location: 'http://127.0.0.1:9/' }],
-  ])('keeps all through %s', async (_, status, body, headers) => {
-    proxy.fail(status, body, headers);
-    await agent.start();
-    const id = await agent.claim();
-    await agent.record(numbers(3));
-    await waitFor('a refused call', () => proxy.seen.length > 0);
-    proxy.mend();
-    await delivered();
-
-    expect((await remoteTask(id)).status).toBe(200);
-    expect(await remoteSamples()).toHaveLength(3);
-  });
-
   it('never shows the key to where a redirect leads', async () => {
     const elsewhere = await startServiceProxy(service.url);
     proxy.fail(307, {}, { location: `${elsewhere.url}/api/v1/robot` });
@@ -201,20 +183,6 @@ describe('without the service', () => {
 });
 
 describe('a record that the service refuses', () => {
-  it('is set aside with its reason, and holds up no other', async () => {
-    await agent.start();
-    const ahead = new Date(Date.now() + 48 * 60 * 60_000).toISOString();
-    const samples = numbers(50).map((sample, i) =>
-      i === 17 ? { ...sample, recorded_at: ahead } : sample,
-    );
-    await agent.record(samples);
-    await delivered();
-
-    const stored = (await remoteSamples()).map(({ metrics }) => metrics.n);
-    expect(stored.sort((a, b) => a - b)).toEqual([...Array(50).keys()].filter((n) => n !== 17));
-    expect((await agent.status()).refused).toBe(1);
-  });
-
   it('takes its completion with it when it is a claim', async () => {
     const other = await service.makeRobot(owner, 'arm-2');
     const taken = await service.claim(other);
@@ -327,29 +295,5 @@ describe('the key', () => {
 
     const told = JSON.stringify([agent.logLines, await agent.status()]);
     expect(told).not.toContain(robot.apiKey.slice(4));
-  });
-});
-
-describe('without credits', () => {
-  it('keeps completions, delivers the rest, and says so', async () => {
-    proxy.handle(async ({ path, pass, response }) => {
-      if (!path.endsWith('/complete')) return pass();
-      response.writeHead(402, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: 'no_anchor_quota', message: 'None left.' }));
-    });
-    await agent.start();
-    const ids = [await agent.claim(), await agent.claim(), await agent.claim()];
-    for (const id of ids) await agent.complete(id, newEvidence());
-    await agent.record(numbers(3));
-    await waitFor('the samples', async () => (await remoteSamples()).length === 3, LONG);
-    await waitFor('the refusal', async () => (await agent.status()).completions_wait_for, LONG);
-
-    expect(await agent.status()).toMatchObject({
-      connected: true,
-      completions_wait_for: 'no_anchor_quota',
-      queues: { completions: { count: 3 } },
-    });
-    proxy.mend();
-    await delivered();
   });
 });

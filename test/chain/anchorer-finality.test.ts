@@ -221,38 +221,6 @@ describe('a nonce that another transaction has taken', () => {
     return ids;
   };
 
-  it('stops signing until that is final, then its proofs are anchored anew', async () => {
-    rig.start();
-    const ids = await conflict();
-    const later = await rig.queue();
-    await moreEstimates(4);
-    expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
-    expect((await rig.task(later[0] ?? '')).completion?.state).toBe('queued');
-
-    await mine(3);
-    await pending(1);
-    await rig.node.mine();
-    const [task] = await rig.verified([...ids, ...later]);
-
-    expect(task?.completion?.attempts).toBe(2);
-    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([1]);
-    await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
-  });
-
-  it('is told for each of many', async () => {
-    rig.start({ batchMax: 1, maxInFlight: 8 });
-    const ids = await rig.queue(8);
-    await pending(8);
-    await rig.node.rpc('anvil_dropAllTransactions');
-    for (const nonce of ids.keys()) await foreignAtNonce(nonce);
-    await mine(4);
-
-    const anewOf = async (id: string) => (await rig.task(id)).completion?.attempts === 2;
-    await waitFor('the next generation of all', async () =>
-      (await Promise.all(ids.map(anewOf))).every(Boolean),
-    );
-  });
-
   it('after a reorganisation costs the account nothing more', async () => {
     rig.start();
     const { id, receipt } = await anchored();
@@ -318,23 +286,6 @@ describe('a nonce that another transaction has taken', () => {
 
     expect(largest).toBeGreaterThan(1);
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([1]);
-  });
-
-  it('is found block by block where the node keeps no state of old blocks', async () => {
-    rig.start();
-    rig.proxy.intercept(({ method, params }) =>
-      method === 'eth_getTransactionCount' && String(params[1]).startsWith('0x')
-        ? { error: { code: -32000, message: 'missing trie node' } }
-        : null,
-    );
-    const ids = await conflict();
-    await mine(9);
-
-    await pending(1);
-    await rig.node.mine();
-    const [task] = await rig.verified(ids);
-
-    expect(task?.completion?.attempts).toBe(2);
   });
 
   it('is explained by nothing less than the transaction itself', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FOLLOWER } from '../../src/server/rules/anchoring.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { anvilAccounts } from '../support/anvil.ts';
@@ -65,36 +65,6 @@ describe('several keys', () => {
 
     expect(await senders()).toEqual([third?.toLowerCase()]);
     expect(await rig.degraded()).toContain('underfunded');
-  });
-
-  it('do not keep the processor busy while one of them waits for a slow node', async () => {
-    rig.start({ accounts: [0, 2], maxInFlight: 1, batchMax: 1, timeoutMs: 600_000 });
-    await leases(2);
-    const ids = await rig.queue(2);
-    await pending(2);
-    await rig.node.mine();
-    await rig.verified(ids);
-    let estimates = 0;
-    let isHanging = false;
-    rig.proxy.handle(async ({ calls, answer, forward }) => {
-      const isSlow = calls.some(({ method, params }) => {
-        const { data = '' } = (params[0] ?? {}) as { data?: string };
-        return method === 'eth_estimateGas' && !data.endsWith('ff'.repeat(64));
-      });
-      isHanging ||= isSlow;
-      if (calls.some(({ method }) => method === 'eth_estimateGas')) estimates += 1;
-      if (!isSlow) answer(await forward(calls));
-    });
-    await rig.queue();
-    await waitFor('the slow answer', () => isHanging);
-    // Each round of an engine looks at the clock some times.
-    const looks = vi.spyOn(performance, 'now');
-    onTestFinished(() => looks.mockRestore());
-    const before = estimates;
-
-    await waitFor('estimates of the other', () => estimates >= before + 5);
-
-    expect(looks.mock.calls.length).toBeLessThan(2_000);
   });
 });
 

@@ -106,26 +106,6 @@ describe('a transaction that blocks leave out', () => {
     expect(await Promise.all(ids.slice(1).map(txHashOf))).toEqual(later);
   });
 
-  it('is replaced without a block too, each time after twice the time', async () => {
-    const firstOffers = new Map<unknown, number>();
-    rig.proxy.intercept(({ method, params: [rawTx] }) => {
-      const isNew = method === 'eth_sendRawTransaction' && !firstOffers.has(rawTx);
-      if (isNew) firstOffers.set(rawTx, performance.now());
-      return null;
-    });
-    rig.start({ bumpAfterMs: 200 });
-    const ids = await rig.queue();
-
-    await waitFor('two replacements', () => firstOffers.size >= 3);
-
-    const [first = 0, second = 0, third = 0] = firstOffers.values();
-    expect(second - first).toBeGreaterThanOrEqual(400);
-    expect(third - second).toBeGreaterThanOrEqual(800);
-    await rig.node.mine();
-    await rig.verified(ids);
-    expect(await rig.minedAnchors()).toHaveLength(1);
-  });
-
   it('is offered again, the same bytes, while there is no block', async () => {
     const offered: unknown[] = [];
     rig.proxy.intercept(({ method, params: [rawTx] }) => {

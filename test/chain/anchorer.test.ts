@@ -425,30 +425,6 @@ describe('when the chain misbehaves', () => {
     await wellAgain();
   });
 
-  it.each([
-    ['ends every connection', () => rig.proxy.cut()],
-    ['answers HTTP 500', () => rig.proxy.fail(500)],
-    ['hangs', () => rig.proxy.hang()],
-  ])('a node that %s loses nothing and is taken up again by itself', async (_what, misbehave) => {
-    rig.start();
-    const before = await rig.queue();
-    await pending(1);
-    misbehave();
-    const meanwhile = await rig.queue(2);
-    await degradedBy('chain_unreachable');
-    await rig.node.mine();
-
-    rig.proxy.mend();
-    await rig.verified(before);
-    await pending(1);
-    await rig.node.mine();
-    await rig.verified(meanwhile);
-
-    await wellAgain();
-    expect(await rig.minedAnchors()).toHaveLength(2);
-    expect(rig.log.join('')).not.toContain(new URL(rig.proxy.url).host);
-  });
-
   it('a broadcast whose answer is lost ends in one transaction', async () => {
     rig.start({ bumpAfterMs: 200 });
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
@@ -591,22 +567,6 @@ describe('when the chain misbehaves', () => {
     expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
     expect(rig.proxy.asked.methods).not.toContain('eth_sendRawTransaction');
     rig.proxy.mend();
-    await rig.verified(ids);
-  });
-});
-
-describe('two anchorers of one account', () => {
-  it('work one after the other', async () => {
-    const first = rig.start();
-    await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
-    rig.start();
-    await waitFor('the second to wait', () => rig.log.join('').includes('another process anchors'));
-    await first.drain();
-
-    const ids = await rig.queue();
-    await pending(1);
-    await rig.node.mine();
-
     await rig.verified(ids);
   });
 });

@@ -84,25 +84,6 @@ describe('the chain proof of a final anchor', () => {
     expect(rig.log.filter((line) => line.includes('failed to build chain proofs'))).toHaveLength(1);
   });
 
-  it('is built later for a block that no node gave for long, which is logged once', async () => {
-    rig.proxy.intercept(({ method }) =>
-      method === 'eth_getBlockByHash' ? { result: null } : null,
-    );
-    start();
-    const [id = ''] = await finalized();
-    await waitFor('six tries', () => blockReads() >= 6);
-    expect(await missing()).toBe(1);
-    expect((await bundle(id)).chainProof).toBeNull();
-
-    rig.proxy.intercept(() => null);
-    await proven(id);
-
-    expect(await missing()).toBe(0);
-    expect(rig.log.filter((line) => line.includes('no chain proof can be built yet'))).toHaveLength(
-      1,
-    );
-  });
-
   it.each(['chain_proof_built', 'chain_proof_recorded'] as const)(
     'is whole or absent after an end at %s, and there after the next start',
     async (last) => {

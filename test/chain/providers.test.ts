@@ -62,21 +62,6 @@ describe.each([0, 1, 2])('with three URLs, number %i of which', (i) => {
   });
 });
 
-describe('with two URLs, one of which answers no more', () => {
-  it.each(faults)('because it %s, nothing is settled or verified', async (_what, misbehave) => {
-    urls = await startSeveralUrls(2, { timeoutMs: 3_000 });
-    const anchor = await urls.mined();
-    misbehave(proxy(1));
-
-    const found = await find(anchor);
-    const reading = urls.chain.readAnchor(anchor.variants[0]?.txHash ?? '0x');
-
-    expect(found).toMatchObject({ mined: [{ outcome: 'shallow' }], isUnanimous: false });
-    await expect(reading).rejects.toMatchObject({ code: 'chain_unavailable' });
-    expect((await senderState()).latestNonce).toBe(1);
-  });
-});
-
 describe('when no URL answers', () => {
   it('the fault names each by its label and none by its address', async () => {
     urls = await startSeveralUrls(2);
@@ -137,19 +122,6 @@ describe('a URL with faults', () => {
     expect(faulty?.score).toBeLessThan(healthy?.score ?? 0);
   });
 
-  it('is left alone for as long as it asks, when it is the only one too', async () => {
-    urls = await startSeveralUrls(1);
-    proxy(0).fail(429, '', { 'retry-after': '1' });
-    await senderState().catch(() => 'refused');
-    const before = proxy(0).asked.requests;
-    proxy(0).mend();
-
-    await expect(senderState()).rejects.toMatchObject({ details: { retry_after: 1 } });
-
-    expect(proxy(0).asked.requests).toBe(before);
-    await waitFor('the end of its rest', () => senderState().catch(() => null));
-  });
-
   it('that says inside its answers that it is asked too often rests as well', async () => {
     urls = await startSeveralUrls(2);
     proxy(0).intercept(() => ({
@@ -159,23 +131,6 @@ describe('a URL with faults', () => {
     await senderState();
 
     await waitFor('the fault', () => states()[0] === 'unhealthy');
-  });
-
-  it('in its pool only is asked for receipts still', async () => {
-    const failed: string[] = [];
-    urls = await startSeveralUrls(2, {
-      timeoutMs: 2_000,
-      onAsked: ({ calls, error }) => error && failed.push(...calls.map(({ method }) => method)),
-    });
-    const [anchor, next] = [await urls.mined(), await urls.sign()];
-    proxy(1).hangOn('eth_sendRawTransaction');
-    const sent = await urls.chain.anchoring.broadcast(next.variants[0]?.rawTx ?? '0x');
-    await waitFor('its time-out', () => failed.includes('eth_sendRawTransaction'));
-
-    // Known, where the URL that does not answer was first to hand the bytes on.
-    expect(sent.outcome).toMatch(/^(accepted|known)$/);
-    expect((await find(anchor)).mined).toMatchObject([{ outcome: 'success' }]);
-    expect(states()).toEqual(['healthy', 'healthy']);
   });
 
   it('that is slow is waited for once', async () => {

@@ -55,7 +55,7 @@ describe('naming a robot', () => {
 
 describe('svc robots', () => {
   it('create prints only the key when piped, and the id and what to do on stderr', async () => {
-    const { stdout, stderr } = await user.spawnSvc(['robots', 'create', 'arm']);
+    const { stdout, stderr } = await user.svc(['robots', 'create', 'arm']);
 
     expect(stdout).toMatch(/^svc_[0-9a-f]{40}\n$/);
     expect(stderr).toContain((await robotCalled('arm')).id);
@@ -82,30 +82,6 @@ describe('svc robots', () => {
 
     expect([revoked.exitCode, revoked.stdout]).toEqual([0, '']);
     expect(rotated.stdout.trim()).toMatch(KEY);
-  });
-
-  it.each([
-    ['delete', 'with its tasks'],
-    ['rotate-key', 'stops working'],
-    ['revoke-key', 'stops working'],
-  ])('%s asks for the name, and does nothing for another', async (command, consequence) => {
-    const { robot } = await registerRobot(service.url, user, 'arm');
-
-    const typed = [['to go on: ', 'arn\r']] as const;
-    const { exitCode, screen } = await user.inTerminal(['robots', command, 'arm'], { typed });
-
-    expect([exitCode, screen]).toEqual([1, expect.stringContaining(consequence)]);
-    expect((await robot.call('getOwnRobot')).body.robot.name).toBe('arm');
-  });
-
-  it('delete does it for the name', async () => {
-    await registerRobot(service.url, user, 'arm');
-
-    const typed = [['to go on: ', 'arm\r']] as const;
-    const { exitCode } = await user.inTerminal(['robots', 'delete', 'arm'], { typed });
-
-    expect(exitCode).toBe(0);
-    expect((await user.json('robots', 'list')).items).toEqual([]);
   });
 
   it.each(['delete', 'rotate-key', 'revoke-key'])(
@@ -247,21 +223,6 @@ describe('reading what robots did', () => {
     );
   });
 
-  it('escapes what could drive a terminal everywhere but in JSON', async () => {
-    const evil = 'a\u001b[2Jb\u202ec\td\ne\u009bf';
-    await robot.call('createEvent', { body: { event_type: 'info', message: evil } });
-
-    const shown = 'a\\u{1b}[2Jb\\u{202e}c\\u{9}d\\u{a}e\\u{9b}f';
-    const { stdout } = await user.svc(['events']);
-    const { screen } = await user.inTerminal(['events'], { columns: 200 });
-    const json = await user.svc(['events', '--json']);
-
-    expect(stdout.split('\t').slice(4)).toEqual([shown, '\n']);
-    expect(screen).toContain(shown);
-    expect(JSON.parse(json.stdout).items[0].message).toBe(evil);
-    expect(json.stdout.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-  });
-
   it('stats counts robots and what they sent', async () => {
     await robot.call('recordSamples', { body: { battery_pct: 7, state: 'busy' } });
 
@@ -283,12 +244,6 @@ describe('reading what robots did', () => {
       occurred_at,
       '',
     ]);
-  });
-
-  it('credits shows ether and gwei beside wei on a terminal', async () => {
-    const { screen } = await user.inTerminal(['credits']);
-
-    expect(screen).toContain('1000000000000000000 (1 ETH, 1000000000 gwei)');
   });
 
   it('tasks show finds a task by the start of its id', async () => {

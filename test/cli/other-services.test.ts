@@ -8,7 +8,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/program/exit-codes.ts';
 import { groupsFor } from '../../src/cli/program/groups.ts';
 import { httpFetch } from '../../src/cli/program/http-fetch.ts';
-import { run } from '../support/programs.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 
 /** Whatever listens at the address: it answers every request with these bytes. */
@@ -144,18 +143,6 @@ describe('what is not the service', () => {
       if (command !== 'doctor')
         expect([stdout, stderr]).toEqual(['', expect.stringMatching(/^svc: .*\n.+/)]);
     }
-  });
-
-  it('is told what was expected of it', async () => {
-    answer = http('{"items":[{"id":7}],"next_cursor":null}');
-
-    // The bundle has schemas of its own.
-    const { stderr } = await svc(['tasks', 'list'], run);
-
-    expect(stderr).toBe(
-      `svc: Unexpected answer from ${url} to GET /api/v1/tasks: an item of items must have title.\n` +
-        'Check the address with svc config list and the versions with svc doctor.\n',
-    );
   });
 
   it.each([

@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
 import { existsSync, utimesSync } from 'node:fs';
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { encryptKeystoreJson } from 'ethers';
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { programFile } from '../support/programs.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -49,7 +46,7 @@ async function writeKeystore(password: string): Promise<string> {
 
 describe('svc login --key-file', () => {
   it('signs in with a hex key, and keeps the session where only its owner reads it', async () => {
-    const { exitCode, stdout, stderr } = await user.spawnSvc([
+    const { exitCode, stdout, stderr } = await user.svc([
       'login',
       service.url,
       '--key-file',
@@ -72,23 +69,6 @@ describe('svc login --key-file', () => {
     const { exitCode, stdout } = await user.svc(['login', service.url, ...args]);
 
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining(user.wallet)]);
-  });
-
-  it('asks for the password of a keystore without showing it, however soon it is typed', async () => {
-    const keystore = await writeKeystore('pass word');
-    const observer = new URL('../support/echo-of-questions.js', import.meta.url);
-
-    const { exitCode, screen } = await user.inTerminal(
-      ['login', service.url, '--key-file', keystore],
-      {
-        env: { NODE_OPTIONS: `--import ${observer.href}` },
-        typed: [[`Password of ${keystore}: `, 'pass word\r']],
-      },
-    );
-
-    expect([exitCode, screen]).toEqual([0, expect.stringContaining(user.wallet)]);
-    expect(screen).toContain(`Password of ${keystore}: (echo off)`);
-    expect(screen).not.toContain('pass word');
   });
 
   it('names a keystore that does not open, and nothing in it', async () => {
@@ -144,42 +124,9 @@ describe('svc login --key-file', () => {
       stderr: `svc: Cannot read --key-file ${user.file('none')}: there is no such file.\n`,
     });
   });
-
-  it('reads key and password from pipes', async () => {
-    const keystore = await writeKeystore('pass word');
-    const script =
-      '"$0" "$1" login "$2" --key-file <(cat "$3") --password-file <(echo "pass word") &&' +
-      ' "$0" "$1" login "$2" --key-file /dev/stdin < <(cat "$4")';
-    const { env, keyFile } = user;
-    const args = ['-c', script, process.execPath, programFile('svc'), service.url];
-
-    const { stdout, stderr } = await promisify(execFile)('bash', [...args, keystore, keyFile], {
-      env: { PATH: process.env.PATH, ...env },
-    });
-
-    expect([stdout.match(/^wallet\t/gm)?.length, stderr]).toEqual([2, '']);
-  });
 });
 
 describe('svc login --manual', () => {
-  it('prints the message, alone on stdout, and takes its signature', async () => {
-    const args = ['login', service.url, '--manual', '--address', user.wallet];
-    const sign = async (screen: string) => {
-      const text = screen.replaceAll('\r\n', '\n');
-      const start = text.indexOf(new URL(service.url).host);
-      const message = text.slice(start, text.lastIndexOf('\n\n', text.indexOf('Signature')));
-      return `${await user.account.signMessage({ message: message.trimEnd() })}\r`;
-    };
-
-    const { exitCode, screen } = await user.inTerminal(args, {
-      columns: 200,
-      typed: [['Signature (0x…): ', sign]],
-    });
-
-    expect(exitCode).toBe(0);
-    expect(screen.slice(screen.indexOf('Signature'))).toContain(user.wallet);
-  });
-
   it('takes no signature of another message', async () => {
     const signature = await user.account.signMessage({ message: 'something else' });
 
@@ -385,16 +332,6 @@ describe('profiles', () => {
     const env = { SVC_PROFILE: second };
     expect((await user.svc(['whoami'], { env })).stdout).toContain(other.wallet);
     await other.remove();
-  });
-
-  it('of logins at the same moment are all kept', async () => {
-    const names = ['a', 'b', 'c', 'd'];
-
-    const login = ['login', service.url, '--key-file', user.keyFile];
-    await Promise.all(names.map((name) => user.spawnSvc([...login, '--profile', name])));
-
-    const kept = Object.keys((await readConfig()).profiles);
-    expect(kept.sort()).toEqual(names);
   });
 
   it('wait for another program that writes them', async () => {

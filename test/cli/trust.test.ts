@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import fc from 'fast-check';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { checkList } from '../../src/cli/trust/check-list.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
@@ -18,7 +16,6 @@ import {
 } from '../../src/protocol/anchoring-accounts.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
-import { itHolds } from '../support/property.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 
 /** Accounts by the index of anvil's: the service uses the first two, the third is a stranger's. */
@@ -190,34 +187,12 @@ const forgeries: [name: string, make: () => Promise<AnchorsList>][] = [
 ];
 
 describe('svc trust', () => {
-  it('saves a list that its keys signed, readable by its owner only', async () => {
-    const { exitCode, stdout } = await add();
-
-    expect(exitCode).toBe(0);
-    expect(stdout).toBe(`${url}\t${keys[own]?.address}\t31337\t0\t\tits key\n`);
-    expect((await saved()).services[url]).toEqual(stated);
-    expect((await stat(user.file('config/trusted-services.json'))).mode & 0o777).toBe(0o600);
-    expect(await user.json('trust', 'list')).toEqual({ items: [stated] });
-  });
-
   it('asks before it saves, after it showed the addresses', async () => {
     const piped = await trust('add', url);
 
     expect([piped.exitCode, piped.stderr]).toEqual([2, expect.stringContaining('--yes')]);
     expect(piped.stdout).toContain(keys[own]?.address);
     await expect(saved()).rejects.toThrow('ENOENT');
-  });
-
-  it('saves once a person typed the name of the service, and nothing otherwise', async () => {
-    const at = ['trust', 'add', url];
-    const asked = /Type the name .* to go on: /;
-    const other = await user.inTerminal(at, { typed: [[asked, 'other\n']] });
-    await expect(saved()).rejects.toThrow('ENOENT');
-    const own = await user.inTerminal(at, { typed: [[asked, `${new URL(url).host}\n`]] });
-
-    expect([other.exitCode, own.exitCode]).toEqual([1, 0]);
-    expect(own.screen).toMatch(/ADDRESS[\s\S]*source other than this service[\s\S]*Type the name/);
-    expect(await sequence()).toBe(1);
   });
 
   it('says which accounts only the origin states', async () => {
@@ -237,31 +212,6 @@ describe('svc trust', () => {
 
     expect([exitCode, stderr]).toEqual([3, expect.stringContaining('list of')]);
     await expect(saved()).rejects.toThrow('ENOENT');
-  });
-
-  itHolds('refuses a signed list of which any fact was changed', 100, async (numRuns) => {
-    const list = await listOf({ accounts: [await entryOf(own), await entryOf(second)] }, [second]);
-    const changed = fc.record(
-      {
-        sequence: fc.integer({ min: 2 }),
-        origin: fc.webUrl(),
-        address: fc.constant(keys[stranger]?.address),
-        chain_id: fc.integer({ min: 1, max: 31_336 }),
-        first_block: fc.bigInt({ min: 1n }).map(String),
-        last_block: fc.bigInt({ min: 0n }).map(String),
-      },
-      { requiredKeys: [] },
-    );
-    const property = fc.asyncProperty(changed, fc.boolean(), async (change, isFirst) => {
-      fc.pre(Object.keys(change).length > 0);
-      const { sequence: number = 1, origin: place = url, ...entry } = change;
-      const accounts = list.accounts.map((one, i) =>
-        (i === 0) === isFirst ? { ...one, ...entry } : one,
-      );
-      const forged = { ...list, accounts, sequence: number, origin: place } as AnchorsList;
-      await expect(checkList(forged, place)).rejects.toMatchObject({ code: 'list_refused' });
-    });
-    await fc.assert(property, { numRuns });
   });
 
   it('refreshes to a list that a key of the saved one signed', async () => {

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { batch, forgeries, single } from '../support/forged-bundles.ts';
-import { runPython } from '../support/python-verifier.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 
 let folder: string;
@@ -56,23 +55,4 @@ describe('svc verify --block-hash', () => {
       );
     },
   );
-
-  it('has the exit codes of examples/verify.py for every forgery', async (context) => {
-    const code = `
-import contextlib, os
-with contextlib.redirect_stdout(None), contextlib.redirect_stderr(open(os.devnull, "w")):
-    codes = [verify.main(arguments) for arguments in json.load(sys.stdin)]
-print(json.dumps(codes))
-`;
-    const codes = runPython<number[]>(
-      context,
-      code,
-      forgeries.map(({ blockHash }, i) => [fileOf(i), blockHash]),
-    );
-
-    for (const [i, { name, blockHash }] of forgeries.entries()) {
-      const { exitCode } = await verify(fileOf(i), blockHash);
-      expect([name, exitCode]).toEqual([name, codes[i]]);
-    }
-  });
 });

@@ -99,7 +99,7 @@ describe('svc verify HASH', () => {
   ])('is taken %s', async (_, argument, input) => {
     const args = ['verify', argument(), '--json', ...onChain()];
 
-    const { stdout } = await user.spawnSvc(args, input && { input: input() });
+    const { stdout } = await user.svc(args, input && { input: input() });
 
     expect(JSON.parse(stdout)).toMatchObject({
       verified: true,
@@ -230,36 +230,6 @@ describe('svc verify HASH', () => {
 });
 
 describe('svc verify --watch', () => {
-  it('waits from pending to final, and tells on stderr how far it is', async () => {
-    const proof = newEvidence();
-    const { done, sent } = await handIn(proof);
-    await waitFor('the transaction', sent);
-    const looks = () => service.logLines.filter((line) => line.includes('/verify/:proofHash'));
-    const before = looks().length;
-    const watching = verify(hashProof(proof), '--watch', ...onChain());
-    let ended = false;
-    void watching.finally(() => {
-      ended = true;
-    });
-    await waitFor('the first look', () => looks().length > before);
-
-    await service.rpc('evm_mine');
-    await done;
-    await waitFor(
-      'the end',
-      async () => {
-        await service.rpc('evm_mine');
-        return ended;
-      },
-      60_000,
-    );
-
-    const { exitCode, stdout, stderr } = await watching;
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/\nVerified: \d+ confirmations?, finalized\.\n/);
-    expect(stderr).toMatch(/^not in the chain yet, 0x/);
-  });
-
   it('ends with 8 when the time is over before', async () => {
     const proof = newEvidence();
     await anchor(proof);

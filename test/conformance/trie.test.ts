@@ -64,10 +64,6 @@ describe('the transactions trie', () => {
 
   it.each(counts)('gives back a value by its path among %i', (count) => expectEach(count, 25));
 
-  it.each(counts)('gives back each of %i values by its path', { tags: ['full'] }, (count) =>
-    expectEach(count, 1),
-  );
-
   itHolds('proves nothing with any byte of any node changed', 25, (numRuns) => {
     const property = fc.property(
       values,

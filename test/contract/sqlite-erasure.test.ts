@@ -153,18 +153,6 @@ describe('erasing again', () => {
 });
 
 describe('while another process reads an older state', () => {
-  it('erasing answers, and the log is emptied when that process has ended', async () => {
-    const { id, key } = await handIn(SEEN);
-    const older = readAnOlderState();
-
-    await world.store.eraseProof(id, robot.wallet);
-    const meanwhile = (await onDisk()).includes(key);
-    older.end();
-
-    expect(meanwhile).toBe(true);
-    await waitFor('an empty log', async () => !(await onDisk()).includes(key));
-  });
-
   it('a crash does not make the next start forget to empty it', async () => {
     const { id, key } = await handIn(SEEN);
     const older = readAnOlderState();

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,23 +93,6 @@ describe('one server', () => {
     await (await open(true)).probe();
   });
 
-  it('loses the lock with its process, even when it is killed', async () => {
-    await (await open(true)).close();
-    const child = holdLock(path);
-    try {
-      await said(child, 'held');
-      await expect(open(true)).rejects.toMatchObject(failsWith('database_locked'));
-
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
-      await gone;
-
-      await (await open(true)).probe();
-    } finally {
-      child.kill('SIGKILL');
-    }
-  });
-
   it('is found by whatever path leads to its file', async () => {
     await open(true);
     await symlink(folder, `${folder}-link`);
@@ -145,26 +127,6 @@ describe('one server', () => {
     expect(next?.fence).toBeGreaterThan(lease?.fence ?? 0);
   });
 });
-
-/** A process that holds the same lock as a server, by the same means. */
-function holdLock(database: string): ChildProcess {
-  const script = `
-    const lock = new (require('better-sqlite3'))(process.argv[1] + '.lock');
-    lock.pragma('locking_mode = EXCLUSIVE');
-    lock.exec('BEGIN EXCLUSIVE');
-    console.log('held');
-    setInterval(() => {}, 1000);`;
-  return spawn(process.execPath, ['-e', script, database], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-}
-
-function said(child: ChildProcess, word: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    child.stdout?.on('data', (data) => String(data).includes(word) && resolve());
-    child.once('exit', () => reject(new Error('The process ended early')));
-  });
-}
 
 describe('a command beside the server', () => {
   it('reads and writes while the server works', async () => {

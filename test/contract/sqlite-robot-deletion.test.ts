@@ -40,20 +40,6 @@ it('forgets at most 100 tasks in a commit, however much waits to be signed', asy
   expect(await world.store.getTask(kept?.id ?? '', { robotId: other.id })).not.toBeNull();
 });
 
-it('forgets fewer tasks in a commit where their evidence is large', async () => {
-  for (let i = 0; i < 90; i += 1) {
-    const task = await world.task(robot.id);
-    const done = await world.store.queueCompletion(
-      world.completion(task, { seen: `${i}`.repeat(125_000) }),
-    );
-    expect(done).toEqual({ outcome: 'queued' });
-  }
-
-  await deleteRobot();
-
-  expect(commits).toBeGreaterThan(2);
-});
-
 describe('many at once', () => {
   /** Robots of one account with a history each. */
   async function withHistory(count: number): Promise<NewRobot[]> {

@@ -39,15 +39,6 @@ describe('an account that its owner exports', () => {
     expect(entry).toMatchObject({ kind: 'account_exported', actor: 'session', count: 1 });
   });
 
-  it('yields more robots than a page of the list has', async () => {
-    for (let i = 0; i < 201; i += 1) await service.makeRobot(owner, `arm-${i}`);
-    clock.advance(limits.windowMs);
-    const { body } = await exportWith(await service.signAgain(owner, 'export_account'));
-
-    const robots = body.filter(({ kind }: { kind: string }) => kind === 'robot');
-    expect(robots).toHaveLength(201);
-  });
-
   it.each<[string, () => Promise<object>]>([
     ['for a sign-in', () => service.signAgain(owner)],
     ['for a deletion', () => service.signAgain(owner, 'delete_account')],

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/server/ports/anchoring.ts';
 import { startTestChain } from '../support/anvil.ts';
 import { createTestClock } from '../support/clock.ts';
-import { holdTimers } from '../support/held-timers.ts';
 import { startRpcProxy } from '../support/rpc-proxy.ts';
 import {
   grant,
@@ -267,28 +266,6 @@ describe('the gate in GET /me', () => {
       await chain.close();
     }
   });
-
-  it.each(['hang', 'cut'] as const)(
-    'is not met, and soon said so, while the chain %ss',
-    async (fault) => {
-      const proxy = await startRpcProxy('http://127.0.0.1:9');
-      const service = await startTestService({ rpcUrl: proxy.url });
-      try {
-        const { session } = await service.signIn();
-        service.settings.gate = { token, minBalance: 1n };
-        proxy[fault]();
-        // The RPC's own time-out.
-        holdTimers(10_000);
-
-        const reply = await service.call('GET', '/api/v1/me', { session });
-
-        expect(reply.body.gate).toEqual({ required: true, holds: false });
-      } finally {
-        await service.close();
-        await proxy.close();
-      }
-    },
-  );
 });
 
 async function holdsAtSignIn(service: TestService, { account }: Owner): Promise<boolean> {

@@ -180,43 +180,6 @@ describe('completing while no block comes', () => {
   });
   afterAll(() => service.close());
 
-  it('is unconfirmed at its time-out, in progress after it, and verified in the end', async () => {
-    const evidence = newEvidence();
-    const taskId = await service.claim(robot);
-
-    const sent = await service.complete(robot, taskId, evidence);
-    const again = await service.complete(robot, taskId, evidence);
-    const waiting = await readTask(service, robot, taskId);
-    await service.rpc('evm_mine');
-    await waitFor('the anchor', async () => {
-      const { body } = await readTask(service, robot, taskId);
-      return body.task.status === 'verified';
-    });
-    const afterwards = await service.complete(robot, taskId, evidence);
-
-    const proof_hash = hashProof(evidence);
-    expect(sent.status).toBe(202);
-    expect(sent.body).toEqual({
-      error: 'anchor_unconfirmed',
-      message: expect.stringContaining(`GET /api/v1/tasks/${taskId}`),
-      proof_hash,
-      tx_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
-      explorer_url: `https://explorer.test/tx/${sent.body.tx_hash}`,
-    });
-    expect(again.status).toBe(409);
-    expect(again.body).toMatchObject({ error: 'completion_in_progress', proof_hash });
-    expect(waiting.body).toMatchObject({
-      task: { status: 'claimed' },
-      anchor: { state: 'submitted', tx_hash: sent.body.tx_hash, attempts: 1 },
-      verification: null,
-    });
-    expect(afterwards.body).toMatchObject({
-      error: 'already_completed',
-      message: expect.stringContaining('already has this evidence'),
-      verification: { tx_hash: sent.body.tx_hash },
-    });
-  });
-
   it('goes on when the client leaves', async () => {
     const taskId = await service.claim(robot);
     const leave = new AbortController();
@@ -254,32 +217,6 @@ describe('completing while the anchor cannot be sent', () => {
     await service.endChain();
   });
   afterAll(() => service.close());
-
-  it('is queued at its time-out, and in progress after it', async () => {
-    const evidence = newEvidence();
-    const taskId = await service.claim(robot);
-
-    const queued = await service.complete(robot, taskId, evidence);
-    const again = await service.complete(robot, taskId, evidence);
-
-    const proof_hash = hashProof(evidence);
-    const task = await readTask(service, robot, taskId);
-    expect(queued.status).toBe(202);
-    expect(queued.body).toEqual({
-      error: 'anchor_queued',
-      message: expect.stringContaining(taskId),
-      proof_hash,
-      tx_hash: null,
-      explorer_url: null,
-    });
-    expect(again.body).toMatchObject({ error: 'completion_in_progress', proof_hash });
-    expect(task.body.anchor).toMatchObject({
-      state: 'queued',
-      tx_hash: null,
-      explorer_url: null,
-      attempts: 0,
-    });
-  });
 
   it('answers by what is stored when the server stops', async () => {
     service.settings.anchorTimeoutMs = 60_000;

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
 
 describe('what goes wrong inside', () => {
@@ -25,32 +23,5 @@ describe('what goes wrong inside', () => {
       message: 'Unexpected error. Give the operator the request id lost-1.',
     });
     expect(lines.filter((line) => line.includes('"stack"'))).toHaveLength(1);
-  });
-});
-
-describe('a chain that never answers', () => {
-  afterEach(() => void vi.useRealTimers());
-
-  it('does not keep readiness waiting', async () => {
-    const silent = createServer(() => {}).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
-    const service = await startTestService({ rpcUrl: `http://127.0.0.1:${port}` });
-    // The first call makes a timer that fetch keeps.
-    await service.call('GET', '/healthz');
-    const asked = once(silent, 'connection');
-    vi.useFakeTimers({ toFake: ['setTimeout'] });
-
-    const ready = service.call('GET', '/readyz');
-    await asked;
-    // Less than the RPC's own time-out.
-    vi.advanceTimersByTime(3_000);
-
-    expect((await ready).body).toEqual({
-      status: 'degraded',
-      degraded: ['anchoring_not_started', 'chain_unreachable'],
-    });
-    await service.close();
-    silent.close();
   });
 });

@@ -73,22 +73,6 @@ describe('limits', () => {
     expect(rate(reply)).toEqual([limit, 0]);
   }
 
-  it('take 600 calls a minute of a robot, of any kind', async () => {
-    const id = await service.claim(robot);
-    const call = () => service.call('GET', `/api/v1/tasks/${id}`, { apiKey: robot.apiKey });
-
-    const replies = await repeat(599, call);
-    const refused = await call();
-
-    expect(replies.every(({ status }) => status === 200)).toBe(true);
-    expect(Math.min(...replies.map((reply) => rate(reply)[1]))).toBe(0);
-    expectRefused(refused, 600);
-    clock.advance(59_999);
-    expectRefused(await call(), 600);
-    clock.advance(1);
-    expect(rate(await call())).toEqual([600, 599]);
-  });
-
   it('count each robot apart', async () => {
     const sibling = await service.makeRobot(owner, 'arm-2');
     await service.claim(robot);

@@ -1,12 +1,7 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -125,45 +120,6 @@ describe('the operator API', () => {
     expect(outcomes.sort()).toEqual(['granted', 'repeated', 'repeated']);
     const { body } = await ask('GET', `/accounts/${owner.wallet}`);
     expect(body.anchor_quota).toBe(before.body.anchor_quota + 10);
-  });
-
-  it('grants an invoice once, although answers are lost (examples/billing.js)', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'svc-billing-'));
-    const invoices = path.join(folder, 'invoices.jsonl');
-    const { wallet } = owner;
-    const before = await ask('GET', `/accounts/${wallet}`);
-    await writeFile(invoices, `${JSON.stringify({ invoice: randomUUID(), wallet, anchors: 7 })}\n`);
-    await writeFile(path.join(folder, 'token'), token);
-    // The first two answers are lost after the grant was made.
-    let lost = 0;
-    const proxy = createServer((call, reply) => {
-      const forward = request(
-        url + call.url,
-        { method: 'POST', headers: call.headers },
-        (answer) => {
-          lost += 1;
-          if (lost <= 2) reply.destroy();
-          else answer.pipe(reply.writeHead(answer.statusCode ?? 500, answer.headers));
-        },
-      );
-      call.pipe(forward);
-    }).listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    const { port } = proxy.address() as AddressInfo;
-
-    const { stdout } = await promisify(execFile)('node', ['examples/billing.js', invoices], {
-      env: {
-        ...process.env,
-        SVC_OPERATOR_URL: `http://127.0.0.1:${port}`,
-        SVC_OPERATOR_TOKEN_FILE: path.join(folder, 'token'),
-      },
-    });
-
-    proxy.close();
-    await rm(folder, { recursive: true, force: true });
-    const { body } = await ask('GET', `/accounts/${wallet}`);
-    expect([lost, stdout]).toEqual([3, expect.stringMatching(/ repeated\n$/)]);
-    expect(body.anchor_quota).toBe(before.body.anchor_quota + 7);
   });
 
   it('refuses a grant id with other content', async () => {
@@ -306,32 +262,6 @@ describe('where the operator API listens', () => {
     folder = await mkdtemp(path.join(tmpdir(), 'svc-operator-'));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
-
-  it('is a socket for its owner alone', async () => {
-    const { store, chain } = service;
-    const logger = pino({ level: 'silent' });
-    const alone = buildOperatorApi({ store, chain, clock, logger, token, refusals });
-    const socketPath = path.join(folder, 'operator.sock');
-    // As a killed server leaves it.
-    await promisify(execFile)('node', [
-      '-e',
-      `require('node:net').createServer().listen(${JSON.stringify(socketPath)}, () => process.kill(process.pid, 'SIGKILL'))`,
-    ]).catch(() => {});
-    await listenForOperator(alone, socketPath);
-
-    const { mode } = await stat(socketPath);
-    const status = await new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${token}` };
-      const call = request({ socketPath, path: '/accounts', headers }, (reply) => {
-        reply.resume();
-        resolve(reply.statusCode);
-      });
-      call.on('error', reject).end();
-    });
-    await alone.close();
-
-    expect([mode & 0o777, status]).toEqual([0o600, 200]);
-  });
 
   it.each(['a socket', 'a port'])('%s is read by `svc-server accounts top`', async (kind) => {
     const { store, chain } = service;

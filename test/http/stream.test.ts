@@ -6,9 +6,7 @@ import type { Change } from '../../src/protocol/stream.ts';
 import { storageUnavailable } from '../../src/server/ports/errors.ts';
 import { createTestClock } from '../support/clock.ts';
 import {
-  newEvidence,
   type Owner,
-  startServiceWithRobot,
   startTestService,
   type TestRobot,
   type TestService,
@@ -258,34 +256,6 @@ describe('the stream', () => {
     socket.destroy();
   });
 });
-
-describe('the stream of anchors', () => {
-  it('names a task at each state of its anchor, and the credit that it costs', async () => {
-    const { service, owner, robot } = await startServiceWithRobot({ chain: 'mining' });
-    const taskId = await service.claim(robot);
-    const stream = await openStream(service.url, owner);
-    await stream.next();
-
-    expect((await service.complete(robot, taskId, newEvidence())).status).toBe(200);
-
-    const kinds = new Set<string>();
-    await waitForKinds(stream, kinds, taskId, ['anchor', 'credit', 'task']);
-    await service.close();
-    expect(await stream.next()).toBeNull();
-  });
-});
-
-async function waitForKinds(
-  stream: OpenedStream,
-  kinds: Set<string>,
-  taskId: string,
-  wanted: readonly string[],
-): Promise<void> {
-  while (!wanted.every((kind) => kinds.has(kind))) {
-    const message = await stream.next();
-    for (const { kind, id } of message?.changes ?? []) if (id === taskId) kinds.add(kind);
-  }
-}
 
 describe('a service that stops', () => {
   it('ends its streams first, and new ones at once', async () => {

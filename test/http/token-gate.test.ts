@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestClock } from '../support/clock.ts';
 import { newWallet, startTestService, type TestService } from '../support/service.ts';
 import { signupGrant } from '../support/signup-grant.ts';
 import type { Reply } from '../support/wire.ts';
-
-const DAY_MS = 24 * 60 * 60_000;
 
 describe('the token gate', () => {
   /** Answers 5 to every call, so to balanceOf as well. */
@@ -57,30 +54,6 @@ describe('the token gate', () => {
     expect(reply.status).toBe(403);
     expect(reply.body.error).toBe('signup_refused');
     expect(await service.store.getBalance(reply.wallet)).toBeNull();
-  });
-
-  it('grants little to one token that moves through 8 wallets, with delay and daily budget', async () => {
-    const clock = createTestClock();
-    const own = await startTestService({ chain: 'mining', clock });
-    await own.rpc('anvil_setCode', [token, FIVE_FOR_ALL]);
-    const wallets = Array.from({ length: 8 }, newWallet);
-    const limits = { delayMs: DAY_MS, anchorsPerDay: 7 };
-    const grantsAfter = async (waitMs: number) => {
-      clock.advance(waitMs);
-      for (const account of wallets) await signInWith(5n, 'open', { account, limits, at: own });
-      const balances = await Promise.all(
-        wallets.map(({ address }) => own.store.getBalance(address)),
-      );
-      return balances.reduce((sum, balance) => sum + (balance?.anchorQuota ?? 0), 0);
-    };
-
-    // At first the delay, then the budget of 7 anchors a day: two grants of 3.
-    expect(await grantsAfter(0)).toBe(0);
-    expect(await grantsAfter(DAY_MS - 1)).toBe(0);
-    expect(await grantsAfter(1)).toBe(6);
-    expect(await grantsAfter(DAY_MS - 1)).toBe(6);
-    expect(await grantsAfter(1)).toBe(12);
-    await own.close();
   });
 
   describe('where the balance cannot be read', () => {

@@ -171,17 +171,6 @@ describe('account tokens', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('are not ended by many sign-ins, and end none', async () => {
-    const secret = await secretOf();
-    const { account } = owner;
-    for (let i = 0; i < limits.sessionsPerAccount; i += 1) {
-      if (i % limits.challengesPerWindow === 50) clock.advance(limits.windowMs);
-      await service.signIn(account);
-    }
-
-    expect((await me(secret)).status).toBe(200);
-  });
-
   it('count toward the limit of the account', async () => {
     const secret = await secretOf({ scope: 'write' });
     const count = async (by: object) =>

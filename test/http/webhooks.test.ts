@@ -14,9 +14,8 @@ import {
 import { createSender, startRelay } from '../../src/server/core/webhook-relay.ts';
 import { createMetrics } from '../../src/server/metrics/metrics.ts';
 import { connectionRule } from '../../src/server/rules/webhooks.ts';
-import { makeCertificate, type TestCertificate } from '../support/certificate.ts';
+import { localhostCertificate as certificate } from '../support/certificate.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { findProgram } from '../support/require-program.ts';
 import {
   grant,
   type Owner,
@@ -28,13 +27,11 @@ import { type ReceivedMessage, startReceiver } from '../support/webhook-receiver
 
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
-const openssl = findProgram('openssl');
 
-describe.skipIf(openssl === null)('webhooks', () => {
+describe('webhooks', () => {
   const key = randomBytes(32);
   const mayConnect = connectionRule(['127.0.0.1']);
   let clock: TestClock;
-  let certificate: TestCertificate;
   let service: TestService;
   let owner: Owner;
   let robot: TestRobot;
@@ -44,7 +41,6 @@ describe.skipIf(openssl === null)('webhooks', () => {
   let receiver: Awaited<ReturnType<typeof startReceiver>>;
   beforeAll(async () => {
     clock = createTestClock();
-    certificate = await makeCertificate(openssl ?? '', 'DNS:localhost,IP:127.0.0.1');
     service = await startTestService({ clock, webhooks: { key, mayConnect } });
     const sender = createSender({ mayConnect, ca: certificate.cert });
     metrics = createMetrics(clock);
@@ -67,7 +63,6 @@ describe.skipIf(openssl === null)('webhooks', () => {
   afterAll(async () => {
     await relay.stop();
     await service.close();
-    await certificate.remove();
   });
 
   const call = (method: string, path: string, body?: object, { session } = owner) =>

@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/proof/canonical-json.ts';
 import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { type ClaimContent, hashClaim, hashProof } from '../../src/proof/hash.ts';
@@ -9,7 +7,6 @@ import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import { parseStrictJson } from '../../src/proof/strict-json.ts';
 import { merkleTree } from '../../src/proof/tree.ts';
-import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { plainJcs } from '../support/chain-scan.ts';
 import { bytesOf, hex, sha256, treeHash, treePath } from './reference.ts';
 
@@ -102,53 +99,5 @@ describe('the tree that docs/anchoring.md draws', () => {
       expect(leaf).toBe('ABCDE'[Number(index)]);
       expect(names.split(', ').map(hashOf)).toEqual(tree.path(Number(index)));
     }
-  });
-});
-
-describe('the check by hand of docs/anchoring.md', () => {
-  let node: TestChain;
-  beforeAll(async () => {
-    node = await startTestChain();
-  });
-  afterAll(() => node?.close());
-
-  const account = anvilAccounts[0].address;
-
-  /** Runs the page's commands in bash and answers what they say. */
-  async function byHand(transaction: object): Promise<string[]> {
-    const TX = await node.rpc<string>('eth_sendTransaction', [
-      { from: account, gas: '0x20000', ...transaction },
-    ]);
-    await node.mine();
-    const script = `set -eu -o pipefail\n${blocks('bash').join('')}`;
-    const child = spawn('bash', ['-c', script], {
-      env: { PATH: process.env.PATH, RPC_URL: node.url, TX },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    expect(errors).toBe('');
-    return out.trim().split('\n');
-  }
-
-  it('finds the example in a transaction that carries it', async () => {
-    const said = await byHand({ to: account, data: cell('calldata of this batch') });
-
-    const block = await node.rpc<{ timestamp: string }>('eth_getBlockByNumber', ['latest', false]);
-    expect(said).toEqual([
-      'the calldata is the payload',
-      'nothing was sent',
-      'an account to itself',
-      'the transaction succeeded',
-      'in a block of the chain',
-      `sent by ${account.toLowerCase()} at ${Number(block.timestamp)}`,
-    ]);
-  });
-
-  it('does not find it in a transfer of something else to somebody else', async () => {
-    const to = anvilAccounts[1].address;
-
-    const said = await byHand({ to, value: '0x1', data: cell('calldata of a single') });
-
-    expect(said.slice(0, -1)).toEqual(['the transaction succeeded', 'in a block of the chain']);
   });
 });

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +14,16 @@ export interface TestCertificate {
   remove(): Promise<void>;
 }
 
-/** A certificate for localhost, or for other names, which is its own authority. */
+const fixture = (name: string) =>
+  readFileSync(new URL(`../fixtures/${name}`, import.meta.url), 'utf8');
+
+/** For localhost and 127.0.0.1, its own authority, valid for 100 years. The key protects nothing. */
+export const localhostCertificate: Pick<TestCertificate, 'key' | 'cert'> = {
+  key: fixture('localhost-key.pem'),
+  cert: fixture('localhost-certificate.pem'),
+};
+
+/** A new certificate for localhost, or for other names, which is its own authority. */
 export async function makeCertificate(
   openssl: string,
   names = 'DNS:localhost',

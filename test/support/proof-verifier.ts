@@ -20,7 +20,7 @@ export type ProofVerifier = Awaited<ReturnType<typeof deployProofVerifier>>;
 /** `contracts/ProofVerifier.sol` as compiled now, on the chain, and a contract that measures it. */
 export async function deployProofVerifier(node: TestChain) {
   const { ProofVerifier } = compileSolidity('contracts/ProofVerifier.sol');
-  const { GasMeter } = compileSolidity('test/solidity/GasMeter.sol');
+  const { GasMeter } = compileSolidity('test/full/solidity/GasMeter.sol');
   if (ProofVerifier === undefined || GasMeter === undefined) throw new Error('A contract is gone');
   const from = anvilAccounts[2].address;
   const verifier = await deploy(node, from, ProofVerifier.bytecode);

@@ -14,7 +14,7 @@ export interface ReceivedMessage {
 
 /** An HTTPS server that keeps what it receives. `answer` decides the status of each response. */
 export async function startReceiver(
-  { key, cert }: TestCertificate,
+  { key, cert }: Pick<TestCertificate, 'key' | 'cert'>,
   answer: (message: ReceivedMessage) => number | { status: number; location: string } = () => 204,
   port = 0,
 ) {

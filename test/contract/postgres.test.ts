@@ -1,5 +1,0 @@
-// @module-tag full
-import { storeContract } from './store.contract.ts';
-import { openTemporaryPostgres } from './temporary-postgres.ts';
-
-storeContract('PostgreSQL', openTemporaryPostgres);

@@ -1,0 +1,333 @@
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { evaluateRules } from '../../../src/server/core/alerts.ts';
+import { createTestClock, type TestClock } from '../../support/clock.ts';
+import { browse, waitAhead } from '../../support/dashboard.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+
+const MINUTE_MS = 60_000;
+
+let clock: TestClock;
+let service: TestService;
+let dashboard: Awaited<ReturnType<typeof browse<{ url: string; stop(): Promise<unknown> }>>>;
+
+beforeAll(async () => {
+  clock = createTestClock(Date.now());
+  service = await startTestService({
+    chain: 'mining',
+    clock,
+    webhooks: { key: Buffer.alloc(32), mayConnect: () => true },
+    settings: {
+      creditUrl: 'https://operator.example.org/credits',
+      signup: { mode: 'open', anchors: 0, gasWei: 0n, delayMs: 0, anchorsPerDay: null },
+    },
+  });
+  dashboard = await browse({ url: service.url, stop: service.close });
+});
+afterEach(() => dashboard.closePages());
+afterAll(() => dashboard?.stop());
+
+async function openWith(names: string[]) {
+  const opened = await dashboard.openSignedIn('/account');
+  await opened.page.clock.setSystemTime(clock.now());
+  const owner = await dashboard.clientOf(opened);
+  const robots = [];
+  for (const name of names) {
+    const { body } = await owner.call('createRobot', { body: { name } });
+    robots.push({ ...body.robot, client: dashboard.robotClient(String(body.api_key)) });
+  }
+  return {
+    ...opened,
+    owner,
+    robots,
+    show: (path: string) => opened.page.goto(dashboard.server.url + path),
+  };
+}
+
+/** The page's clock goes on with that of the service. */
+async function pass(page: Page, ms: number) {
+  clock.advance(ms);
+  await page.clock.fastForward(ms);
+}
+
+const row = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
+
+describe('the overview', () => {
+  it('names each robot in trouble, with the reason and a link', async () => {
+    const names = ['fine', 'silent', 'broken', 'empty', 'poor'];
+    const { page, robots, show } = await openWith(names);
+    const [fine, silent, broken, empty, poor] = robots.map(({ client }) => client);
+    await silent?.call('recordSamples', { body: { state: 'busy', battery_pct: 90 } });
+    await pass(page, 6 * MINUTE_MS);
+    await fine?.call('recordSamples', { body: { state: 'busy', battery_pct: 90 } });
+    await broken?.call('recordSamples', { body: { state: 'error', battery_pct: 90 } });
+    await empty?.call('recordSamples', { body: { state: 'idle', battery_pct: 19 } });
+    await pass(page, 2 * MINUTE_MS);
+    await broken?.call('recordSamples', { body: { state: 'error', battery_pct: 90 } });
+    await empty?.call('recordSamples', { body: { state: 'idle', battery_pct: 9 } });
+    const { task } = (await poor?.call('createTask', { body: { title: 'Sort' } }))?.body ?? {};
+    const refused = poor?.call('completeTask', {
+      params: { id: String(task?.id) },
+      body: { proof: { n: 1 } },
+    });
+    await expect(refused).rejects.toMatchObject({ code: 'no_anchor_quota' });
+
+    await show('/');
+
+    const problems = page.getByRole('region', { name: 'Needs attention' });
+    const problem = (text: string) => problems.getByRole('listitem').filter({ hasText: text });
+    await problems.getByText('Credits exhausted').waitFor();
+    for (const [robot, reason] of [
+      ['silent', 'Robot offline'],
+      ['broken', 'Robot reports an error'],
+      ['empty', 'Battery at 9 %'],
+      ['poor', 'Proof refused: no credit'],
+    ] as const) {
+      await problem(reason).getByRole('link', { name: robot, exact: true }).waitFor();
+    }
+    expect(await problems.getByText('fine').count()).toBe(0);
+    for (const reason of ['Robot reports an error', 'Battery at 9 %']) {
+      await problem(reason).getByText('2 min. ago').waitFor();
+    }
+    await page.getByRole('region', { name: 'Error events, last 24 hours' }).waitFor();
+    await problem('Robot offline').getByRole('link', { name: 'Robot offline' }).click();
+    await page.getByRole('heading', { name: 'silent' }).waitFor();
+  });
+
+  it('links its counts to the robots that were counted', async () => {
+    const { page, robots, show } = await openWith(['arm-1', 'arm-2', 'arm-3']);
+    await robots[0]?.client.call('recordSamples', { body: { state: 'busy', battery_pct: 55 } });
+    await pass(page, 6 * MINUTE_MS);
+    await robots[1]?.client.call('recordSamples', { body: { state: 'odd', battery_pct: 35 } });
+    const named = () => page.getByRole('rowheader').getByRole('link').allTextContents();
+
+    await show('/');
+    await page.getByRole('link', { name: 'offline 1' }).click();
+    await expect.poll(named).toEqual(['arm-1']);
+    await expect.poll(() => row(page, 'arm-1').getByText('offline').count()).toBe(1);
+    await show('/');
+    await page.getByRole('link', { name: '30–40 % 1' }).click();
+    await expect.poll(named).toEqual(['arm-2']);
+  });
+
+  it('links the bar of an hour to the events of that hour', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    const report = (event_type: string) =>
+      robots[0]?.client.call('createEvent', { body: { event_type } });
+    await report('picked');
+    await pass(page, 120 * MINUTE_MS);
+    await report('placed');
+
+    await show('/');
+    const chart = page.getByRole('region', { name: 'Events by severity' });
+    await chart.locator('svg a').last().click();
+
+    await page.getByText('placed', { exact: true }).waitFor();
+    expect(await page.getByText('picked', { exact: true }).count()).toBe(0);
+  });
+});
+
+describe('a robot that was not seen for five minutes', () => {
+  it('is offline in its row and in the filter, under a page that is up to date', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    await robots[0]?.client.call('recordSamples', { body: { state: 'busy' } });
+
+    await show('/robots');
+    await row(page, 'arm-1').getByText('busy').waitFor();
+    await pass(page, 6 * MINUTE_MS);
+
+    await row(page, 'arm-1').getByText('offline').waitFor();
+    await page.getByText(/^Updated/).waitFor();
+    await page.getByLabel('State', { exact: true }).selectOption('offline');
+    await row(page, 'arm-1').waitFor();
+  });
+
+  it('is offline on its page, also if it never reported a state', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    await robots[0]?.client.call('recordSamples', { body: { battery_pct: 50 } });
+
+    await show(`/robots/${robots[0]?.id}`);
+    await page.getByRole('heading', { name: 'arm-1' }).waitFor();
+    await pass(page, 6 * MINUTE_MS);
+
+    await page.locator('.badge', { hasText: 'offline' }).waitFor();
+  });
+});
+
+describe('without credit', () => {
+  it('a task says that its proof was refused, and where to get credit', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    const [robot] = robots;
+    const { task } =
+      (await robot?.client.call('createTask', { body: { title: 'Sort' } }))?.body ?? {};
+    await robot?.client
+      .call('completeTask', { params: { id: String(task?.id) }, body: { proof: { n: 2 } } })
+      .catch(() => {});
+
+    await show(`/tasks/${task?.id}`);
+    const card = page.getByRole('region', { name: 'Anchor' });
+    await card.getByText('Refused for lack of credit').waitFor();
+    const link = card.getByRole('link', { name: 'Get credits' });
+    expect(await link.getAttribute('href')).toBe('https://operator.example.org/credits');
+    await show('/tasks?state=refused');
+    await row(page, 'Sort').getByText('no credit').waitFor();
+    await show('/account');
+    await page.getByText('exhausted').waitFor();
+    await page.getByText('1 proof refused, the first').waitFor();
+  });
+});
+
+describe('an event that was delivered late', () => {
+  it('has the time at which it happened, and how much later it came', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    const occurred_at = new Date(clock.now() - 9 * 60 * MINUTE_MS).toISOString();
+    await robots[0]?.client.call('createEvent', { body: { event_type: 'docked', occurred_at } });
+
+    await show('/events');
+
+    await row(page, 'docked').getByText('9 hr. ago').waitFor();
+    await row(page, 'docked').getByText('received 9 hr. later').waitFor();
+  });
+});
+
+describe('moving robots', () => {
+  it('shows what will move before it moves, and moves back', async () => {
+    const { page, owner, show } = await openWith(['arm-1', 'arm-2', 'arm-3']);
+    const { fleet } = (await owner.call('createFleet', { body: { name: 'Hall' } })).body;
+    const fleets = async () =>
+      (await owner.call('listRobots')).body.items.map(({ fleet_id }) => fleet_id);
+    await show('/robots');
+
+    await page.getByLabel('Select arm-1').check();
+    await page.getByLabel('Select arm-2').check();
+    expect(await page.getByRole('button', { name: 'Preview move' }).isDisabled()).toBe(true);
+    await page.getByLabel('Move to').selectOption('Hall');
+    await page.getByRole('button', { name: 'Preview move' }).click();
+    const dialog = page.getByRole('dialog');
+    await expect.poll(() => dialog.getByRole('listitem').count()).toBe(2);
+    await dialog.getByRole('listitem').filter({ hasText: 'No fleet → Hall' }).first().waitFor();
+    expect(await fleets()).toEqual([null, null, null]);
+    await dialog.getByRole('button', { name: 'Move 2 robots' }).click();
+    await page.getByText('2 robots moved to Hall').waitFor();
+    expect(await fleets()).toEqual([fleet.id, fleet.id, null]);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('2 robots moved to Hall').waitFor({ state: 'detached' });
+
+    expect(await fleets()).toEqual([null, null, null]);
+  });
+});
+
+describe('alerts', () => {
+  it('follow rules, are acknowledged, and stay in the history', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    await robots[0]?.client.call('recordSamples', { body: { battery_pct: 25 } });
+    await show('/alerts');
+
+    await page.getByLabel('Battery low: below N percent').fill('30');
+    await page.getByLabel('Battery low', { exact: true }).click();
+    await expect.poll(() => page.getByLabel('Battery low', { exact: true }).isChecked()).toBe(true);
+    await evaluateRules({ store: service.store, clock });
+    const open = page.getByRole('region', { name: 'Open alerts', exact: true });
+    await waitAhead(page, open.getByRole('link', { name: 'arm-1' }));
+    await open.getByRole('button', { name: 'Acknowledge' }).click();
+    await open.getByText('acknowledged').waitFor();
+    clock.advance(1000);
+    await robots[0]?.client.call('recordSamples', { body: { battery_pct: 80 } });
+    await evaluateRules({ store: service.store, clock });
+
+    await waitAhead(page, open.getByText('No open alerts'));
+    await page.getByRole('region', { name: 'History', exact: true }).getByText('closed').waitFor();
+  });
+});
+
+describe('webhooks', () => {
+  it('are made with a secret that is shown once, tested, replayed and rotated', async () => {
+    const { page, show } = await openWith([]);
+    await show('/webhooks');
+    const dialog = page.getByRole('dialog');
+    const secret = () => dialog.locator('pre').first().textContent();
+    const keep = async () => {
+      await dialog.getByLabel('I have saved the secret').check();
+      await dialog.getByRole('button', { name: 'Done' }).click();
+    };
+
+    await page.getByRole('button', { name: 'Create webhook' }).click();
+    await dialog.getByLabel('URL').fill('https://127.0.0.1:9/hook');
+    await dialog.getByLabel('Task verified').check();
+    await dialog.getByRole('button', { name: 'Create webhook' }).click();
+    await page.getByText('Copy this secret now').waitFor();
+    const first = await secret();
+    expect(first).toMatch(/^whsec_/);
+    await keep();
+    await page.getByText('task.verified').waitFor();
+    const sent = page.waitForResponse('**/test');
+    await page.getByRole('button', { name: 'Send test: 127.0.0.1:9' }).click();
+    await sent;
+    await service.store.numberDeliveries(Date.now());
+    const replay = page.getByRole('button', { name: 'Replay test' });
+    await waitAhead(page, replay);
+    const replayed = page.waitForResponse('**/replay');
+    await replay.click();
+    expect((await replayed).status()).toBe(200);
+    await page.getByRole('button', { name: 'Rotate secret: 127.0.0.1:9' }).click();
+    await dialog.getByRole('button', { name: 'Rotate secret' }).click();
+    await page.getByText('Copy this secret now').waitFor();
+    expect(await secret()).not.toBe(first);
+    await keep();
+    await page.getByRole('button', { name: 'Disable: 127.0.0.1:9' }).click();
+
+    await page.getByRole('button', { name: 'Enable: 127.0.0.1:9' }).waitFor();
+  });
+});
+
+describe('times', () => {
+  it('are in UTC everywhere once that is chosen', async () => {
+    const opened = await dashboard.openSignedIn('/account', {
+      context: { timezoneId: 'Asia/Kolkata' },
+    });
+    const { page } = opened;
+    const owner = await dashboard.clientOf(opened);
+    const { body } = await owner.call('createRobot', { body: { name: 'arm-1' } });
+    const robot = dashboard.robotClient(String(body.api_key));
+    const { task } = (await robot.call('createTask', { body: { title: 'Sort' } })).body;
+    await page.goto(`${dashboard.server.url}/tasks/${task.id}`);
+    const claim = page.getByRole('region', { name: 'Claim' });
+    await claim.getByText('GMT+5:30').waitFor();
+
+    await page.getByRole('button', { name: 'Local times: show UTC' }).click();
+    await claim.getByText(`${task.created_at.slice(11, 19)} UTC`).waitFor();
+    await page.reload();
+    await claim.getByText(`${task.created_at.slice(11, 19)} UTC`).waitFor();
+    await page.goto(`${dashboard.server.url}/tasks?from=2026-11-20T08:30:00.000Z`);
+
+    expect(await page.getByLabel('From').inputValue()).toBe('2026-11-20T08:30');
+  });
+});
+
+describe('a long list', () => {
+  it('loads older items as it is scrolled, draws few, and keeps its place', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    for (let i = 0; i < 320; i += 1) {
+      await robots[0]?.client.call('createTask', { body: { title: `task ${i}` } });
+      clock.advance(1);
+    }
+    await show('/tasks');
+    const table = page.getByRole('region', { name: 'Table of tasks' });
+    await table.getByText('task 319').waitFor();
+
+    await expect
+      .poll(async () => {
+        await table.evaluate((list) => {
+          list.scrollTop = list.scrollHeight;
+        });
+        return table.getByText('task 0', { exact: true }).count();
+      })
+      .toBe(1);
+    expect(await table.getByRole('row').count()).toBeLessThan(50);
+    await expect.poll(() => page.url()).toMatch(/tasks-row=3\d\d/);
+    await page.reload();
+    await table.getByText('task 0', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Show the newest' }).click();
+    await table.getByText('task 319').waitFor();
+  });
+});

@@ -1,0 +1,399 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { HttpResponse, http } from 'msw';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { attachFiles } from '../../../src/client/files.ts';
+import { encodePayload } from '../../../src/proof/payload.ts';
+import {
+  type Dashboard,
+  type DashboardPage,
+  openDashboard,
+  waitAhead,
+} from '../../support/dashboard.ts';
+import { arrangeScene, type Scene } from '../../support/dashboard-scene.ts';
+import { answerOf, answerPage } from '../../support/page-answers.ts';
+import { photo, writeRecording } from '../../support/recording.ts';
+import { runInProcess } from '../../support/run-in-process.ts';
+
+let dashboard: Dashboard;
+let opened: DashboardPage;
+let scene: Scene;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-proofs-'));
+  dashboard = await openDashboard();
+  opened = await dashboard.openSignedIn('/account');
+  scene = await arrangeScene(dashboard, await dashboard.clientOf(opened));
+});
+afterAll(async () => {
+  await dashboard?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Clicks, and keeps what the browser saves. */
+async function download(page: Page, button: string): Promise<string> {
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: button }).click();
+  const file = path.join(folder, (await saved).suggestedFilename());
+  await (await saved).saveAs(file);
+  return file;
+}
+
+describe('the overview', () => {
+  it('follows what happens, and says so when it no longer can', async () => {
+    const { page } = opened;
+    await page.goto(`${dashboard.server.url}/`);
+    const tasks = page.getByRole('region', { name: 'Tasks' });
+    await tasks.getByText('1 claimed').waitFor();
+
+    await scene.robots[2]?.client.call('createTask', { body: { title: 'Move pallet 3' } });
+    await waitAhead(page, tasks.getByText('2 claimed'));
+    await expect.poll(() => page.getByText(/^Updated/).isVisible()).toBe(true);
+
+    await opened.context.setOffline(true);
+    await waitAhead(page, page.getByText('Out of date: updated'));
+    await opened.context.setOffline(false);
+    await waitAhead(page, page.getByText(/^Updated/));
+  });
+});
+
+describe('a task', () => {
+  it('follows its proof from the claim to the receipt', async () => {
+    const { page } = opened;
+    const [robot] = scene.robots;
+    const task = await robot?.client.call('createTask', { body: { title: 'Count the boxes' } });
+    const id = task?.body.task.id ?? '';
+    await page.goto(`${dashboard.server.url}/tasks/${id}`);
+    await page.getByText('The robot has not submitted a proof yet').waitFor();
+
+    await robot?.client.call('completeTask', { params: { id }, body: { proof: { boxes: 7 } } });
+
+    await waitAhead(page, page.getByRole('heading', { name: 'Receipt' }));
+    await waitAhead(page, page.getByText('The block is final'));
+  });
+
+  it('gives evidence, receipt and bundle that prove it elsewhere', async () => {
+    const { page } = opened;
+    await page.goto(`${dashboard.server.url}/tasks/${scene.verified.id}`);
+
+    const evidence = await download(page, 'Download evidence');
+    const receipt = await download(page, 'Download receipt');
+    const bundle = await download(page, 'Download bundle');
+
+    const rpc = ['--rpc-url', dashboard.server.rpc_url, '--url', dashboard.server.url];
+    const verified = await runInProcess('svc', ['verify', receipt, '--proof', evidence, ...rpc]);
+    expect(verified.exitCode, verified.stderr).toBe(0);
+    expect((await runInProcess('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
+    const command = await page.locator('pre', { hasText: 'svc verify' }).textContent();
+    expect(command).toBe(
+      `svc verify ${path.basename(receipt)} --rpc-url ${dashboard.server.rpc_url} --url ${dashboard.server.url}`,
+    );
+  });
+
+  it('is found in the list by its status', async () => {
+    const { page } = opened;
+    await page.goto(`${dashboard.server.url}/tasks`);
+    await page.getByRole('link', { name: 'Sweep aisle 9' }).waitFor();
+
+    await page.getByLabel('Status').selectOption('Verified');
+
+    await page.getByRole('link', { name: 'Sweep aisle 9' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Pick order 4711' }).waitFor();
+  });
+
+  it('leads to its transaction and what that anchors', async () => {
+    const { page } = opened;
+    await page.goto(`${dashboard.server.url}/tasks/${scene.verified.id}`);
+
+    await page.getByRole('link', { name: 'Open in the explorer' }).click();
+
+    await page.waitForURL(`${dashboard.server.url}/tx/${scene.verified.txHash}`);
+    await page.getByRole('link', { name: 'Verify it' }).click();
+    await page.waitForURL(`${dashboard.server.url}/verify/${scene.verified.proofHash}`);
+    await page.getByText('Verified', { exact: true }).waitFor();
+  });
+});
+
+describe('evidence', () => {
+  it('is erased only when that was typed, and leaves hash and receipt', async () => {
+    const { page } = opened;
+    const [robot] = scene.robots;
+    const task = await robot?.client.call('createTask', { body: { title: 'Read the meter' } });
+    const id = task?.body.task.id ?? '';
+    await robot?.client.call('completeTask', { params: { id }, body: { proof: { kwh: 4711 } } });
+    await page.goto(`${dashboard.server.url}/tasks/${id}`);
+    await page.getByText('4711').waitFor();
+
+    await page.getByRole('button', { name: 'Erase evidence' }).click();
+    const last = page.getByRole('button', { name: 'Erase permanently' });
+    expect(await last.isDisabled()).toBe(true);
+    await page.getByLabel('Type erase to confirm').fill('erase');
+    await last.click();
+
+    await page.getByText('The evidence of this task was erased').waitFor();
+    expect(await page.getByText('4711').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Download evidence' }).count()).toBe(0);
+    await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+    const rpc = ['--rpc-url', dashboard.server.rpc_url, '--url', dashboard.server.url];
+    const bundle = await download(page, 'Download bundle');
+    expect((await runInProcess('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);
+  });
+});
+
+describe('public verification', () => {
+  let visitor: DashboardPage;
+  /** Bodies that the page sent. */
+  const sent: string[] = [];
+  beforeAll(async () => {
+    visitor = await dashboard.open('/verify', { wallet: null });
+    visitor.page.on('request', (request) => {
+      sent.push(`${request.url()} ${request.postData() ?? ''}`);
+    });
+  });
+
+  const choose = async (name: string, text: string) => {
+    const file = path.join(folder, name);
+    await writeFile(file, text);
+    await visitor.page.goto(`${dashboard.server.url}/verify`);
+    await visitor.page.locator('input[type=file]').setInputFiles(file);
+  };
+  const bundleText = async () => {
+    const owner = await dashboard.clientOf(opened);
+    const { body } = await owner.call('getBundle', { params: { id: scene.verified.id } });
+    return JSON.stringify(body);
+  };
+
+  const give = async (text: string) => {
+    const { page } = visitor;
+    await page.goto(`${dashboard.server.url}/verify`);
+    await page.getByLabel('Hash, task id').fill(text);
+    await page.getByRole('button', { name: 'Verify' }).click();
+  };
+  const receiptText = async () => {
+    const owner = await dashboard.clientOf(opened);
+    const { body } = await owner.call('getTask', { params: { id: scene.verified.id } });
+    return JSON.stringify({ verification: body.verification });
+  };
+  const proofPage = () =>
+    `https://stranger.example/verify/${scene.verified.proofHash}?task_id=${scene.verified.id}`;
+
+  it('takes a pasted hash, and shows every check', async () => {
+    const { page } = visitor;
+    await give(scene.verified.proofHash.slice(0, 60));
+    await page.getByRole('alert').getByText('Nothing was recognized').waitFor();
+
+    await give(` ${scene.verified.proofHash.toUpperCase()} `);
+
+    await page.getByText('Verified', { exact: true }).waitFor();
+    await page.getByText('Checks, made in this browser: all 11 hold').click();
+    await page.getByText('The calldata holds the proof hash').waitFor();
+    await expect.poll(() => page.title()).toContain('Pick order 4711 by picker-1');
+  });
+
+  it.each<[string, () => string | Promise<string>, string]>([
+    ['a proof hash without 0x', () => scene.verified.proofHash.slice(2), 'proof hash'],
+    ['the transaction of one proof', () => scene.verified.txHash, 'transaction hash'],
+    ['the address of a proof page', proofPage, 'proof URL'],
+    ['a receipt', receiptText, 'receipt'],
+    ['a bundle', bundleText, 'bundle'],
+    ['evidence', () => JSON.stringify(scene.evidence), 'evidence'],
+  ])('recognizes %s, and says so', async (_, text, kind) => {
+    await give(await text());
+
+    await visitor.page.getByText(`Recognized as ${kind}`, { exact: true }).waitFor();
+    await visitor.page.getByText('Verified', { exact: true }).waitFor();
+  });
+
+  it('looks up a task id for the account of the task alone', async () => {
+    await give(scene.verified.id);
+    await visitor.page.getByText('Recognized as task id: sign in').waitFor();
+
+    const { page } = opened;
+    await page.goto(`${dashboard.server.url}/verify`);
+    await page.getByLabel('Hash, task id').fill(scene.verified.id.toUpperCase());
+    await page.getByLabel('Hash, task id').press('Enter');
+
+    await page.getByText('Recognized as task id', { exact: true }).waitFor();
+    await page.getByText('Verified', { exact: true }).waitFor();
+  });
+
+  it('says of the transaction of several proofs that it names none of them', async () => {
+    const { page } = visitor;
+    const payload = encodePayload({ kind: 'batch', root: `0x${'ab'.repeat(32)}`, leaf_count: 3 });
+    const goOn = await answerPage(
+      page,
+      http.get('*/api/v1/verify/:hash', () =>
+        HttpResponse.json({ error: 'not_found', message: 'No task' }, { status: 404 }),
+      ),
+      http.get('*/api/v1/transactions/:hash', async ({ request }) => {
+        const answer = await answerOf<{ tx: object }>(request);
+        return HttpResponse.json({ ...answer, tx: { ...answer.tx, input: payload } });
+      }),
+    );
+    await give(scene.verified.txHash);
+
+    await page.getByText('It is the transaction of a batch of 3 proofs').waitFor();
+    await goOn();
+  });
+
+  it('says which number of evidence counts as 0, and verifies it', async () => {
+    const [robot] = scene.robots;
+    const task = await robot?.client.call('createTask', { body: { title: 'Weigh' } });
+    const id = task?.body.task.id ?? '';
+    const proof = { of: id, grams: 0 };
+    await robot?.client.call('completeTask', { params: { id }, body: { proof } });
+
+    await choose('evidence.json', `{"of":"${id}","grams":1e-400}`);
+
+    await visitor.page.getByText('The number at /grams is too small for a double').waitFor();
+    await visitor.page.getByText('Verified', { exact: true }).waitFor();
+  });
+
+  it('takes no file that may hold a private key: nothing is sent', async () => {
+    await choose('wallet.key', `${scene.verified.proofHash}\n`);
+    sent.length = 0;
+
+    await visitor.page.getByRole('alert').getByText('may be a private key').waitFor();
+    expect(sent.join('\n')).not.toContain(scene.verified.proofHash);
+  });
+
+  it('shows the sender, what the service states about it, and what is not proven', async () => {
+    const { page } = visitor;
+    await page.goto(`${dashboard.server.url}/verify/${scene.verified.proofHash}`);
+
+    await page.getByText('Details', { exact: true }).click();
+    await page.getByText('This service states that it is its account').waitFor();
+    await page.getByText('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266').first().waitFor();
+    await page.getByText('of chain 31337, a test chain').waitFor();
+    const unproven = page.getByRole('region', { name: 'What this does not prove' });
+    await unproven.getByText('The identity of the robot').waitFor();
+    await unproven.getByText('the task’s title “Pick order 4711”').waitFor();
+  });
+
+  it.each([
+    ['that the service does not list', () => [], 'Anchored by an unknown account'],
+    [
+      'that was retired before',
+      (accounts: object[]) => accounts.map((one) => ({ ...one, last_block: '0' })),
+      'Not verified',
+    ],
+  ])('does not say “Verified” of an account %s', async (_, change, title) => {
+    const { page } = visitor;
+    const goOn = await answerPage(
+      page,
+      http.get('*/.well-known/svc-anchors.json', async ({ request }) => {
+        const list = await answerOf<{ accounts: object[] }>(request);
+        return HttpResponse.json({ ...list, accounts: change(list.accounts) });
+      }),
+    );
+    await page.goto(`${dashboard.server.url}/verify/${scene.verified.proofHash}`);
+
+    await page.getByText(title, { exact: true }).waitFor();
+    expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
+    await goOn();
+  });
+
+  it('hashes evidence in the browser, and sends nothing of it', async () => {
+    sent.length = 0;
+    // Another order and other spaces: the same document.
+    await choose('evidence.json', JSON.stringify({ seconds: 481.5, ...scene.evidence }, null, 4));
+
+    await visitor.page.getByText('Verified', { exact: true }).waitFor();
+
+    expect(sent.join('\n')).toContain(scene.verified.proofHash);
+    expect(sent.join('\n')).not.toMatch(/front\.jpg|481\.5|evidence\.json/);
+  });
+
+  it('compares dropped files with those that the evidence lists, and sends nothing of them', async () => {
+    const { page } = visitor;
+    const [robot] = scene.robots;
+    const [run, changed] = ['run.mcap', 'photo.jpg'].map((name) => path.join(folder, name));
+    await writeRecording(String(run), 600);
+    await writeFile(String(changed), photo);
+    const task = await robot?.client.call('createTask', { body: { title: 'Map the hall' } });
+    const id = task?.body.task.id ?? '';
+    const proof = await attachFiles({ of: id }, [String(run), String(changed)]);
+    await robot?.client.call('completeTask', { params: { id }, body: { proof } });
+    await choose('evidence.json', JSON.stringify(proof));
+    const files = page.getByRole('region', { name: 'Files that the evidence lists' });
+    await files.getByText('run.mcap was not given').waitFor();
+    sent.length = 0;
+
+    await files.locator('input[type=file]').setInputFiles(String(run));
+    await files.getByText('run.mcap matches').waitFor();
+    await page.getByText('Verified', { exact: true }).waitFor();
+
+    await writeFile(String(changed), 'changed');
+    await files.locator('input[type=file]').setInputFiles(String(changed));
+    await files.getByText('photo.jpg differs').waitFor();
+    await page.getByText('Not verified', { exact: true }).waitFor();
+    expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
+    expect(sent.join('\n')).not.toMatch(/mcap|jpg/);
+  });
+
+  it('checks a bundle', async () => {
+    await choose('bundle.json', await bundleText());
+
+    await visitor.page.getByText('Verified', { exact: true }).waitFor();
+    const recognized = visitor.page.getByRole('status', { name: 'Recognized' });
+    await recognized.getByText('The signed transaction has the stated hash').waitFor();
+  });
+
+  it.each([
+    ['proof', () => ({ proof_hash: `0x${'12'.repeat(32)}` })],
+    ['task', () => ({ task: { id: scene.claimed.id } })],
+  ])('takes no statement about another %s', async (_, change) => {
+    const { page } = visitor;
+    const goOn = await answerPage(
+      page,
+      http.get('*/api/v1/verify/:hash', async ({ request }) => {
+        const answer = await answerOf<{ task: object }>(request);
+        const { task = {}, ...others } = change() as { task?: object };
+        return HttpResponse.json({ ...answer, ...others, task: { ...answer.task, ...task } });
+      }),
+    );
+    await give(proofPage());
+
+    await page.getByRole('alert').getByText('answered about another proof').waitFor();
+    expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
+    await goOn();
+  });
+
+  it('says what a changed bundle no longer proves', async () => {
+    await choose('bundle.json', (await bundleText()).replace('"picked":12', '"picked":13'));
+
+    const failing = visitor.page.locator('[data-ok=false]');
+    await failing.first().waitFor();
+    expect(await visitor.page.getByText('Verified', { exact: true }).count()).toBe(0);
+  });
+
+  it('says that a file is neither', async () => {
+    await choose('notes.json', '{"a":1,"a":2}');
+
+    await visitor.page.getByRole('alert').getByText('notes.json cannot be checked').waitFor();
+  });
+
+  it('takes a dropped file', async () => {
+    const { page } = visitor;
+    await page.goto(`${dashboard.server.url}/verify`);
+    await page.getByText('Drop a receipt, a bundle or evidence').waitFor();
+    await page.evaluate(`(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([${JSON.stringify(JSON.stringify(scene.evidence))}], 'dropped.json'));
+      document.querySelector('.drop label').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true }));
+    })()`);
+
+    await page.getByText('Verified', { exact: true }).waitFor();
+  });
+
+  it('knows no hash that was not anchored here', async () => {
+    const { page } = visitor;
+    await page.goto(`${dashboard.server.url}/verify/0x${'ab'.repeat(32)}`);
+
+    await page.getByText('No proof with this hash was anchored here').waitFor();
+    expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
+  });
+});

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Client } from '../../../src/client/client.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { createSvcUser, registerRobot, type SvcUser } from '../../support/svc.ts';
+
+let service: TestService;
+let user: SvcUser;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  user = await createSvcUser(service.url);
+  await user.signIn();
+  return () => user.remove();
+});
+
+describe('svc robots', () => {
+  it.each([
+    ['delete', 'with its tasks'],
+    ['rotate-key', 'stops working'],
+    ['revoke-key', 'stops working'],
+  ])('%s asks for the name, and does nothing for another', async (command, consequence) => {
+    const { robot } = await registerRobot(service.url, user, 'arm');
+
+    const typed = [['to go on: ', 'arn\r']] as const;
+    const { exitCode, screen } = await user.inTerminal(['robots', command, 'arm'], { typed });
+
+    expect([exitCode, screen]).toEqual([1, expect.stringContaining(consequence)]);
+    expect((await robot.call('getOwnRobot')).body.robot.name).toBe('arm');
+  });
+
+  it('delete does it for the name', async () => {
+    await registerRobot(service.url, user, 'arm');
+
+    const typed = [['to go on: ', 'arm\r']] as const;
+    const { exitCode } = await user.inTerminal(['robots', 'delete', 'arm'], { typed });
+
+    expect(exitCode).toBe(0);
+    expect((await user.json('robots', 'list')).items).toEqual([]);
+  });
+});
+
+describe('reading what robots did', () => {
+  let robot: Client;
+  beforeEach(async () => {
+    ({ robot } = await registerRobot(service.url, user, 'arm'));
+  });
+
+  it('escapes what could drive a terminal everywhere but in JSON', async () => {
+    const evil = 'a\u001b[2Jb\u202ec\td\ne\u009bf';
+    await robot.call('createEvent', { body: { event_type: 'info', message: evil } });
+
+    const shown = 'a\\u{1b}[2Jb\\u{202e}c\\u{9}d\\u{a}e\\u{9b}f';
+    const { stdout } = await user.svc(['events']);
+    const { screen } = await user.inTerminal(['events'], { columns: 200 });
+    const json = await user.svc(['events', '--json']);
+
+    expect(stdout.split('\t').slice(4)).toEqual([shown, '\n']);
+    expect(screen).toContain(shown);
+    expect(JSON.parse(json.stdout).items[0].message).toBe(evil);
+    expect(json.stdout.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+
+  it('credits shows ether and gwei beside wei on a terminal', async () => {
+    const { screen } = await user.inTerminal(['credits']);
+
+    expect(screen).toContain('1000000000000000000 (1 ETH, 1000000000 gwei)');
+  });
+});

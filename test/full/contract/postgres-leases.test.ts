@@ -1,0 +1,114 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Store } from '../../../src/server/ports/store.ts';
+import { openPostgresStore } from '../../../src/server/store/postgres/open-store.ts';
+import { chainId, failsWith, leaseMs, newWallet } from '../../contract/world.ts';
+import { emptyDatabase } from '../../support/shared-postgres.ts';
+import type { TemporaryDatabase } from '../../support/temporary-database.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+let database: TemporaryDatabase;
+let stores: [Store, Store];
+/** Null: the database's own clock, as between instances. */
+let instant: number | null;
+
+beforeEach(async () => {
+  database = await emptyDatabase();
+  instant = null;
+  const { url } = database;
+  const options = { url, poolMax: 4, pooler: false, serves: true, instant: () => instant };
+  stores = await Promise.all([openPostgresStore(options), openPostgresStore(options)]);
+});
+afterEach(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+  await database.drop();
+});
+
+it('goes to one of many who ask two instances at once', async () => {
+  const sender = { chainId, address: newWallet() };
+
+  const leases = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      stores[i % 2]?.acquireLease(sender, `holder ${i}`, leaseMs, Date.now()),
+    ),
+  );
+
+  expect(leases.filter((lease) => lease !== null)).toHaveLength(1);
+});
+
+it('is not taken by an instance whose own clock is ahead', async () => {
+  const [first, second] = stores;
+  const sender = { chainId, address: newWallet() };
+  await first.acquireLease(sender, 'a', leaseMs, Date.now());
+
+  const ahead = await second.acquireLease(sender, 'b', leaseMs, Date.now() + 10 * leaseMs);
+
+  expect(ahead).toBeNull();
+});
+
+it('is taken over once it has run out, and then no call of the holder before counts', async () => {
+  const [first, second] = stores;
+  const sender = { chainId, address: newWallet() };
+  const lost = await first.acquireLease(sender, 'a', 200, Date.now());
+  if (lost === null) throw new Error('Nobody held it');
+
+  const taken = await waitFor('the takeover', () =>
+    second.acquireLease(sender, 'b', leaseMs, Date.now()),
+  );
+
+  expect(taken.fence).toBe(lost.fence + 1);
+  await expect(first.renewLease(lost, leaseMs, Date.now())).rejects.toMatchObject(
+    failsWith('lease_lost'),
+  );
+  await expect(first.releaseLease(lost)).rejects.toMatchObject(failsWith('lease_lost'));
+  await second.renewLease(taken, leaseMs, Date.now());
+});
+
+it('has no say in the chain status once it has run out', async () => {
+  const [first, second] = stores;
+  instant = Date.now();
+  const sender = { chainId, address: newWallet() };
+  const lease = await first.acquireLease(sender, 'a', leaseMs, instant);
+  if (lease === null) throw new Error('Nobody held it');
+  await first.saveChainStatus(lease, { degraded: ['underfunded'], parked: 2, now: instant });
+  expect(await second.getChainStatus()).toMatchObject({ degraded: ['underfunded'], parked: 2 });
+
+  instant += leaseMs;
+
+  expect(await second.getChainStatus()).toMatchObject({ degraded: [], parked: 0 });
+});
+
+it('is given to nobody by an instance that asks while another holds the queue', async () => {
+  const [first, second] = stores;
+  for (let round = 0; round < 10; round += 1) {
+    const senders = Array.from({ length: 4 }, () => ({ chainId, address: newWallet() }));
+
+    const asked = senders.map((sender) => first.acquireLease(sender, 'a', leaseMs, Date.now()));
+    // As they are on their way, some before and some after.
+    await delay(round % 3);
+    await second.holdQueue(Date.now());
+
+    for (const lease of await Promise.all(asked)) {
+      if (lease === null) continue;
+      await expect(first.renewLease(lease, leaseMs, Date.now())).rejects.toMatchObject(
+        failsWith('lease_lost'),
+      );
+    }
+    await second.liftHold(senders, Date.now());
+  }
+});
+
+it('of the relay goes to one instance, and to another once it has run out', async () => {
+  const [first, second] = stores;
+  instant = 1_000_000;
+
+  const asked = await Promise.all([first.holdRelay('a', 5_000), second.holdRelay('b', 5_000)]);
+  expect(asked.filter(Boolean)).toHaveLength(1);
+  const [holder, other] = asked[0] ? (['a', 'b'] as const) : (['b', 'a'] as const);
+  instant += 4_999;
+  expect(await second.holdRelay(other, 5_000)).toBe(false);
+  expect(await first.holdRelay(holder, 5_000)).toBe(true);
+  instant += 5_000;
+  expect(await second.holdRelay(other, 5_000)).toBe(true);
+  expect(await first.holdRelay(holder, 5_000)).toBe(false);
+});

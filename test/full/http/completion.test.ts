@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashProof } from '../../../src/proof/hash.ts';
+import {
+  newEvidence,
+  startServiceWithRobot,
+  type TestRobot,
+  type TestService,
+} from '../../support/service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+describe('completing while no block comes', () => {
+  let service: TestService;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    ({ service, robot } = await startServiceWithRobot({
+      chain: 'manual',
+      settings: { anchorTimeoutMs: 1_500 },
+    }));
+  });
+  afterAll(() => service.close());
+
+  it('is unconfirmed at its time-out, in progress after it, and verified in the end', async () => {
+    const evidence = newEvidence();
+    const taskId = await service.claim(robot);
+
+    const sent = await service.complete(robot, taskId, evidence);
+    const again = await service.complete(robot, taskId, evidence);
+    const waiting = await readTask(service, robot, taskId);
+    await service.rpc('evm_mine');
+    await waitFor('the anchor', async () => {
+      const { body } = await readTask(service, robot, taskId);
+      return body.task.status === 'verified';
+    });
+    const afterwards = await service.complete(robot, taskId, evidence);
+
+    const proof_hash = hashProof(evidence);
+    expect(sent.status).toBe(202);
+    expect(sent.body).toEqual({
+      error: 'anchor_unconfirmed',
+      message: expect.stringContaining(`GET /api/v1/tasks/${taskId}`),
+      proof_hash,
+      tx_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      explorer_url: `https://explorer.test/tx/${sent.body.tx_hash}`,
+    });
+    expect(again.status).toBe(409);
+    expect(again.body).toMatchObject({ error: 'completion_in_progress', proof_hash });
+    expect(waiting.body).toMatchObject({
+      task: { status: 'claimed' },
+      anchor: { state: 'submitted', tx_hash: sent.body.tx_hash, attempts: 1 },
+      verification: null,
+    });
+    expect(afterwards.body).toMatchObject({
+      error: 'already_completed',
+      message: expect.stringContaining('already has this evidence'),
+      verification: { tx_hash: sent.body.tx_hash },
+    });
+  });
+});
+
+describe('completing while the anchor cannot be sent', () => {
+  let service: TestService;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    ({ service, robot } = await startServiceWithRobot({
+      chain: 'mining',
+      settings: { anchorTimeoutMs: 1_000 },
+    }));
+    await service.endChain();
+  });
+  afterAll(() => service.close());
+
+  it('is queued at its time-out, and in progress after it', async () => {
+    const evidence = newEvidence();
+    const taskId = await service.claim(robot);
+
+    const queued = await service.complete(robot, taskId, evidence);
+    const again = await service.complete(robot, taskId, evidence);
+
+    const proof_hash = hashProof(evidence);
+    const task = await readTask(service, robot, taskId);
+    expect(queued.status).toBe(202);
+    expect(queued.body).toEqual({
+      error: 'anchor_queued',
+      message: expect.stringContaining(taskId),
+      proof_hash,
+      tx_hash: null,
+      explorer_url: null,
+    });
+    expect(again.body).toMatchObject({ error: 'completion_in_progress', proof_hash });
+    expect(task.body.anchor).toMatchObject({
+      state: 'queued',
+      tx_hash: null,
+      explorer_url: null,
+      attempts: 0,
+    });
+  });
+});
+
+function readTask(service: TestService, robot: TestRobot, taskId: string) {
+  return service.call('GET', `/api/v1/tasks/${taskId}`, { apiKey: robot.apiKey });
+}

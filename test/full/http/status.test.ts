@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+describe('network details and health', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService({ chain: 'mining' });
+  });
+  afterAll(() => service.close());
+
+  it('cost one reading a second, however often they are asked for', async () => {
+    const probe = vi.spyOn(service.store, 'probe');
+    onTestFinished(() => probe.mockRestore());
+
+    const begunAt = performance.now();
+    await Promise.all(Array.from({ length: 50 }, () => service.call('GET', '/readyz')));
+    const seconds = (performance.now() - begunAt) / 1000;
+    const first = probe.mock.calls.length;
+    expect(first).toBeLessThanOrEqual(2 + seconds);
+    await waitFor('another reading', async () => {
+      await service.call('GET', '/readyz');
+      return probe.mock.calls.length > first;
+    });
+  });
+});

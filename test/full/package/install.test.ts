@@ -1,0 +1,138 @@
+// Installs the package with npm, as users do: from the tarball and from a registry, on several versions of Node.js.
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { type LocalRegistry, startLocalRegistry } from '../../support/local-registry.ts';
+import { type PackedPackage, packPackage } from '../../support/packed-package.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const exec = promisify(execFile);
+const { name, version } = packageJson;
+/** Versions of the npm package `node`, which has the program for this platform. */
+const otherNodes = ['22.23.3', '24.21.0'];
+
+let folder: string;
+let packed: PackedPackage;
+let registry: LocalRegistry;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-install-'));
+  packed = await packPackage(folder);
+  registry = await startLocalRegistry(packed.tarball);
+});
+afterAll(async () => {
+  registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The folder of `node` in that version, from npm; null if the registry does not have it for this platform. */
+async function nodeOf(wanted: string): Promise<string | null> {
+  const project = path.join(folder, `node-${wanted}`);
+  const program = `node-${process.platform}-${process.arch}`;
+  await mkdir(project);
+  await writeFile(path.join(project, 'package.json'), '{"private":true}');
+  const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${program}@${wanted}`];
+  const installed = await exec('npm', args, { cwd: project }).catch(() => null);
+  return installed && path.join(project, 'node_modules', program, 'bin');
+}
+
+/** Installs in a new project, with nothing of this run in its environment. */
+async function install(bin: string, what: string, ...args: string[]) {
+  const project = await mkdtemp(path.join(folder, 'project-'));
+  // npm asks for approval of each install script.
+  const allowScripts = { 'better-sqlite3': true };
+  await writeFile(
+    path.join(project, 'package.json'),
+    JSON.stringify({ private: true, allowScripts }),
+  );
+  const env = {
+    PATH: `${bin}:${process.env.PATH}`,
+    HOME: process.env.HOME,
+    npm_config_cache: path.join(folder, 'cache'),
+    ...registry.env,
+    npm_config_update_notifier: 'false',
+    // Where no prebuilt binary can be downloaded, the headers of this version build better-sqlite3.
+    npm_config_nodedir: path.dirname(bin),
+  };
+  const run = async (program: string, ...more: string[]) =>
+    await exec(program, more, { cwd: project, env, maxBuffer: 2 ** 26 });
+  const { stderr } = await run('npm', 'install', '--no-audit', '--no-fund', ...args, what);
+  // npm does not know the settings of node-gyp and prebuild-install.
+  const ofBuild = /^npm warn Unknown \w+ config "(nodedir|better.sqlite3.binary.host)".*\n/gm;
+  const warnings = stderr.replace(ofBuild, '');
+  return { project, warnings, run };
+}
+
+describe.each(['this', ...otherNodes])('on %s Node.js', (wanted) => {
+  let bin: string | null;
+  beforeAll(async () => {
+    bin = wanted === 'this' ? path.dirname(process.execPath) : await nodeOf(wanted);
+  });
+
+  it('installs without a warning, with the tested versions alone', {
+    timeout: 600_000,
+  }, async (context) => {
+    if (bin === null) return context.skip(`NOT CHECKED: the registry has no Node.js ${wanted}`);
+    const isThis = wanted === 'this';
+    // For another version, npm compiles better-sqlite3 for minutes; `npm run test:matrix` does that.
+    const args = isThis ? [] : ['--ignore-scripts'];
+    for (const source of isThis ? [packed.tarball, name] : [name]) {
+      const { project, warnings, run } = await install(bin, source, ...args);
+
+      expect(warnings).toBe('');
+      const lockfile = JSON.parse(await readFile(path.join(project, 'package-lock.json'), 'utf8'));
+      const { '': _, ...installed } = lockfile.packages as Record<
+        string,
+        { version: string; hasInstallScript?: true }
+      >;
+      const versions = Object.entries(installed).map(([place, each]) => [
+        place.replace('node_modules/', ''),
+        each.version,
+      ]);
+      expect(Object.fromEntries(versions)).toEqual({
+        ...packageJson.dependencies,
+        [name]: version,
+      });
+      const withScript = Object.entries(installed).filter(([, each]) => each.hasInstallScript);
+      expect(withScript.map(([place]) => place)).toEqual(['node_modules/better-sqlite3']);
+      for (const program of ['svc', 'svc-agent', 'svc-server']) {
+        const shown = await run(path.join('node_modules/.bin', program), '--version');
+        expect(shown).toEqual({ stdout: `${version}\n`, stderr: '' });
+      }
+      expect((await run('node_modules/.bin/svc-server', 'config')).stderr).toBe('');
+    }
+  });
+
+  it('runs svc without any install script', async (context) => {
+    if (bin === null) return context.skip(`NOT CHECKED: the registry has no Node.js ${wanted}`);
+    const { warnings, run } = await install(bin, name, '--ignore-scripts');
+    const bundle = path.join(root, 'test/fixtures/bundle-2.json');
+    const block = '0x92866e84109b537f3828f7e13e8e8fc6422591089c82eb2ec304e6a39dedb825';
+
+    expect(warnings).toBe('');
+    const sender = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';
+    const by = ['--block-hash', block, '--anchor-address', sender];
+    const verified = await run('node_modules/.bin/svc', 'verify', bundle, ...by);
+    expect(verified).toMatchObject({ stderr: '', stdout: expect.stringContaining('Verified:') });
+  });
+});
+
+it('has the files that its pages name', () => {
+  const names = packed.files.map((file) => file.path);
+
+  expect(names).toEqual(
+    expect.arrayContaining([
+      '.env.example',
+      'deploy/Containerfile',
+      'deploy/alerts.yml',
+      'deploy/compose.yaml',
+      'deploy/grafana-dashboard.json',
+      'deploy/nginx.conf',
+      'dist/sbom.cdx.json',
+    ]),
+  );
+});

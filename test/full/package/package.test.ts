@@ -1,0 +1,129 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { installPacked, type PackedPackage, packPackage } from '../../support/packed-package.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+
+/** What may be in it: the programs, the library with its types, the dashboard, and what people read. */
+const shapes = [
+  /^(package\.json|\.env\.example|LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md)$/,
+  /^bin\/svc(-agent|-server)?\.c?js$/,
+  /^dist\/(base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
+  /^dist\/(client\/(client|files|index)|base\/svc-error|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
+  /^dist\/sbom\.cdx\.json$/,
+  /^dist\/cli\/([\w-]+\.cjs|third-party-licenses\.txt)$/,
+  /^dist\/programs\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
+  /^dist\/dashboard\/(index\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
+  /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.(br|gz))?$/,
+  /^contracts\/ProofVerifier\.sol$/,
+  /^deploy\/([\w-]+\.(conf|json|sh|yaml|yml)|Containerfile)$/,
+  /^docs\/((decisions|guides)\/)?[\w-]+\.md$/,
+  /^docs\/pictures\/demo\.svg$/,
+  /^examples\/([\w-]+\/)?[\w-]+\.(datalog|js|md|py|sh)$/,
+];
+
+let folder: string;
+let packed: PackedPackage;
+let names: string[];
+let tarball: Buffer;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-package-'));
+  packed = await packPackage(folder);
+  names = packed.files.map((file) => file.path);
+  tarball = await readFile(packed.tarball);
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it('holds what runs and what people read, and nothing else', () => {
+  expect(names.filter((name) => !shapes.some((shape) => shape.test(name)))).toEqual([]);
+});
+
+it.each(shapes.map((shape) => [shape]))('holds something of the shape %s', (shape) => {
+  expect(names.some((name) => shape.test(name))).toBe(true);
+});
+
+it('has every page that its pages lead to', async () => {
+  const pages = names.filter((name) => /^[^/]+\.md$|^docs\/.*\.md$/.test(name));
+  const missing: string[] = [];
+  for (const page of pages) {
+    const text = await readFile(path.join(root, page), 'utf8');
+    for (const [, link = ''] of text.matchAll(/\]\((?!\w+:|#)([^)#]+)[^)]*\)/g)) {
+      const target = path.join(path.dirname(page), link);
+      if (!names.some((name) => name === target || name.startsWith(`${target}/`))) {
+        missing.push(`${page}: ${link}`);
+      }
+    }
+  }
+
+  expect(pages).toContain('README.md');
+  expect(missing).toEqual([]);
+});
+
+it('is smaller than 3 MB, and than 8 MB unpacked', () => {
+  expect(packed.size).toBeLessThan(3_000_000);
+  expect(packed.unpackedSize).toBeLessThan(8_000_000);
+});
+
+it('is a package as npm, Node.js and bundlers take it', async () => {
+  const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer } });
+
+  expect(messages).toEqual([]);
+});
+
+it('has types that are those of its code, for Node.js and for bundlers', async () => {
+  const result = await checkPackage(createPackageFromTarballData(tarball));
+  if (result.types === false) throw new Error('The package has no types');
+  const { entrypoints, problems } = result;
+
+  // It is made of ES modules: TypeScript's older resolution and CommonJS of older versions do not count.
+  const ofOldResolutions = (problem: object) =>
+    'resolutionKind' in problem &&
+    (problem.resolutionKind === 'node10' || problem.resolutionKind === 'node16-cjs');
+  expect(problems.filter((problem) => !ofOldResolutions(problem))).toEqual([]);
+  expect(Object.keys(entrypoints)).toEqual(['.', './files', './proof', './package.json']);
+});
+
+describe('installed without its development dependencies', () => {
+  let project: string;
+  beforeAll(async () => {
+    project = await mkdtemp(path.join(tmpdir(), 'svc-installed-'));
+    await installPacked(project);
+  });
+  afterAll(() => rm(project, { recursive: true, force: true }));
+
+  /** Runs a program, or Node.js with a script, in the project. */
+  const run = (...args: string[]) =>
+    promisify(execFile)(process.execPath, args, { cwd: project, env: { PATH: process.env.PATH } });
+
+  it('has every package that its code loads', async () => {
+    const threads = /(checkpoint|recover)-thread\.js$/;
+    const code = names.filter((name) => /^dist\/.*\.c?js$/.test(name) && !threads.test(name));
+    const loaded = code
+      .filter((name) => !name.startsWith('dist/dashboard/'))
+      .map((name) => `./node_modules/robot-svc/${name}`);
+
+    const script = `for (const file of ${JSON.stringify(loaded)}) await import(file);`;
+    const { stderr } = await run('--input-type=module', '-e', script);
+
+    expect(loaded.length).toBeGreaterThan(50);
+    expect(stderr).toBe('');
+  });
+
+  it('says how to get the local chain, which it does not bring', async () => {
+    const program = 'node_modules/robot-svc/bin/svc-server.js';
+    const failed = await run(program, 'dev', '--port', '0').catch((error) => error);
+
+    const version = packageJson.devDependencies['@foundry-rs/anvil'];
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain(`npm install @foundry-rs/anvil@${version}`);
+  });
+});

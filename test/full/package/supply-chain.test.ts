@@ -1,0 +1,117 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+
+interface Locked {
+  version: string;
+  integrity?: string;
+  license?: string;
+  dev?: true;
+  optional?: true;
+  hasInstallScript?: true;
+}
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const lockfile = readFileSync(path.join(root, 'package-lock.json'), 'utf8');
+const { '': _, ...locked }: Record<string, Locked> = JSON.parse(lockfile).packages;
+const packages = Object.entries(locked).map(([folder, entry]) => ({
+  ...entry,
+  folder,
+  name: folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length),
+}));
+
+/** Licences that let anyone use, change and pass on what is under them, in any product. */
+const allowed = [
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'CC0-1.0',
+  'ISC',
+  'MIT',
+  'Unlicense',
+  'WTFPL',
+];
+
+/** As the installed package says; as the lockfile does of one for another platform. */
+function licenseOf({ folder, license }: { folder: string; license?: string }): unknown {
+  const file = path.join(root, folder, 'package.json');
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).license : license;
+}
+
+/** Of an SPDX expression, where `OR` leaves the choice. */
+function isAllowed(license: unknown): boolean {
+  if (typeof license !== 'string') return false;
+  return license
+    .replace(/^\(|\)$/g, '')
+    .split(' OR ')
+    .some((choice) => allowed.includes(choice));
+}
+
+describe('what is installed with the package', () => {
+  it('is under licences that are allowed', () => {
+    const installed = packages.filter(({ dev }) => !dev);
+    const others = installed.filter((each) => !isAllowed(licenseOf(each)));
+
+    expect(installed.length).toBeGreaterThan(20);
+    expect(others.map((each) => `${each.name}: ${licenseOf(each)}`)).toEqual([]);
+  });
+
+  // npm ignores the lockfile of an installed package. A version that package.json names is the one that npm takes.
+  it('has the versions of the lockfile, in every installation', () => {
+    const installed = packages.filter(({ dev }) => !dev);
+
+    const versions = installed.map(({ name, version }) => [name, version]);
+    expect(packageJson.dependencies).toEqual(Object.fromEntries(versions));
+    const depths = installed.map(({ folder }) => folder.match(/node_modules/g)?.length);
+    expect(new Set(depths)).toEqual(new Set([1]));
+  });
+
+  it('runs no script but that of the one native module', () => {
+    const withScript = packages.filter(({ dev, hasInstallScript }) => !dev && hasInstallScript);
+
+    expect(withScript.map(({ name }) => name)).toEqual(['better-sqlite3']);
+  });
+});
+
+describe('what is bundled', () => {
+  it.each(['cli', 'programs', 'dashboard'])('into dist/%s has its licence beside it', (folder) => {
+    const file = path.join(root, 'dist', folder, 'third-party-licenses.txt');
+    const text = readFileSync(file, 'utf8');
+
+    const titles = [...text.matchAll(/^== (\S+) \S+ \((.+)\)$/gm)];
+    expect(titles.length).toBeGreaterThan(5);
+    expect(titles.filter(([, , license]) => !isAllowed(license))).toEqual([]);
+    expect(text).toContain('Permission is hereby granted, free of charge');
+  });
+});
+
+describe('the lockfile', () => {
+  it('decides about every install script', () => {
+    const withScript = packages.filter(({ hasInstallScript }) => hasInstallScript);
+
+    const names = withScript.map(({ name }) => name).sort();
+    expect(Object.keys(packageJson.allowScripts).sort()).toEqual(names);
+  });
+
+  it('names no address, and takes nothing but versions of the registry', () => {
+    const declared = [packageJson.dependencies, packageJson.devDependencies].flatMap((each) =>
+      Object.values(each),
+    );
+
+    expect(lockfile).not.toMatch(/"(resolved|link|inBundle)"/);
+    expect(packages.filter(({ version }) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual(
+      [],
+    );
+    expect(declared.filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
+  });
+
+  it('holds every package to its bytes, but for binaries of platforms that this one cannot ask for', () => {
+    const loose = packages.filter(({ integrity }) => !integrity?.startsWith('sha512-'));
+
+    const isBinary = /^@(biomejs\/cli|foundry-rs\/anvil)-(android|darwin|linux|win32)-/;
+    expect(loose.filter(({ name, optional }) => !(optional && isBinary.test(name)))).toEqual([]);
+  });
+});

@@ -1,0 +1,35 @@
+// Lets a test of `npm test` start no process but anvil, which mines on demand. Only the journeys in test/smoke start
+// programs: what waits for another process is what makes a run slow, and red by chance.
+import childProcess from 'node:child_process';
+import { syncBuiltinESMExports } from 'node:module';
+import path from 'node:path';
+import { expect } from 'vitest';
+
+const SYNCHRONOUS = ['spawnSync', 'execSync', 'execFileSync'] as const;
+
+const originals = globalThis as { svcSpawn?: { async: StartProcess; sync: StartProcess[] } };
+type StartProcess = (this: unknown, ...args: unknown[]) => unknown;
+
+// biome-ignore lint/suspicious/noExplicitAny: replaces what @types/node does not declare, or declares as constant
+const writable = childProcess as any;
+// One worker runs many files; the module is evaluated for each.
+originals.svcSpawn ??= {
+  async: writable.ChildProcess.prototype.spawn,
+  sync: SYNCHRONOUS.map((name) => writable[name]),
+};
+const { async, sync } = originals.svcSpawn;
+const isSmoke = expect.getState().testPath?.includes(`${path.sep}smoke${path.sep}`) ?? false;
+
+writable.ChildProcess.prototype.spawn = isSmoke ? async : guarded;
+for (const [i, name] of SYNCHRONOUS.entries()) writable[name] = isSmoke ? sync[i] : refuse;
+syncBuiltinESMExports();
+
+function guarded(this: unknown, options: { args: string[] }) {
+  const startsAnvil = options.args.some((arg) => arg.endsWith('/bin/anvil'));
+  if (!startsAnvil || options.args.includes('--block-time')) refuse(options.args.join(' '));
+  return async.call(this, options);
+}
+
+function refuse(command: unknown): never {
+  throw new Error(`npm test starts no process: move this test to test/full (${String(command)})`);
+}

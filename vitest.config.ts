@@ -33,6 +33,7 @@ export default defineConfig(({ mode }) => {
             name: 'default',
             include: ['test/**/*.test.ts'],
             exclude: ['test/full/**'],
+            env: { ...env, TEST_STORE: 'sqlite' },
             setupFiles: [...everyFile.setupFiles, 'test/support/no-processes.ts'],
           },
         },

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewRobot } from '../../src/server/ports/robots.ts';
@@ -81,7 +81,7 @@ describe('a write on SQLite', () => {
 
     disk.fail(Object.assign(new Error('i/o error'), { code: 'EIO' }));
     await Promise.allSettled([writing, deleting]);
-    await pause(50);
+    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
 
     expect(await claimed(task.id)).toBe(false);
   });

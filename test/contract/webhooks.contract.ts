@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { limits } from '../../src/protocol/limits.ts';
 import type { WebhookType } from '../../src/protocol/webhooks.ts';
 import type { Actor } from '../../src/server/ports/account.ts';
 import { type OpenStore, World } from './world.ts';
@@ -125,46 +124,6 @@ export function webhookContract(open: OpenStore): void {
     await world.store.suspendAccount(wallet, false, by(), null);
 
     expect([before, suspended, await due()]).toEqual([[id], [], [id]]);
-  });
-
-  it('disables a webhook with too many messages waiting, even while it is deferred', async () => {
-    const { wallet } = await world.robot();
-    const id = await webhook(wallet, ['alert.opened']);
-    await world.store.deferWebhook(id, { at: world.now + 3_600_000 }, world.now);
-    const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
-    const robots = (count: number) =>
-      Array.from({ length: count }, () => ({ ...firing, robot_id: randomUUID() }));
-    const shown = async () => (await world.store.listWebhooks(wallet, 1, null))[0]?.disabled_for;
-    const numberAll = async () => {
-      for (let i = 0; i < 11; i += 1) await world.store.numberDeliveries(world.now);
-    };
-    await world.store.changeAlerts(robots(limits.webhookBacklog), [], world.now);
-    await numberAll();
-    expect(await shown()).toBe(null);
-    await world.store.changeAlerts(robots(1), [], world.now);
-    await numberAll();
-
-    expect(await shown()).toBe('backlog');
-    expect(await world.store.listWaiting(id, 1)).toEqual([]);
-    expect(await world.store.deleteWebhook(id, { ...by(), wallet })).toBe(true);
-    expect(await world.store.listWebhooks(wallet, 1, null)).toEqual([]);
-  });
-
-  it('keeps the newest alerts of an account that opens and closes too many', async () => {
-    const { wallet } = await world.robot();
-    const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
-    const robots = Array.from({ length: limits.alertsKept }, () => randomUUID());
-    const all = robots.map((robot_id) => ({ ...firing, robot_id }));
-    for (const [i, opening] of [all, all.slice(0, 10)].entries()) {
-      await world.store.changeAlerts(opening, [], world.now + i);
-      const open = await world.store.listOpenAlerts('battery_low');
-      await world.store.changeAlerts([], open.slice(0, -1), world.now + i);
-    }
-
-    const filter = { open: false, limit: 3 * limits.alertsKept, before: null };
-    const kept = await world.store.listAlerts(wallet, filter);
-    expect(kept.length).toBeLessThanOrEqual(limits.alertsKept + 1);
-    expect(kept.filter(({ closed_at }) => closed_at === null)).toHaveLength(1);
   });
 
   it('deletes old messages and closed alerts in small steps, and no others', async () => {

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { limits } from '../../../src/protocol/limits.ts';
+import { openTemporarySqlite } from '../../contract/temporary-sqlite.ts';
+import { type OpenStore, World } from '../../contract/world.ts';
+import { openTemporaryPostgres } from './temporary-postgres.ts';
+
+/** More messages and alerts than an account may keep, which takes seconds to write. */
+describe.each<[string, OpenStore]>([
+  ['SQLite', openTemporarySqlite],
+  ['PostgreSQL', openTemporaryPostgres],
+])('the store on %s webhooks and alerts', (_, open) => {
+  let world: World;
+  beforeEach(async () => {
+    world = await World.open(open);
+  });
+  afterEach(() => world.close());
+
+  it('disables a webhook with too many messages waiting, even while it is deferred', async () => {
+    const { wallet } = await world.robot();
+    const id = randomUUID();
+    const by = { actor: 'session', actor_name: null, source: null, at: world.now } as const;
+    await world.store.createWebhook(
+      {
+        ...{ id, wallet, url: 'https://ops.example.org', created_at: world.now },
+        ...{ events: JSON.stringify(['alert.opened']), secret: Buffer.alloc(60) },
+      },
+      by,
+    );
+    await world.store.deferWebhook(id, { at: world.now + 3_600_000 }, world.now);
+    const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
+    const robots = (count: number) =>
+      Array.from({ length: count }, () => ({ ...firing, robot_id: randomUUID() }));
+    const shown = async () => (await world.store.listWebhooks(wallet, 1, null))[0]?.disabled_for;
+    const numberAll = async () => {
+      for (let i = 0; i < 11; i += 1) await world.store.numberDeliveries(world.now);
+    };
+    await world.store.changeAlerts(robots(limits.webhookBacklog), [], world.now);
+    await numberAll();
+    expect(await shown()).toBe(null);
+    await world.store.changeAlerts(robots(1), [], world.now);
+    await numberAll();
+
+    expect(await shown()).toBe('backlog');
+    expect(await world.store.listWaiting(id, 1)).toEqual([]);
+    expect(await world.store.deleteWebhook(id, { ...by, wallet })).toBe(true);
+    expect(await world.store.listWebhooks(wallet, 1, null)).toEqual([]);
+  });
+
+  it('keeps the newest alerts of an account that opens and closes too many', async () => {
+    const { wallet } = await world.robot();
+    const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
+    const robots = Array.from({ length: limits.alertsKept }, () => randomUUID());
+    const all = robots.map((robot_id) => ({ ...firing, robot_id }));
+    for (let i = 0; i < 2; i += 1) {
+      await world.store.changeAlerts(all, [], world.now + i);
+      const open = await world.store.listOpenAlerts('battery_low');
+      await world.store.changeAlerts([], open.slice(0, -1), world.now + i);
+    }
+
+    const filter = { open: false, limit: 3 * limits.alertsKept, before: null };
+    const kept = await world.store.listAlerts(wallet, filter);
+    expect(kept.length).toBeLessThanOrEqual(limits.alertsKept + 1);
+    expect(kept.filter(({ closed_at }) => closed_at === null)).toHaveLength(1);
+  });
+});

@@ -24,6 +24,7 @@ export default defineConfig(({ mode }) => {
     test: {
       ...everyFile,
       globalSetup: ['test/support/global-setup.ts'],
+      reporters: process.env.CI ? ['default', 'test/support/slowest-files.ts'] : ['default'],
       // More than the two cores that it is measured on: tests wait for chains, pages and processes.
       maxWorkers: 4,
       projects: [

@@ -15,11 +15,16 @@ if (!existsSync(sbom) || changedAt(sbom) < changedAt(path.join(root, 'package-lo
 
 /** @param {string} file */
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
-const { dependencies } = read(path.join(root, 'package.json'));
+/** @type {[string, { version: string, dev?: true }][]} */
+const locked = Object.entries(read(path.join(root, 'package-lock.json')).packages);
+const installed = locked.filter(([folder, { dev }]) => folder !== '' && !dev);
 /** @type {{ name: string, version: string }[]} */
 const packages = [
   ...read(sbom).components,
-  ...Object.entries(dependencies).map(([name, version]) => ({ name, version })),
+  ...installed.map(([folder, { version }]) => ({
+    name: folder.split('node_modules/').at(-1) ?? '',
+    version,
+  })),
 ];
 
 // A project that has exactly these packages. npm audits a lockfile, and one name can have several versions in it only

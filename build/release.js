@@ -55,8 +55,8 @@ async function release() {
   mkdirSync(out, { recursive: true });
 
   writeFileSync(path.join(out, 'NOTES.md'), notes);
-  // Runs `prepack`: a clean build.
-  run('npm', ['pack', '--silent', '--pack-destination', out]);
+  for (const step of ['clean', 'build', 'stage']) run('npm', ['run', '--silent', step]);
+  run('npm', ['pack', '--silent', '--pack-destination', out, './dist/package']);
   const tarball = path.join(out, `${name}-${version}.tgz`);
   copyFileSync(
     path.join(root, 'dist/sbom.cdx.json'),

@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { defineConfig } from 'rolldown';
 import * as chains from 'viem/chains';
 import { routes } from '../dist/protocol/routes.js';
+import { localChain, native, unbundled } from './external.js';
 import { thirdPartyLicenses } from './third-party-licenses.js';
 
 /**
@@ -181,9 +182,10 @@ const programs = {
   checks: { moduleLevelDirective: false },
   platform: 'node',
   // pg loads pg-native only if a program asks for it.
-  external: [
-    /^(@foundry-rs\/anvil|better-sqlite3|pg-native|robot-svc|swagger-ui-dist|undici)(\/|$)/,
-  ],
+  external: (id) =>
+    [native, localChain, ...unbundled, 'pg-native', 'robot-svc'].some(
+      (name) => id === name || id.startsWith(`${name}/`),
+    ),
   plugins: [
     declarations({
       'svc-server.d.ts': 'declare function main(argv: string[]): Promise<number>',

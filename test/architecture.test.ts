@@ -36,7 +36,7 @@ const owners: Record<string, RegExp> = {
   siwe: /^src\/(server\/core|cli\/sign-in)\//,
   fastify: /^src\/(server\/http|agent\/local-api)\//,
   'prom-client': /^src\/server\/metrics\//,
-  'better-sqlite3': /^src\/(server\/store\/sqlite|agent|base\/sqlite-errors)/,
+  'better-sqlite3': /^src\/(server\/store\/sqlite|agent|base\/sqlite)/,
   react: /^src\/dashboard\//,
   commander:
     /^src\/((cli|agent|server\/commands)\/|base\/(completion|config-command|install\/commands|report-error))/,

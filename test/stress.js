@@ -1,44 +1,53 @@
-// `npm run test:stress`: runs `npm test` five times beside a load on every core, the last three in random order.
-// Ends with 1 at the first run that fails; its output is shown, and test-results/ has what the failed test did.
+// `npm run test:stress`: runs the files of `npm test` several times in random order, beside a load on every core. Prints
+// the seed of each run. Ends with 1 at the first run that fails; its output is shown, and test-results/ has what the
+// failed test did.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 
-const { values } = parseArgs({
+const help = `npm run test:stress -- [--runs N] [--project NAME] [FILE ...]
+
+  --runs N         number of runs (default: 12)
+  --project NAME   of vitest.config.ts (default: default)
+  FILE             part of the path of a test file; without any, all files of the project
+`;
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
-    runs: { type: 'string', default: '5' },
-    random: { type: 'string', default: '3' },
+    help: { type: 'boolean', default: false },
+    project: { type: 'string', default: 'default' },
+    runs: { type: 'string', default: '12' },
   },
 });
-const runs = Number(values.runs);
+if (values.help) process.stdout.write(help);
+else await stress(Number(values.runs));
 
-const load = Array.from(
-  { length: availableParallelism() },
-  () => new Worker('for (;;);', { eval: true }),
-);
-for (let n = 1; n <= runs; n += 1) {
-  const isRandom = n > runs - Number(values.random);
-  const seed = Date.now() % 1_000_000;
-  const order = isRandom ? ['--sequence.shuffle', `--sequence.seed=${seed}`] : [];
-  runTests(`${n} of ${runs}${isRandom ? `, random order, seed ${seed}` : ''}`, order);
+/** @param {number} runs */
+async function stress(runs) {
+  const load = Array.from(
+    { length: availableParallelism() },
+    () => new Worker('for (;;);', { eval: true }),
+  );
+  for (let n = 1; n <= runs && runTests(n, runs); n += 1);
+  await Promise.all(load.map((worker) => worker.terminate()));
 }
-await Promise.all(load.map((worker) => worker.terminate()));
 
-/**
- * @param {string} name
- * @param {string[]} options
- */
-function runTests(name, options) {
+/** @param {number} n @param {number} runs */
+function runTests(n, runs) {
+  const seed = Date.now() % 1_000_000;
   const started = Date.now();
+  const order = ['--sequence.shuffle.files', '--sequence.shuffle.tests', `--sequence.seed=${seed}`];
   const { status, stdout } = spawnSync(
-    'npm',
-    ['test', '--ignore-scripts', '--', '--reporter=dot', ...options],
+    'npx',
+    ['vitest', 'run', `--project=${values.project}`, '--reporter=dot', ...order, ...positionals],
     { stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8', maxBuffer: 2 ** 28 },
   );
   const seconds = Math.round((Date.now() - started) / 1000);
-  process.stdout.write(`${status === 0 ? 'passed' : 'FAILED'}  ${seconds} s  ${name}\n`);
-  if (status === 0) return;
+  const outcome = status === 0 ? 'passed' : 'FAILED';
+  process.stdout.write(`${outcome}  ${seconds} s  ${n} of ${runs}, seed ${seed}\n`);
+  if (status === 0) return true;
   process.stdout.write(stdout);
-  process.exit(1);
+  process.exitCode = 1;
+  return false;
 }

@@ -1,7 +1,6 @@
 // Prints errors of the three programs, as text or as JSON, and returns the exit code.
 import { type Command, CommanderError } from 'commander';
 import { escapeLines, formatJson } from './escape.ts';
-import { nativeModuleError } from './native-module.ts';
 import { SvcError } from './svc-error.ts';
 
 /**
@@ -14,10 +13,9 @@ export function reportError(
   codes: Readonly<Record<string, number>>,
 ): number {
   if (thrown instanceof CommanderError) return reportUsage(thrown);
-  const error = nativeModuleError(thrown) ?? thrown;
-  if (!(error instanceof SvcError)) throw error;
-  printError(program, error);
-  return codes[error.code] ?? 1;
+  if (!(thrown instanceof SvcError)) throw thrown;
+  printError(program, thrown);
+  return codes[thrown.code] ?? 1;
 }
 
 interface Failure {

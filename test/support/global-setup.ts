@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
@@ -7,6 +7,7 @@ import { type AddressInfo, Socket } from 'node:net';
 import { freemem, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
 import { resultsFolder } from './failure-records.ts';
 
@@ -27,6 +28,7 @@ export default async function setUpRun(project: TestProject): Promise<() => Prom
       const { default: chromium } = await import('@sparticuz/chromium');
       return { path: await chromium.executablePath() };
     }),
+    package: single(packPackage),
   };
   const server = createServer(async (request, response) => {
     try {
@@ -83,6 +85,15 @@ async function roomyMemory(): Promise<string> {
   if (process.env.TMPDIR !== undefined) return tmpdir();
   const { bavail, bsize } = await statfs('/dev/shm').catch(() => ({ bavail: 0, bsize: 0 }));
   return Math.min(bavail * bsize, freemem()) > 8 * GIB ? '/dev/shm' : tmpdir();
+}
+
+/** Stages what is built, and packs it as `npm publish` does. */
+async function packPackage() {
+  const npm = async (...args: string[]) => (await promisify(execFile)('npm', args)).stdout;
+  await npm('run', '--silent', 'stage');
+  const packed = await npm('pack', './dist/package', '--json', '--pack-destination', tmpdir());
+  const [{ filename, size, unpackedSize, files }] = JSON.parse(packed);
+  return { size, unpackedSize, files, tarball: path.join(tmpdir(), filename) };
 }
 
 async function sharePostgres(ends: (() => Promise<void>)[]) {

@@ -55,7 +55,9 @@ export async function buildImage(folder: string): Promise<Image> {
   else await exec('cp', ['-a', ready, base]);
   await addNode(base);
   await mkdir(context);
-  const registry = await startLocalRegistry((await packPackage(context)).tarball);
+  const { tarball } = await packPackage();
+  await copyFile(tarball, path.join(context, path.basename(tarball)));
+  const registry = await startLocalRegistry(tarball);
   const storage = ['--storage-driver', 'vfs'];
   const roots = ['--root', path.join(folder, 'storage'), '--runroot', path.join(folder, 'run')];
   const buildah = async (...args: string[]) =>

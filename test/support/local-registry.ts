@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
+import { publishedManifest } from './packed-package.ts';
 
 const exec = promisify(execFile);
 const sqlite = path.resolve(import.meta.dirname, '../../node_modules/better-sqlite3');
@@ -23,10 +24,13 @@ export async function startLocalRegistry(tarball: string): Promise<LocalRegistry
   const upstream = (await exec('npm', ['config', 'get', 'registry'])).stdout.trim();
   const bytes = await readFile(tarball);
   const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
-  const { name, version, scripts: _, devDependencies: __, ...others } = packageJson;
+  const published = await publishedManifest();
+  const { name, version } = published;
   const answers: Record<string, () => unknown> = {
     [`/${name}`]: () => {
-      const manifest = { name, version, ...others, dist: { tarball: `${url}/p.tgz`, integrity } };
+      const dist = { tarball: `${url}/p.tgz`, integrity };
+      // A registry says this of a package with npm-shrinkwrap.json, or npm does not look for it.
+      const manifest = { ...published, dist, _hasShrinkwrap: true };
       return JSON.stringify({
         name,
         'dist-tags': { latest: version },

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdir, symlink } from 'node:fs/promises';
+import { mkdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import packageJson from '../../package.json' with { type: 'json' };
+import { askRun } from './test-run.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const exec = promisify(execFile);
@@ -16,12 +16,39 @@ export interface PackedPackage {
   files: { path: string }[];
 }
 
-/** The package as `npm publish` would send it, of what is built now, in that folder. */
-export async function packPackage(folder: string): Promise<PackedPackage> {
-  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
-  const { stdout } = await exec('npm', args, { cwd: root });
-  const [packed] = JSON.parse(stdout);
-  return { ...packed, tarball: path.join(folder, packed.filename) };
+interface PublishedManifest {
+  name: string;
+  version: string;
+  dependencies: Record<string, string>;
+  optionalDependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
+}
+
+/** The package as `npm publish dist/package` would send it, of what is built now; packed once in a run. */
+export function packPackage(): Promise<PackedPackage> {
+  return askRun<PackedPackage>('package');
+}
+
+/** A file of `dist/package`, once it is packed. */
+const published = async <T>(file: string): Promise<T> =>
+  JSON.parse(await readFile(path.join(root, 'dist/package', file), 'utf8'));
+
+export const publishedManifest = () => published<PublishedManifest>('package.json');
+
+/** `name@version` of every package that npm installs with it from a registry. */
+export async function shrinkwrapped(): Promise<string[]> {
+  const { packages } = await published<{ packages: Record<string, { version: string }> }>(
+    'npm-shrinkwrap.json',
+  );
+  return namesIn(packages);
+}
+
+/** `name@version` of the packages of a lockfile, without the one that it is of. */
+export function namesIn(packages: Record<string, { version: string }>): string[] {
+  const folders = Object.entries(packages).filter(([folder]) => folder !== '');
+  return folders
+    .map(([folder, { version }]) => `${folder.split('node_modules/').at(-1)}@${version}`)
+    .sort();
 }
 
 /**
@@ -29,14 +56,15 @@ export async function packPackage(folder: string): Promise<PackedPackage> {
  * nothing else, so that what the package lacks is not found here by chance. No registry is asked.
  */
 export async function installPacked(project: string): Promise<void> {
-  const { tarball } = await packPackage(project);
+  const { tarball } = await packPackage();
+  const { name, dependencies, optionalDependencies } = await publishedManifest();
   const modules = path.join(project, 'node_modules');
-  const target = path.join(modules, packageJson.name);
+  const target = path.join(modules, name);
   await mkdir(target, { recursive: true });
   await exec('tar', ['xzf', tarball, '--strip-components=1', '-C', target]);
-  for (const name of Object.keys(packageJson.dependencies)) {
-    const link = path.join(modules, name);
+  for (const each of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    const link = path.join(modules, each);
     await mkdir(path.dirname(link), { recursive: true });
-    await symlink(path.join(root, 'node_modules', name), link);
+    await symlink(path.join(root, 'node_modules', each), link);
   }
 }

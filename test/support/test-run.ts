@@ -9,7 +9,7 @@ declare module 'vitest' {
 }
 
 /** Something that is made when the first worker asks for it, and ends with the run. */
-export async function askRun<Answer>(thing: 'postgres' | 'chromium'): Promise<Answer> {
+export async function askRun<Answer>(thing: 'postgres' | 'chromium' | 'package'): Promise<Answer> {
   const response = await fetch(`${inject('testRun')}/${thing}`);
   if (!response.ok) throw new Error(`${thing}: ${await response.text()}`);
   return (await response.json()) as Answer;

@@ -1,11 +1,10 @@
 // Opens, locks and checks the spool's SQLite file.
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { makeDurableFolder } from '../../base/durable-folder.ts';
-import { nativeModuleError } from '../../base/native-module.ts';
 import { keepPrivate } from '../../base/private-file.ts';
-import { sqliteErrorKind } from '../../base/sqlite-errors.ts';
+import { openSqlite, sqliteErrorKind } from '../../base/sqlite.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { DamagedRecord, type RecordRow, recordColumns, recordOf } from './records.ts';
 import { upgrades } from './schema.ts';
@@ -17,9 +16,9 @@ export const PAGE_BYTES = 4096;
 const CACHE_KIB = 2_048;
 
 /** Opens the file, creates it if needed and upgrades its schema. */
-export function openDatabase(file: string): Database.Database {
+export function openDatabase(file: string): Database {
   keepPrivate(file);
-  const db = new Database(file, { timeout: 0 });
+  const db = openSqlite(file, { timeout: 0 });
   try {
     db.pragma('locking_mode = EXCLUSIVE');
     db.pragma(`page_size = ${PAGE_BYTES}`);
@@ -36,7 +35,7 @@ export function openDatabase(file: string): Database.Database {
   }
 }
 
-function prepareSchema(db: Database.Database): void {
+function prepareSchema(db: Database): void {
   const version = Number(db.pragma('user_version', { simple: true }));
   for (const upgrade of upgrades.slice(version)) db.exec(upgrade);
   if (version <= upgrades.length) return;
@@ -51,12 +50,12 @@ function prepareSchema(db: Database.Database): void {
  * @throws SvcError `spool_locked` while another process holds it, `spool_unusable` if nothing can be written
  */
 export function lockSpool(folder: string): { release(): void } {
-  let lock: Database.Database | undefined;
+  let lock: Database | undefined;
   try {
     makeDurableFolder(folder);
     const file = path.join(folder, 'lock');
     keepPrivate(file);
-    lock = new Database(file, { timeout: 0 });
+    lock = openSqlite(file, { timeout: 0 });
     const held = lock;
     held.pragma('locking_mode = EXCLUSIVE');
     held.exec('BEGIN EXCLUSIVE');
@@ -75,8 +74,6 @@ export function lockSpool(folder: string): { release(): void } {
 
 export function unusable(folder: string, cause: unknown): SvcError {
   if (cause instanceof SvcError) return cause;
-  const nativeError = nativeModuleError(cause);
-  if (nativeError !== null) return nativeError;
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
   return new SvcError(
     'spool_unusable',
@@ -97,7 +94,7 @@ export function becomeOwnerOf(folder: string): () => void {
   const { geteuid, getegid, seteuid, setegid } = process;
   if (owner === undefined || geteuid?.() !== 0 || !getegid || !seteuid || !setegid) return () => {};
   // Loads SQLite's native code now, because the owner may not be allowed to read root's copy.
-  new Database(':memory:').close();
+  openSqlite(':memory:').close();
   const group = getegid();
   setegid(owner.gid);
   seteuid(owner.uid);
@@ -115,7 +112,7 @@ export function becomeOwnerOf(folder: string): () => void {
 export function checkSpool(folder: string): number | null {
   const file = path.join(folder, 'spool.db');
   let lock: { release(): void } | undefined;
-  let db: Database.Database | undefined;
+  let db: Database | undefined;
   try {
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
     lock = lockSpool(folder);
@@ -132,7 +129,7 @@ export function checkSpool(folder: string): number | null {
   }
 }
 
-function countRecords(db: Database.Database): number {
+function countRecords(db: Database): number {
   let count = 0;
   for (const table of ['claims', 'completions', 'samples', 'events']) {
     const rows = db.prepare<[], RecordRow>(`SELECT ${recordColumns} FROM ${table}`);

@@ -2,7 +2,7 @@
 
 import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { sqliteErrorKind } from '../../base/sqlite-errors.ts';
+import { sqliteErrorKind } from '../../base/sqlite.ts';
 import type { AgentClock } from '../clock.ts';
 import { openDatabase } from './database.ts';
 import { Budget, DiskReserve } from './limits.ts';

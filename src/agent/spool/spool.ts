@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { v7 as newId } from 'uuid';
-import { sqliteErrorKind } from '../../base/sqlite-errors.ts';
+import { sqliteErrorKind } from '../../base/sqlite.ts';
 import { Triggers } from '../../base/triggers.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';

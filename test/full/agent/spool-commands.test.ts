@@ -1,7 +1,7 @@
 import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { runInProcess } from '../../support/run-in-process.ts';
+import { run } from '../../support/programs.ts';
 import { createTemporarySpool } from '../../support/temporary-spool.ts';
 
 let place: ReturnType<typeof createTemporarySpool>;
@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => place.remove());
 
 const svcAgent = (args: string[], folder = place.folder) =>
-  runInProcess('svc-agent', args, { env: { SVC_AGENT_STATE_DIR: folder } });
+  run('svc-agent', args, { env: { SVC_AGENT_STATE_DIR: folder } });
 
 const idsOf = (lines: string) =>
   lines

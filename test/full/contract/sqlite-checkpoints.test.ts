@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sqliteErrorKind } from '../../../src/base/sqlite-errors.ts';
+import { sqliteErrorKind } from '../../../src/base/sqlite.ts';
 import { Checkpoints } from '../../../src/server/store/sqlite/engine/checkpoints.ts';
 import {
   openReader,

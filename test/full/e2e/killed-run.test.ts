@@ -22,7 +22,7 @@ it.each(['SIGKILL', 'SIGINT'] as const)(
     await chmod(folder, 0o755);
     const before = await orphanedSegments();
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const args = ['run', '--project=all', '--project=postgres', ...files];
+    const args = ['run', '--project=full', '--project=postgres', ...files];
     const child = spawn(process.execPath, [vitest, ...args], {
       cwd: root,
       stdio: 'ignore',

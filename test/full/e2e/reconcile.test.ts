@@ -80,11 +80,10 @@ async function passBlocks(count: number): Promise<void> {
 
 describe('svc-server reconcile, where something else has sent with the key', () => {
   describe.each([
-    ['a transaction', ['full'], '0x', () => ['--yes']],
-    ['an anchor', [], ANCHOR_OF_ANOTHER, (txHash: Hex) => ['--accept-anchor', txHash]],
-  ] as const)('goes past %s', (_, tags, payload, accept) => {
+    ['a transaction', '0x', () => ['--yes']],
+    ['an anchor', ANCHOR_OF_ANOTHER, (txHash: Hex) => ['--accept-anchor', txHash]],
+  ] as const)('goes past %s', (_, payload, accept) => {
     it('once that is accepted, and anchoring goes on', {
-      tags: [...tags],
       timeout: 4 * PATIENCE_MS,
     }, async () => {
       const { server, apiKey } = await startUsed();
@@ -150,12 +149,8 @@ describe('svc-server anchors retire, after a restore', () => {
 });
 
 describe('a server killed while it takes up an anchor that its database does not have', () => {
-  for (const [at, tags] of [
-    ['adoptVariant:before', []],
-    ['adoptVariant:after', ['full']],
-  ] as const) {
+  for (const at of ['adoptVariant:before', 'adoptVariant:after'] as const) {
     it(`at ${at} anchors nothing twice`, {
-      tags: [...tags],
       timeout: 4 * PATIENCE_MS,
     }, async () => {
       const { server, apiKey } = await startUsed();

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import packageJson from '../../../package.json' with { type: 'json' };
 import { readGuide } from '../../support/guide-page.ts';
 import { runGuide } from '../../support/guide-run.ts';
-import { packPackage } from '../../support/packed-package.ts';
+import { packPackage, publishedManifest } from '../../support/packed-package.ts';
 import { needsProgram } from '../../support/require-program.ts';
 import { type Bindings, isShown, tidy } from '../../support/shown-output.ts';
 
@@ -22,10 +21,11 @@ let installed: string;
 
 beforeAll(async () => {
   installed = await mkdtemp(path.join(tmpdir(), 'svc-installed-'));
-  const { tarball } = await packPackage(installed);
+  const { tarball } = await packPackage();
+  const { peerDependencies } = await publishedManifest();
   const manifest = { private: true, allowScripts: { 'better-sqlite3': true } };
   await writeFile(path.join(installed, 'package.json'), JSON.stringify(manifest));
-  const anvil = `@foundry-rs/anvil@${packageJson.peerDependencies['@foundry-rs/anvil']}`;
+  const anvil = `@foundry-rs/anvil@${peerDependencies['@foundry-rs/anvil']}`;
   // What this tree asks of npm is not asked of its users.
   const { npm_config_engine_strict: _, ...env } = process.env;
   const args = ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball, anvil];

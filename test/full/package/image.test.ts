@@ -84,7 +84,7 @@ describe.skipIf(lack !== null)('the image', () => {
       }));`);
 
     expect(JSON.parse(stdout)).toEqual({
-      first: ['node', '/opt/svc/node_modules/robot-svc/bin/svc-server.js', 'start'],
+      first: ['node', '/opt/svc/bin/svc-server.js', 'start'],
       uid: 10001,
       root: 'EROFS',
       volume: 'written',

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
+import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { installPacked, type PackedPackage, packPackage } from '../../support/packed-package.ts';
@@ -13,7 +14,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 
 /** What may be in it: the programs, the library with its types, the dashboard, and what people read. */
 const shapes = [
-  /^(package\.json|\.env\.example|LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md)$/,
+  /^((package|npm-shrinkwrap)\.json|\.env\.example|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md)$/,
   /^bin\/svc(-agent|-server)?\.c?js$/,
   /^dist\/(base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
   /^dist\/(client\/(client|files|index)|base\/svc-error|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
@@ -25,23 +26,19 @@ const shapes = [
   /^contracts\/ProofVerifier\.sol$/,
   /^deploy\/([\w-]+\.(conf|json|sh|yaml|yml)|Containerfile)$/,
   /^docs\/((decisions|guides)\/)?[\w-]+\.md$/,
-  /^docs\/pictures\/demo\.svg$/,
+  /^docs\/pictures\/[\w-]+\.(svg|webp)$/,
   /^examples\/([\w-]+\/)?[\w-]+\.(datalog|js|md|py|sh)$/,
 ];
 
-let folder: string;
 let packed: PackedPackage;
 let names: string[];
 let tarball: Buffer;
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'svc-package-'));
-  packed = await packPackage(folder);
+  packed = await packPackage();
   names = packed.files.map((file) => file.path);
   tarball = await readFile(packed.tarball);
 });
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it('holds what runs and what people read, and nothing else', () => {
   expect(names.filter((name) => !shapes.some((shape) => shape.test(name)))).toEqual([]);
@@ -56,7 +53,7 @@ it('has every page that its pages lead to', async () => {
   const missing: string[] = [];
   for (const page of pages) {
     const text = await readFile(path.join(root, page), 'utf8');
-    for (const [, link = ''] of text.matchAll(/\]\((?!\w+:|#)([^)#]+)[^)]*\)/g)) {
+    for (const [, link = ''] of text.matchAll(/(?:\]\(|src(?:set)?=")(?!\w+:|#)([^)"#]+)/g)) {
       const target = path.join(path.dirname(page), link);
       if (!names.some((name) => name === target || name.startsWith(`${target}/`))) {
         missing.push(`${page}: ${link}`);
@@ -116,6 +113,19 @@ describe('installed without its development dependencies', () => {
 
     expect(loaded.length).toBeGreaterThan(50);
     expect(stderr).toBe('');
+  });
+
+  it('leaves nothing in a bundle of what a project does not use of it', async () => {
+    const input = path.join(project, 'project.js');
+    await writeFile(
+      input,
+      "import 'robot-svc'; import 'robot-svc/files'; import 'robot-svc/proof';",
+    );
+
+    const bundle = await rolldown({ input, platform: 'node' });
+    const { output } = await bundle.generate();
+
+    expect(output.map((chunk) => chunk.type === 'chunk' && chunk.moduleIds)).toEqual([[input]]);
   });
 
   it('says how to get the local chain, which it does not bring', async () => {

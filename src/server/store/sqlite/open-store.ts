@@ -2,7 +2,7 @@
 
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../base/clock.ts';
-import { sqliteErrorKind } from '../../../base/sqlite-errors.ts';
+import { sqliteErrorKind } from '../../../base/sqlite.ts';
 import { Triggers } from '../../../base/triggers.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';

@@ -1,6 +1,6 @@
 // Reads one snapshot of a SQLite database for the checks of its invariants.
 
-import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
+import { sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { storageUnavailable } from '../../../ports/errors.ts';
 import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import { type Invariant, type Snapshot, selecting } from '../../invariants/snapshot.ts';

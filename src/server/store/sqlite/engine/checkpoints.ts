@@ -2,7 +2,8 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
+import { loadSqlite } from '../../../../base/sqlite.ts';
 import { isFatal } from './connections.ts';
 
 /** A checkpoint is due at this many pages of the log, as by SQLite's default. */
@@ -19,7 +20,7 @@ const CHECK_AFTER_MS = 100;
  * disk or file can no longer be trusted.
  */
 export class Checkpoints {
-  readonly #writer: Database.Database;
+  readonly #writer: Database;
   readonly #onFatal: (error: Error) => void;
   #thread: Worker | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -28,7 +29,7 @@ export class Checkpoints {
   #end: () => void = () => {};
   #stopped = false;
 
-  constructor(writer: Database.Database, onFatal: (error: Error) => void) {
+  constructor(writer: Database, onFatal: (error: Error) => void) {
     this.#writer = writer;
     this.#onFatal = onFatal;
     writer.pragma('wal_autocheckpoint = 0');
@@ -109,7 +110,7 @@ export class Checkpoints {
     });
     thread.unref();
     thread.on('message', (error: { code: string; message: string } | null) => {
-      if (error !== null) this.#fail(new Database.SqliteError(error.message, error.code));
+      if (error !== null) this.#fail(new (loadSqlite().SqliteError)(error.message, error.code));
       this.#finish();
     });
     thread.on('error', (error) => {

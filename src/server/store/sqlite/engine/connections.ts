@@ -2,11 +2,11 @@
 
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../../base/clock.ts';
 import { makeDurableFolder } from '../../../../base/durable-folder.ts';
 import { keepPrivate } from '../../../../base/private-file.ts';
-import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
+import { openSqlite, sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 
 /** How long the start and reads wait for a lock. Writes never wait inside SQLite (`prepareToServe`). */
@@ -60,7 +60,7 @@ export function lockDatabase(path: string): { release(): void } {
   return { release: () => lock.close() };
 }
 
-export function openWriter(path: string): Database.Database {
+export function openWriter(path: string): Database {
   const db = openPrivate(path, path, BUSY_TIMEOUT_MS);
   try {
     db.pragma('journal_mode = WAL');
@@ -83,34 +83,34 @@ export function openWriter(path: string): Database.Database {
  * blocked. SQLite keeps its statement journals in memory instead of creating a file for each large group. Call this
  * after the migrations, which could otherwise build whole tables and indexes in memory.
  */
-export function prepareToServe(writer: Database.Database): void {
+export function prepareToServe(writer: Database): void {
   writer.pragma('busy_timeout = 0');
   writer.pragma('temp_store = MEMORY');
 }
 
 /** Opens a file for its owner alone. @throws SvcError `database_unusable` */
-function openPrivate(database: string, file: string, timeout: number): Database.Database {
+function openPrivate(database: string, file: string, timeout: number): Database {
   try {
     keepPrivate(file);
   } catch (error) {
     throw unusable(database, error);
   }
-  return usable(database, () => new Database(file, { timeout }));
+  return usable(database, () => openSqlite(file, { timeout }));
 }
 
 /** Ends all leases. Call it after taking the file's lock: then every former holder has ended. */
-export function endLeases(db: Database.Database): void {
+export function endLeases(db: Database): void {
   db.exec('UPDATE leases SET holder = NULL, expires_at = 0');
 }
 
-export function openReader(path: string): Database.Database {
-  const db = new Database(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true });
+export function openReader(path: string): Database {
+  const db = openSqlite(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true });
   db.pragma('query_only = ON');
   return db;
 }
 
 /** Runs `work` on the connection, and closes it. */
-export function closing<T>(db: Database.Database, work: (db: Database.Database) => T): T {
+export function closing<T>(db: Database, work: (db: Database) => T): T {
   try {
     return work(db);
   } finally {
@@ -119,16 +119,16 @@ export function closing<T>(db: Database.Database, work: (db: Database.Database) 
 }
 
 /** Whether the integrity check of the file finds nothing. */
-export function isSound(db: Database.Database): boolean {
+export function isSound(db: Database): boolean {
   return db.pragma('integrity_check', { simple: true }) === 'ok';
 }
 
 /** What the stores of the nouns share. */
 export interface Access {
   /** Only for statements that run inside `write`. */
-  writer: Database.Database;
+  writer: Database;
   /** Only for statements that run inside `read`. It sees durable commits only. */
-  reader: Database.Database;
+  reader: Database;
   clock: Clock;
   /** See `GroupCommit.write`. */
   write<T>(work: () => T): Promise<T>;

@@ -1,7 +1,7 @@
 // Commits concurrent writes as one group and flushes it on another thread (group commit).
 
 import type { Database } from 'better-sqlite3';
-import { sqliteErrorKind } from '../../../../base/sqlite-errors.ts';
+import { sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { storageUnavailable } from '../../../ports/errors.ts';
 import { isFatal } from './connections.ts';
 import type { LogFile } from './disk.ts';

@@ -1,7 +1,8 @@
 // Recognizes and upgrades the schema of a SQLite database, after a snapshot of it.
 
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { keepPrivate } from '../../../../base/private-file.ts';
+import { openSqlite } from '../../../../base/sqlite.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { schemaTooNew, schemaTooOld } from '../../../ports/errors.ts';
 import { closing, isSound } from './connections.ts';
@@ -10,7 +11,7 @@ import { closing, isSound } from './connections.ts';
 export type Migration = string;
 
 interface MigrateOptions {
-  db: Database.Database;
+  db: Database;
   migrations: readonly Migration[];
   /** Part of the snapshot's name, so that names are unique. `null` for a copy, which needs no snapshot. */
   now: number | null;
@@ -48,7 +49,7 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
  *
  * @throws SvcError `schema_too_old`, `schema_too_new` or `database_foreign`.
  */
-export function requireSchema(db: Database.Database, migrations: readonly Migration[]): void {
+export function requireSchema(db: Database, migrations: readonly Migration[]): void {
   const version = knownVersion(db, migrations);
   if (version < migrations.length) throw schemaTooOld(version, migrations.length);
 }
@@ -58,19 +59,19 @@ export function requireSchema(db: Database.Database, migrations: readonly Migrat
  *
  * @throws SvcError `schema_too_new`, `schema_too_old` when a development version wrote it, or `database_foreign`.
  */
-export function requireOwnSchema(db: Database.Database, migrations: readonly Migration[]): void {
+export function requireOwnSchema(db: Database, migrations: readonly Migration[]): void {
   if (knownVersion(db, migrations) === 0) throw foreign();
 }
 
 /** The version of the schema. Throws unless this version of the service knows it. */
-function knownVersion(db: Database.Database, migrations: readonly Migration[]): number {
+function knownVersion(db: Database, migrations: readonly Migration[]): number {
   const version = Number(db.pragma('user_version', { simple: true }));
   requireOwn(db, version);
   if (version > migrations.length) throw schemaTooNew(version, migrations.length);
   return version;
 }
 
-function requireOwn(db: Database.Database, version: number): void {
+function requireOwn(db: Database, version: number): void {
   const id = db.pragma('application_id', { simple: true });
   const isEmpty =
     id === 0 &&
@@ -92,10 +93,10 @@ function foreign(): SvcError {
   return new SvcError('database_foreign', 'The file is not a database of svc-server.');
 }
 
-function snapshot(db: Database.Database, path: string): void {
+function snapshot(db: Database, path: string): void {
   keepPrivate(path);
   db.prepare('VACUUM INTO ?').run(path);
-  closing(new Database(path, { readonly: true, fileMustExist: true }), (copy) => {
+  closing(openSqlite(path, { readonly: true, fileMustExist: true }), (copy) => {
     if (isSound(copy)) return;
     throw new SvcError('snapshot_failed', 'The snapshot before the migration is damaged.');
   });

@@ -11,8 +11,8 @@ import {
   statSync,
 } from 'node:fs';
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import { syncFolderOf } from '../../../../base/durable-folder.ts';
+import { openSqlite } from '../../../../base/sqlite.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { holdQueue } from '../../operations.ts';
 import {
@@ -56,7 +56,7 @@ export function backupDatabase(databasePath: string, file: string): number {
 
 /** Copies the committed state, write-ahead log included, into a new file that only its owner may read. */
 export function copyDatabase(from: string, to: string): void {
-  closing(new Database(from, { readonly: true, fileMustExist: true }), (db) => {
+  closing(openSqlite(from, { readonly: true, fileMustExist: true }), (db) => {
     requireOwnSchema(db, migrations);
     // Create the file empty first: SQLite then fills it and keeps its permissions.
     closeSync(openSync(to, 'wx', 0o600));
@@ -66,7 +66,7 @@ export function copyDatabase(from: string, to: string): void {
 
 /** Checks the integrity of the whole copy. @throws SvcError `backup_failed` */
 export function verifyCopy(file: string): void {
-  closing(new Database(file, { readonly: true, fileMustExist: true }), (copy) => {
+  closing(openSqlite(file, { readonly: true, fileMustExist: true }), (copy) => {
     requireOwnSchema(copy, migrations);
     if (!isSound(copy)) throw new SvcError('backup_failed', `The copy ${file} is damaged.`);
   });
@@ -196,7 +196,7 @@ export function restoreDatabase({ databasePath, file, force, now }: RestoreOptio
 
 /** Migrates the copy, holds its queue and flushes it. */
 function makeReady(copy: string, now: number): void {
-  closing(new Database(copy, { fileMustExist: true }), (db) => {
+  closing(openSqlite(copy, { fileMustExist: true }), (db) => {
     db.pragma('secure_delete = ON');
     migrate({ db, migrations, now: null });
     db.transaction(() => runOn(db)(holdQueue(now))).immediate();

@@ -1,6 +1,7 @@
 // Reads a SQLite database for a move to PostgreSQL, and marks it as moved.
 
-import Database from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
+import { isSqliteError, openSqlite } from '../../../../base/sqlite.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 import {
   columnsOf,
@@ -26,7 +27,7 @@ export function openExport(path: string, target: string) {
   refuseUnfinishedRestore(existing);
   requireDatabase(existing);
   const lock = lockDatabase(existing);
-  const db = new Database(existing);
+  const db = openSqlite(existing);
   const close = () => {
     db.close();
     lock.release();
@@ -39,7 +40,7 @@ export function openExport(path: string, target: string) {
     if (!wasMarked) refuseExported(db);
   } catch (error) {
     close();
-    if (error instanceof Database.SqliteError && error.code === 'SQLITE_NOTADB') {
+    if (isSqliteError(error) && error.code === 'SQLITE_NOTADB') {
       throw new SvcError('database_foreign', `${existing} is not an SQLite database.`, {
         cause: error,
       });
@@ -87,7 +88,7 @@ export function openExport(path: string, target: string) {
 }
 
 /** @throws SvcError `database_moved`. */
-export function refuseExported(db: Database.Database): void {
+export function refuseExported(db: Database): void {
   const target = exportedTo(db);
   if (target === null) return;
   throw new SvcError('database_moved', `The data of this database was moved to ${target}.`, {
@@ -95,7 +96,7 @@ export function refuseExported(db: Database.Database): void {
   });
 }
 
-function exportedTo(db: Database.Database): string | null {
+function exportedTo(db: Database): string | null {
   const mark = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'moved'`);
   if (mark.get() === undefined) return null;
   const row = db.prepare<[], { target: string }>('SELECT target FROM moved').get();

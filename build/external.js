@@ -1,0 +1,13 @@
+// What the bundles of programs leave out: the published package depends on these, and on what the library imports.
+
+/** Native, so that each machine needs its own. `svc` runs without it, and so does `svc-server` on PostgreSQL. */
+export const native = 'better-sqlite3';
+
+/** The local chain of `svc-server dev` and `demo`, which the user installs. */
+export const localChain = '@foundry-rs/anvil';
+
+/** undici and swagger-ui-dist have no dependencies. */
+export const unbundled = ['swagger-ui-dist', 'undici'];
+
+/** The library is not bundled. */
+export const ofLibrary = ['@noble/curves', '@noble/hashes', 'typebox'];

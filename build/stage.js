@@ -34,12 +34,13 @@ function filesOf(folder) {
  * compiles. The programs run when they are imported; no other module has a side effect.
  * @param {Manifest} root
  */
-function publishedManifest({ dependencies, devDependencies, ...root }) {
-  const { private: _, files: __, scripts: ___, overrides: ____, ...published } = root;
+function publishedManifest({ dependencies, devDependencies, files, ...root }) {
+  const { private: _, scripts: __, overrides: ___, ...published } = root;
   const pick = (/** @type {string[]} */ names) =>
     Object.fromEntries(names.map((name) => [name, dependencies[name]]));
   return {
     ...published,
+    files: [...files, 'npm-shrinkwrap.json'],
     sideEffects: ['./bin/*', './dist/cli/*', './dist/dashboard/**', './dist/programs/*'],
     dependencies: pick([...ofLibrary, ...unbundled].sort()),
     optionalDependencies: pick([native]),

@@ -141,11 +141,11 @@ describe('without better-sqlite3', () => {
   const url = 'http://127.0.0.1:9';
 
   it.each([
-    // No binary to download, and no Python to compile one: npm leaves an optional package out.
+    // No binary to download, and no compiler to make one: npm leaves an optional package out.
     [
       'not installed',
       [],
-      { npm_config_better_sqlite3_binary_host: url, npm_config_python: '/nowhere' },
+      { npm_config_better_sqlite3_binary_host: url, CC: '/bin/false', CXX: '/bin/false' },
       'The package better-sqlite3 is not installed.\nRun npm install better-sqlite3@',
     ],
     [
@@ -154,26 +154,39 @@ describe('without better-sqlite3', () => {
       {},
       'The native module better-sqlite3 is not compiled.\nRun npm rebuild better-sqlite3 ',
     ],
-  ])('because it is %s, svc runs, and the others say how to get it', async (_, args, env, says) => {
-    const { run, project } = await install(bin, name, args, env);
-    const state = path.join(project, 'state');
-    const agent = await run(
-      'env',
-      `SVC_AGENT_URL=${url}`,
-      `SVC_AGENT_KEY=svc_${'0'.repeat(40)}`,
-      `SVC_AGENT_STATE_DIR=${state}`,
-      program('svc-agent'),
-      'run',
-    ).catch((error) => error);
-    const server = await run('env', `SVC_DATA_DIR=${state}`, program('svc-server'), 'check').catch(
-      (error) => error,
-    );
+  ])(
+    'because it is %s, svc runs, and the others say how to get it',
+    async (_, args, more, says) => {
+      const { run, project } = await install(bin, name, args, more);
+      const state = path.join(project, 'state');
+      const env = {
+        SVC_AGENT_URL: url,
+        SVC_AGENT_KEY: `svc_${'0'.repeat(40)}`,
+        SVC_AGENT_STATE_DIR: state,
+        SVC_DATA_DIR: state,
+        SVC_CHAIN_RPC_URL: url,
+        SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
+        SVC_LOG_LEVEL: 'silent',
+      };
+      const failed = (name: string, command: string) =>
+        exec(program(name), [command], {
+          cwd: project,
+          env: { PATH: process.env.PATH, ...env },
+        }).then(
+          () => expect.unreachable(`${name} ran`),
+          (error) => error,
+        );
+      const [agent, server] = [
+        await failed('svc-agent', 'run'),
+        await failed('svc-server', 'start'),
+      ];
 
-    expect((await run(program('svc'), 'help', 'exit-codes')).stderr).toBe('');
-    expect([agent.code, server.code]).toEqual([1, 1]);
-    expect(agent.stderr).toContain(`svc-agent: ${says}`);
-    expect(server.stderr).toContain(`svc-server: ${says}`);
-  });
+      expect((await run(program('svc'), 'help', 'exit-codes')).stderr).toBe('');
+      expect([agent.code, server.code]).toEqual([1, 1]);
+      expect(agent.stderr).toContain(`svc-agent: ${says}`);
+      expect(server.stderr).toContain(`svc-server: ${says}`);
+    },
+  );
 
   it('svc-server serves from PostgreSQL', async () => {
     const database = await emptyDatabase();

@@ -1,6 +1,7 @@
 // One HTTP request to an RPC endpoint.
 import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, errors } from 'undici';
+import { onAbort } from '../base/on-abort.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { ProviderError } from './errors.ts';
 
@@ -61,8 +62,7 @@ export async function post(
     () => abort.abort(new ProviderError(`no answer within ${limits.timeoutMs} ms`)),
     limits.timeoutMs,
   );
-  limits.signal?.addEventListener('abort', stop);
-  if (limits.signal?.aborted) stop();
+  const forget = limits.signal && onAbort(limits.signal, stop);
   try {
     const request = { ...target, method: 'POST', body, signal: abort.signal } as const;
     const response = await agent.request(request);
@@ -85,7 +85,7 @@ export async function post(
     throw new ProviderError(connectionReason(error));
   } finally {
     clearTimeout(timer);
-    limits.signal?.removeEventListener('abort', stop);
+    forget?.();
   }
 }
 

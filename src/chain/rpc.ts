@@ -1,6 +1,6 @@
 // JSON-RPC over HTTP: batches, answers and a concurrency limit per endpoint.
-import { setTimeout } from 'node:timers/promises';
 import { FairQueue } from '../base/fair-queue.ts';
+import { pause } from '../base/on-abort.ts';
 import { isBatchTooLarge, ProviderError, type RpcRefusal, redactor } from './errors.ts';
 import { createAgent, isErrorAnswer, parsed, post, targetOf } from './http.ts';
 
@@ -132,7 +132,7 @@ export function limitRate(perSecond: number | undefined, ask: Ask): Ask {
       throw new ProviderError('too many reads in progress', { retryAfterMs: waitMs });
     }
     freeAt = startsAt + (calls.length * 1000) / (perSecond ?? Number.POSITIVE_INFINITY);
-    if (waitMs > 0) await setTimeout(waitMs, undefined, { signal });
+    if (waitMs > 0) await pause(waitMs, signal);
     return ask(calls, signal);
   };
 }

@@ -55,7 +55,7 @@ describe('deploy/Containerfile', () => {
     const [, last = ''] = containerfile.split(/^FROM \$\{BASE\}$/m);
 
     expect(last).toMatch(/^USER 10001:10001$/m);
-    expect(last).toMatch(/^ENTRYPOINT \["node", "\/opt\/svc\/node_modules\/robot-svc\/bin\//m);
+    expect(last).toMatch(/^ENTRYPOINT \["node", "\/opt\/svc\/bin\//m);
     expect(last).toMatch(/^CMD \["start"\]$/m);
     expect(last).toMatch(/^HEALTHCHECK .*CMD \["node", .*\/healthz/m);
   });

@@ -2,6 +2,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { isLoopback } from '../../base/addresses.ts';
+import { onAbort } from '../../base/on-abort.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { dropAbsent } from '../../protocol/fields.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -95,15 +96,15 @@ function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
     const end = () => enough.abort();
     const timer = setTimeout(end, seconds * 1000);
     request.raw.socket.once('close', end);
-    deps.stopping.addEventListener('abort', end);
-    if (seconds === 0 || deps.stopping.aborted) end();
+    const forget = onAbort(deps.stopping, end);
+    if (seconds === 0) end();
     try {
       const { status, body } = await completeTask(deps, id, proof, enough.signal);
       return await reply.status(status).send(body);
     } finally {
       clearTimeout(timer);
       request.raw.socket.off('close', end);
-      deps.stopping.removeEventListener('abort', end);
+      forget();
     }
   });
   app.get('/api/v1/tasks/:id', of('getTask'), async (request) =>

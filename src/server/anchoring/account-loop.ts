@@ -1,6 +1,7 @@
 // The loop of one anchoring account: takes and renews the lease, runs the anchor loop, retries.
 import { v7 as newId } from 'uuid';
 import { backoffMs } from '../../base/backoff.ts';
+import { onAbort } from '../../base/on-abort.ts';
 import type { Trigger } from '../../base/triggers.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { Lease } from '../ports/anchoring.ts';
@@ -26,7 +27,7 @@ export async function runAccountLoop(
   const { store, address, clock, options } = deps;
   const logger = deps.logger.child({ sender: address });
   const holder = deps.key === null ? `${FOLLOWER}${newId()}` : newId();
-  signal.addEventListener('abort', trigger.wake);
+  onAbort(signal, trigger.wake);
   let failures = 0;
   let shortLeases = 0;
   let waiting = false;
@@ -85,8 +86,7 @@ async function runUnderLease(
     over.abort();
     run.trigger.wake();
   };
-  run.stop.addEventListener('abort', end);
-  if (run.stop.aborted) end();
+  const forget = onAbort(run.stop, end);
   const keeper = keepLease(deps, lease, end);
   try {
     if (await runAnchorLoop({ ...deps, ...held, signal: over.signal }, run.trigger)) return true;
@@ -94,7 +94,7 @@ async function runUnderLease(
     if (!isLeaseLost(error)) throw error;
   } finally {
     over.abort();
-    run.stop.removeEventListener('abort', end);
+    forget();
     await keeper.stop();
     await store.releaseLease(lease).catch((err: unknown) => {
       if (!isLeaseLost(err)) logger.warn({ err }, 'failed to release anchoring lease');

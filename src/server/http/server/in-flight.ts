@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FairQueue } from '../../../base/fair-queue.ts';
+import { onAbort } from '../../../base/on-abort.ts';
 import { wireError } from '../../ports/errors.ts';
 
 /** Maximum number of requests of one connection that may wait for their responses. */
@@ -106,24 +107,15 @@ function unreadOf(socket: Socket, due: readonly ServerResponse[]): number {
 /** Runs `work` with a controller that aborts when the caller disconnects or the server shuts down. */
 type Wait = <T>(socket: Socket, work: (enough: AbortController) => Promise<T>) => Promise<T>;
 
-/**
- * Uses one listener on the server's signal for all waiting requests: adding a listener to a signal takes time
- * proportional to its listeners, and thousands of requests may wait.
- */
 export function createRequestAborts(stopping: AbortSignal): Wait {
-  const waiting = new Set<AbortController>();
-  stopping.addEventListener('abort', () => {
-    for (const enough of waiting) enough.abort();
-  });
   return async (socket, work) => {
     const enough = new AbortController();
     const abort = () => enough.abort();
-    waiting.add(enough);
-    if (stopping.aborted) abort();
+    const forget = onAbort(stopping, abort);
     try {
       return await abortOnDisconnect(socket, abort, () => work(enough));
     } finally {
-      waiting.delete(enough);
+      forget();
     }
   };
 }

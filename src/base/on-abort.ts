@@ -1,0 +1,51 @@
+// Calls functions when an AbortSignal aborts.
+
+const shared = new WeakMap<AbortSignal, { callbacks: Set<() => void>; listener: () => void }>();
+
+/**
+ * Calls `callback` when the signal aborts, now if it has aborted, until the returned function is called. All callers of
+ * a signal share one listener: a signal that ends many waits would get so many that Node.js warns of a leak.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  if (signal.aborted) {
+    callback();
+    return () => {};
+  }
+  const { callbacks, listener } = shared.get(signal) ?? listen(signal);
+  // Of this call alone: two callers may pass the same function.
+  const own = () => callback();
+  callbacks.add(own);
+  return () => {
+    callbacks.delete(own);
+    if (callbacks.size > 0) return;
+    shared.delete(signal);
+    signal.removeEventListener('abort', listener);
+  };
+}
+
+function listen(signal: AbortSignal) {
+  const callbacks = new Set<() => void>();
+  const listener = () => {
+    for (const callback of callbacks) callback();
+  };
+  const shares = { callbacks, listener };
+  shared.set(signal, shares);
+  signal.addEventListener('abort', listener, { once: true });
+  return shares;
+}
+
+/** Resolves after `ms` milliseconds; rejects with the reason of `signal` when it aborts. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      forget?.();
+      resolve();
+    }, ms);
+    const forget =
+      signal &&
+      onAbort(signal, () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
+  });
+}

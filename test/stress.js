@@ -41,13 +41,18 @@ function runTests(n, runs) {
   const { status, stdout } = spawnSync(
     'npx',
     ['vitest', 'run', `--project=${values.project}`, '--reporter=dot', ...order, ...positionals],
-    { stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8', maxBuffer: 2 ** 28 },
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      encoding: 'utf8',
+      maxBuffer: 2 ** 28,
+      env: { ...process.env, NO_COLOR: '1' },
+    },
   );
   const seconds = Math.round((Date.now() - started) / 1000);
   const outcome = status === 0 ? 'passed' : 'FAILED';
   process.stdout.write(`${outcome}  ${seconds} s  ${n} of ${runs}, seed ${seed}\n`);
   if (status === 0) return true;
-  process.stdout.write(stdout);
+  process.stdout.write(stdout.slice(stdout.indexOf('Failed ')));
   process.exitCode = 1;
   return false;
 }

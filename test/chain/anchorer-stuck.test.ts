@@ -106,25 +106,6 @@ describe('a transaction that blocks leave out', () => {
     expect(await Promise.all(ids.slice(1).map(txHashOf))).toEqual(later);
   });
 
-  it('is offered again, the same bytes, while there is no block', async () => {
-    const offered: unknown[] = [];
-    rig.proxy.intercept(({ method, params: [rawTx] }) => {
-      if (method === 'eth_sendRawTransaction') offered.push(rawTx);
-      return null;
-    });
-    rig.start({ bumpAfterMs: 600 });
-    const ids = await rig.queue();
-    const [before] = await pending(1);
-    await rig.node.rpc('anvil_dropTransaction', [before?.hash]);
-
-    const [again] = await pending(1);
-
-    expect(again?.hash).toBe(before?.hash);
-    expect(new Set(offered).size).toBe(1);
-    await rig.node.mine();
-    await rig.verified(ids);
-  });
-
   it.each<AnchorStep>(['variant_signed', 'variant_committed'])(
     'is anchored once when the anchorer ends at %s',
     async (step) => {

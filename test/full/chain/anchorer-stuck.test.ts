@@ -9,7 +9,7 @@ beforeEach(async () => {
   rig = await startAnchoringRig();
 });
 afterEach(() => rig.closeSound());
-const _pool = () =>
+const pool = () =>
   rig.node
     .rpc<{ pending: Record<string, Record<string, { hash: Hex; maxFeePerGas: Hex }>> }>(
       'txpool_content',
@@ -19,6 +19,11 @@ const _pool = () =>
         Object.entries(byNonce).map(([nonce, tx]) => ({ nonce: Number(nonce), ...tx })),
       ),
     );
+const pending = (count: number) =>
+  waitFor(`${count} transactions in the pool`, async () => {
+    const found = await pool();
+    return found.length === count && found;
+  });
 
 describe('a transaction that blocks leave out', () => {
   it('is replaced without a block too, each time after twice the time', async () => {
@@ -39,5 +44,24 @@ describe('a transaction that blocks leave out', () => {
     await rig.node.mine();
     await rig.verified(ids);
     expect(await rig.minedAnchors()).toHaveLength(1);
+  });
+
+  it('is offered again, the same bytes, while there is no block', async () => {
+    const offered: unknown[] = [];
+    rig.proxy.intercept(({ method, params: [rawTx] }) => {
+      if (method === 'eth_sendRawTransaction') offered.push(rawTx);
+      return null;
+    });
+    rig.start({ bumpAfterMs: 600 });
+    const ids = await rig.queue();
+    const [before] = await pending(1);
+    await rig.node.rpc('anvil_dropTransaction', [before?.hash]);
+
+    const [again] = await pending(1);
+
+    expect(again?.hash).toBe(before?.hash);
+    expect(new Set(offered).size).toBe(1);
+    await rig.node.mine();
+    await rig.verified(ids);
   });
 });

@@ -56,6 +56,7 @@ export default defineConfig(({ mode }) => {
               'test/http/**/*.test.ts',
               'test/full/http/**/*.test.ts',
               'test/chain/anchorer.test.ts',
+              'test/full/chain/anchorer.test.ts',
               'test/full/e2e/crash.test.ts',
               'test/full/e2e/exactly-once.test.ts',
             ],

@@ -1,11 +1,12 @@
 // `npm run stage`: puts each package that is published into a folder of its own, as `npm publish FOLDER` sends it. Run
 // `npm run build` first.
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { localChain, native, ofLibrary, unbundled } from './external.js';
 
 const root = path.join(import.meta.dirname, '..');
+if (!existsSync(path.join(root, 'dist/sbom.cdx.json'))) throw new Error('Run npm run build first');
 
 /** @typedef {Record<string, string>} Versions */
 /** @typedef {{ dependencies: Versions, devDependencies: Versions, files: string[] } & Record<string, unknown>} Manifest */

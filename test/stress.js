@@ -21,7 +21,8 @@ const { values, positionals } = parseArgs({
   },
 });
 if (values.help) process.stdout.write(help);
-else await stress(Number(values.runs));
+else if (/^[1-9]\d*$/.test(values.runs)) await stress(Number(values.runs));
+else throw new Error(`--runs is no number of runs: ${values.runs}`);
 
 /** @param {number} runs */
 async function stress(runs) {
@@ -52,7 +53,7 @@ function runTests(n, runs) {
   const outcome = status === 0 ? 'passed' : 'FAILED';
   process.stdout.write(`${outcome}  ${seconds} s  ${n} of ${runs}, seed ${seed}\n`);
   if (status === 0) return true;
-  process.stdout.write(stdout.slice(stdout.indexOf('Failed ')));
+  process.stdout.write(stdout.slice(Math.max(0, stdout.indexOf('Failed '))));
   process.exitCode = 1;
   return false;
 }

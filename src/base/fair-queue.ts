@@ -1,4 +1,5 @@
 // Runs calls in turn by key, so that no account delays the others.
+import { onAbort } from './on-abort.ts';
 
 interface FairQueueLimits {
   /** Maximum number of calls that run at once, in total and of one key. */
@@ -98,7 +99,12 @@ export class FairQueue {
       last.reject(refusal());
     }
     return new Promise((resolve, reject) => {
-      const call = { size, begin: resolve, reject };
+      let forget = () => {};
+      const begin = () => {
+        forget();
+        resolve();
+      };
+      const call = { size, begin, reject };
       const giveUp = (reason: unknown) => {
         if (this.#remove(key, call)) reject(reason);
       };
@@ -107,7 +113,7 @@ export class FairQueue {
       calls.list.push(call);
       calls.size += size;
       this.#sizeWaiting += size;
-      signal?.addEventListener('abort', () => giveUp(signal.reason));
+      if (signal) forget = onAbort(signal, () => giveUp(signal.reason));
       if (longestWaitMs !== undefined) {
         setTimeout(() => giveUp(refusal()), longestWaitMs).unref();
       }

@@ -3,8 +3,8 @@
 const shared = new WeakMap<AbortSignal, { callbacks: Set<() => void>; listener: () => void }>();
 
 /**
- * Calls `callback` when the signal aborts, now if it has aborted, until the returned function is called. All callers of
- * a signal share one listener: a signal that ends many waits would get so many that Node.js warns of a leak.
+ * Calls `callback`, which must not throw, when the signal aborts, or now if it has, until the returned function is
+ * called. All callers of a signal share one listener: a signal that ends many waits would get so many that Node.js warns of a leak.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   if (signal.aborted) {
@@ -16,8 +16,7 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const own = () => callback();
   callbacks.add(own);
   return () => {
-    callbacks.delete(own);
-    if (callbacks.size > 0) return;
+    if (!callbacks.delete(own) || callbacks.size > 0) return;
     shared.delete(signal);
     signal.removeEventListener('abort', listener);
   };

@@ -30,19 +30,17 @@ export function openSqlite(file: string, options: Options = {}): Database {
 export function nativeModuleError(error: unknown): SvcError | null {
   if (!(error instanceof Error)) return null;
   const code = 'code' in error ? error.code : undefined;
-  const isAbsent =
-    code === 'MODULE_NOT_FOUND' && error.message.startsWith("Cannot find module 'better-sqlite3'");
   const isMissing = error.message.startsWith('Could not locate the bindings file');
-  if (isAbsent) {
+  if (code === 'MODULE_NOT_FOUND') {
     return new SvcError('native_module_unusable', 'The package better-sqlite3 is not installed.', {
-      hint: 'Run npm install better-sqlite3@12.11.1 where robot-svc is installed, and let npm run its install script. svc-server can use PostgreSQL instead.',
+      hint: 'Run npm install better-sqlite3@12.11.1 in the project where robot-svc is installed, and let npm run its install script.',
       cause: error,
     });
   }
   if (!isMissing && code !== 'ERR_DLOPEN_FAILED') return null;
   const state = isMissing ? 'is not compiled' : 'does not load in this Node.js';
   return new SvcError('native_module_unusable', `The native module better-sqlite3 ${state}.`, {
-    hint: 'Run npm rebuild better-sqlite3 in the folder of robot-svc; if npm refuses its script, run npm install-scripts approve better-sqlite3 first.',
+    hint: 'Run npm rebuild better-sqlite3 in the project where robot-svc is installed; if npm refuses its script, run npm install-scripts approve better-sqlite3 first.',
     cause: error,
   });
 }

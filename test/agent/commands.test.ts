@@ -34,6 +34,7 @@ beforeAll(async () => {
   ({ owner, robot } = await service.signInWithRobot());
   daemon = await createTestAgent({ url: service.url, apiKey: robot.apiKey });
   await daemon.start();
+  await waitFor('the connection', async () => (await daemon.status()).connected);
 });
 
 afterAll(async () => {

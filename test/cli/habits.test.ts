@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cliPage } from '../../docs/cli-page.ts';
 import { exitCodeOf, exitCodes, meanings } from '../../src/cli/program/exit-codes.ts';
@@ -10,10 +9,9 @@ import { createSvcUser, registerRobot, type SvcUser } from '../support/svc.ts';
 
 let service: TestService;
 let user: SvcUser;
-const aheadMs = 0;
 
 beforeAll(async () => {
-  service = await startTestService({ clock: { now: () => Date.now() + aheadMs } });
+  service = await startTestService();
   user = await createSvcUser(service.url);
   await user.signIn();
   await registerRobot(service.url, user, 'arm');
@@ -22,8 +20,6 @@ afterAll(async () => {
   await user.remove();
   await service.close();
 });
-
-const _bin = fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url));
 
 describe('svc COMMAND --help', () => {
   it('has the paragraphs of docs/cli.md', async () => {

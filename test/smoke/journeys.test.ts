@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { hashProof } from '../../src/proof/hash.ts';
 import { killAgents, spawnAgent } from '../support/agent-process.ts';
 import { anvilAccounts } from '../support/anvil.ts';
@@ -10,6 +10,7 @@ import { browse, newAccount } from '../support/dashboard.ts';
 import { completeTask, receiptOf } from '../support/one-robot.ts';
 import { type DevProcess, run, startDev } from '../support/programs.ts';
 import { robotClient, signInAt } from '../support/server-process.ts';
+import { startServiceProxy } from '../support/service-proxy.ts';
 import { createSvcUser } from '../support/svc.ts';
 
 const evidence = { picked: 12, spoken: 'Grüße' };
@@ -49,22 +50,24 @@ describe('svc-server demo', () => {
 });
 
 describe('svc-agent', () => {
-  it('takes claims and evidence while the service is away, and delivers them when it is back', async () => {
+  it('takes claims and evidence while the network is dead, and delivers them when it is back', async () => {
     const apiKey = await registerRobot();
+    const line = await startServiceProxy(dev.url);
+    onTestFinished(() => line.close());
     await writeFile(file('robot-key'), apiKey, { mode: 0o600 });
     const env = {
-      SVC_AGENT_URL: dev.url,
+      SVC_AGENT_URL: line.url,
       SVC_AGENT_KEY_FILE: file('robot-key'),
       SVC_AGENT_STATE_DIR: file('state'),
       SVC_AGENT_SOCKET: file('agent.sock'),
     };
-    await dev.stop();
+    line.cut();
     await spawnAgent(env);
 
     const claimed = await run('svc-agent', ['claim', 'Pick parcels'], { env });
     const complete = ['complete', claimed.stdout.trim(), file('evidence.json')];
     const offline = await run('svc-agent', complete, { env });
-    dev = await startDev(file('data'), new URL(dev.url).port);
+    line.mend();
     const online = await run('svc-agent', [...complete, '--wait', '100'], { env });
 
     expect([claimed.exitCode, offline.exitCode, online.exitCode]).toEqual([0, 8, 0]);

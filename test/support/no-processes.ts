@@ -31,5 +31,7 @@ function guarded(this: unknown, options: { args: string[] }) {
 }
 
 function refuse(command: unknown): never {
-  throw new Error(`npm test starts no process: move this test to test/full (${String(command)})`);
+  throw new Error(
+    `npm test starts no process: call the program with runInProcess, or move this test to test/full/<area> (docs/testing.md). It started: ${String(command)}`,
+  );
 }

@@ -11,9 +11,6 @@ let asked: Promise<SharedPostgres> | undefined;
 
 /** The PostgreSQL server of this run: `TEST_POSTGRES_URL`, or one from npm that starts when a test first asks. */
 export function sharedPostgres(): Promise<SharedPostgres> {
-  if (process.env.TEST_STORE === 'sqlite') {
-    throw new Error('npm test starts no PostgreSQL: move this test to test/full');
-  }
   asked ??= askRun<SharedPostgres>('postgres');
   return asked;
 }

@@ -1,10 +1,11 @@
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestAgent, type TestAgent } from '../../support/agent.ts';
-import { spawnAgent } from '../../support/agent-process.ts';
+import { killAgents, spawnAgent } from '../../support/agent-process.ts';
 import { run } from '../../support/programs.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
 import { startTestService, type TestRobot, type TestService } from '../../support/service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 let service: TestService;
 let robot: TestRobot;
@@ -22,9 +23,11 @@ beforeAll(async () => {
   ({ robot } = await service.signInWithRobot());
   daemon = await createTestAgent({ url: service.url, apiKey: robot.apiKey });
   await daemon.start();
+  await waitFor('the connection', async () => (await daemon.status()).connected);
 });
 
 afterAll(async () => {
+  killAgents();
   await daemon?.remove();
   await service?.close();
 });

@@ -1,14 +1,27 @@
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PAGE_BYTES } from '../../../src/agent/spool/database.ts';
-import type { SpoolRecord } from '../../../src/agent/spool/records.ts';
-import { recordsIn } from '../../../src/agent/spool/recover.ts';
+import { openDatabase, PAGE_BYTES } from '../../../src/agent/spool/database.ts';
+import { Budget } from '../../../src/agent/spool/limits.ts';
+import {
+  DamagedRecord,
+  type RecordKind,
+  type SpoolRecord,
+} from '../../../src/agent/spool/records.ts';
+import { insertAll, recordsIn } from '../../../src/agent/spool/recover.ts';
 import type { Spool } from '../../../src/agent/spool/spool.ts';
+import { tablesOf } from '../../../src/agent/spool/tables.ts';
 import { hashProof } from '../../../src/proof/hash.ts';
 import { itHolds } from '../../support/property.ts';
 import { createTemporarySpool } from '../../support/temporary-spool.ts';
@@ -74,6 +87,158 @@ function contentOf(spool: Spool, most = 1000): Set<string> {
 }
 
 describe('a damaged spool', () => {
+  it('loses nothing with its first page, which has the schema', async () => {
+    const records = await filledAndClosed();
+    overwritePages([1]);
+
+    const spool = place.open();
+
+    expect(contentOf(spool)).toEqual(new Set(records.map(keyOf)));
+    expect(damages).toEqual([
+      { file: expect.stringContaining('damaged'), records: records.length },
+    ]);
+    expect(existsSync(damages[0]?.file ?? '')).toBe(true);
+  });
+
+  it('is found while it is used, and the call that found it succeeds', async () => {
+    const records = await filledAndClosed();
+    const last = statSync(file).size / PAGE_BYTES;
+    overwritePages(Array.from({ length: last - 40 }, (_, i) => i + 20));
+
+    const spool = place.open();
+    const left = contentOf(spool);
+    await spool.claim(place.record('claim', { title: 'After' }));
+
+    expect(damages).toHaveLength(1);
+    expect(left.size).toBeGreaterThan(100);
+    expect(left.size).toBeLessThan(records.length);
+  });
+
+  it('refuses no other sample where it is found as one is refused', async () => {
+    await filledAndClosed();
+    const spool = place.open();
+    const before = spool.read(({ totals }) => totals.of('samples').count);
+    const last = spool.read(({ samples }) => samples.ends()?.last ?? 0);
+    // In the new file these numbers are of samples that nobody refused.
+    const batch = { firstSeq: last - 999, lastSeq: last - 999 };
+    const damage = spool.update(() => {
+      if (damages.length === 0) throw new DamagedRecord();
+    });
+
+    await Promise.all([damage, spool.refuseSamples(batch, { code: 'invalid', message: 'No.' })]);
+
+    const after = spool.read(({ totals }) => totals.of('samples').count);
+    expect([damages.length, after]).toEqual([1, before]);
+  });
+
+  it('is recovered once, and passes on a later error that is no damage', async () => {
+    const spool = place.open();
+    await spool.update(() => {
+      if (damages.length === 0) throw new DamagedRecord();
+    });
+
+    const read = () =>
+      spool.read(() => {
+        throw new Error('The caller is wrong.');
+      });
+
+    expect(read).toThrow('The caller is wrong.');
+    expect(damages).toHaveLength(1);
+  });
+
+  it('takes the place of the one that was set aside before', async () => {
+    for (let recovery = 0; recovery < 2; recovery++) {
+      await filledAndClosed();
+      place.clock.advance(1000);
+      overwritePages([1]);
+      place.close(place.open());
+    }
+
+    expect(damages.map((damage) => existsSync(damage.file))).toEqual([false, true]);
+  });
+
+  it('gives its write-ahead log too', async () => {
+    const records = await filledAndClosed();
+    const spool = place.open();
+    const late = { evidence: randomBytes(30_000).toString('hex') };
+    const record = place.record('completion', late);
+    await spool.complete(record, hashProof(late));
+    const [log, aside] = [`${file}-wal`, path.join(place.folder, 'copy')];
+    copyFileSync(file, aside);
+    copyFileSync(log, `${aside}-wal`);
+
+    const found = [...recordsIn(aside)].map(keyOf);
+
+    expect(new Set(found)).toEqual(new Set([...records, record].map(keyOf)));
+  });
+
+  it('is recovered again after a crash in the middle, and taken over after one at the end', async () => {
+    const records = await filledAndClosed();
+    const whole = path.join(place.folder, 'whole');
+    copyFileSync(file, whole);
+    overwritePages([1]);
+    writeFileSync(`${file}.recovering`, 'half of it');
+
+    const first = place.open();
+    expect(contentOf(first).size).toBe(records.length);
+    place.close(first);
+    renameSync(whole, `${file}.recovered`);
+    overwritePages([1]);
+    const second = place.open();
+
+    expect(contentOf(second).size).toBe(records.length);
+    expect(damages).toHaveLength(1);
+  });
+
+  it('gives the later of two claims and completions of a task, whichever comes first', () => {
+    const { clock } = place;
+    const [id, other] = [randomUUID(), randomUUID()];
+    const both = (title: string, task: string) =>
+      (['claim', 'completion'] as const).map((kind) => place.record(kind, { title }, task));
+    clock.advance(5000);
+    const early = [both('early', id), both('early', other)];
+    clock.reboot(clock.now().wallMs + 1000);
+    const late = [both('late', id), both('late', other)];
+    const db = openDatabase(file);
+    const tables = tablesOf(db, new Budget(db, 0, () => 0));
+
+    const order = [early[0], late[0], late[1], early[1]].flatMap((records) => records ?? []);
+    insertAll(tables, order.values());
+
+    for (const task of [id, other]) {
+      expect(tables.tasks.claim(task)?.body).toBe('{"title":"late"}');
+      expect(tables.tasks.completion(task)?.body).toBe('{"title":"late"}');
+    }
+    db.close();
+  });
+
+  it.each(['first', 'last'])(
+    'gives the later of two completions of a task where the one that was refused stands %s in it',
+    async (position) => {
+      const refused = place.record('completion', { picked: 12 });
+      const before = place.open();
+      await before.complete(refused, hashProof({ picked: 12 }));
+      place.close(before);
+      const old = readFileSync(file);
+      const spool = place.open();
+      const stored = spool.findCompletion(refused.id);
+      if (stored === null) throw new Error('no completion');
+      await spool.refuseTask(stored, { code: 'proof_mismatch', message: 'No.' });
+      place.clock.advance(1000);
+      const second = place.record('completion', { picked: 13 }, refused.id);
+      await spool.complete(second, hashProof({ picked: 13 }));
+      place.close(spool);
+      const now = readFileSync(file);
+      writeFileSync(file, Buffer.concat(position === 'first' ? [old, now] : [now, old]));
+      overwritePages([1]);
+
+      const again = place.open();
+
+      expect(damages).toHaveLength(1);
+      expect(again.findCompletion(second.id)).toMatchObject({ ...second });
+    },
+  );
+
   it('stays as it is until all of the new one is in its file, however little room there is', async () => {
     const spool = place.open();
     const completions = Array.from({ length: 1200 }, (_, n) =>
@@ -132,5 +297,20 @@ describe('a damaged spool', () => {
       }),
       { numRuns },
     );
+  });
+
+  it.each<RecordKind>(['claim', 'completion'])('keeps a %s as it was', async (kind) => {
+    const records = await filledAndClosed();
+    overwritePages([1]);
+
+    const spool = place.open();
+
+    const wanted = records.find((record) => record.kind === kind);
+    if (wanted === undefined) throw new Error('no record');
+    const found = kind === 'claim' ? spool.findClaim(wanted.id) : spool.findCompletion(wanted.id);
+    expect(found).toMatchObject({ ...wanted });
+    if (kind === 'completion') {
+      expect(found).toMatchObject({ proofHash: hashProof(JSON.parse(wanted.body)) });
+    }
   });
 });

@@ -1,7 +1,8 @@
-import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { run } from '../../support/programs.ts';
+import { runInProcess } from '../../support/run-in-process.ts';
 import { createTemporarySpool } from '../../support/temporary-spool.ts';
 
 let place: ReturnType<typeof createTemporarySpool>;
@@ -12,8 +13,8 @@ beforeEach(() => {
 
 afterEach(() => place.remove());
 
-const svcAgent = (args: string[], folder = place.folder) =>
-  run('svc-agent', args, { env: { SVC_AGENT_STATE_DIR: folder } });
+const svcAgent = (start: typeof run, args: string[], folder = place.folder) =>
+  start('svc-agent', args, { env: { SVC_AGENT_STATE_DIR: folder } });
 
 const idsOf = (lines: string) =>
   lines
@@ -32,6 +33,25 @@ async function fillAndClose(count: number): Promise<string[]> {
   return [...events, ...samples].map(({ id }) => id);
 }
 
+it('prints every record once, however many there are, and says of which folder', async () => {
+  const ids = await fillAndClose(250);
+
+  const { stdout, stderr } = await svcAgent(run, ['spool', 'export']);
+
+  expect(idsOf(stdout)).toEqual(ids);
+  expect(stderr).toBe(`500 records of ${place.folder}.\n`);
+});
+
+it.each(['export', 'compact'])('%s makes no spool where there is none', async (command) => {
+  const folder = path.join(place.folder, 'elsewhere');
+
+  const { exitCode, stderr } = await svcAgent(runInProcess, ['spool', command], folder);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(`There is no spool in ${folder}`);
+  expect(existsSync(folder)).toBe(false);
+});
+
 it('leaves files that the agent can write when root comes upon damage', async (context) => {
   if (process.getuid?.() !== 0) {
     process.stderr.write(`${context.task.name}: NOT CHECKED: only root can be tested\n`);
@@ -48,7 +68,7 @@ it('leaves files that the agent can write when root comes upon damage', async (c
     chownSync(path.join(place.folder, name), nobody, nobody);
   }
 
-  const { stdout } = await svcAgent(['spool', 'export']);
+  const { stdout } = await svcAgent(run, ['spool', 'export']);
 
   expect(idsOf(stdout).toSorted()).toEqual(ids.toSorted());
   const owners = readdirSync(place.folder).map(

@@ -31,6 +31,29 @@ describe.each([agentInstallation, serverInstallation])('the unit of $name', (ins
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
+  it('has a watchdog, its folders, its credential, and comes back', () => {
+    const { name, credential } = installation;
+    expect(text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'Type=notify',
+        'NotifyAccess=all',
+        expect.stringMatching(/^WatchdogSec=\d/),
+        `StateDirectory=${name}`,
+        `LoadCredential=${credential}:/etc/${name}/${credential}`,
+        'Restart=always',
+        'User=daemon',
+      ]),
+    );
+  });
+
+  it('lets V8 compile and the boot be told apart', () => {
+    expect(text).not.toMatch(/MemoryDenyWriteExecute|ProcSubset/);
+  });
+
+  it('quotes the command as systemd reads it', () => {
+    expect(text).toContain('"/usr/lib/100%% ours/$$HOME/\\"bin\\"/svc.js"');
+  });
+
   it('is clean to systemd-analyze verify', async (context) => {
     const { stdout, stderr } = await execute(needsProgram(context, 'systemd-analyze'), [
       'verify',

@@ -1,4 +1,4 @@
-import { fromRlp, keccak256, numberToHex, parseTransaction } from 'viem';
+import { fromRlp, keccak256, numberToHex, parseTransaction, toRlp } from 'viem';
 import { parseTransaction as parseOpStack } from 'viem/op-stack';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type BlockPlace, readChainProof } from '../../../src/chain/chain-proof.ts';
@@ -92,7 +92,30 @@ function placeIn({ header, transactions }: Block, txIndex: number): BlockPlace {
   };
 }
 
+function rawBlock({ header, transactions }: Block): Hex {
+  const listed = transactions.map((raw) => (typeOf(raw) === 0 ? fromRlp(raw, 'hex') : raw));
+  return toRlp([fromRlp(header, 'hex'), listed, []] as never);
+}
+
 const local = provenBundle({ others: 6 });
+const block: Block = {
+  header: local.bundle.chain_proof.header,
+  transactions: local.transactions,
+};
+const place = placeIn(block, 3);
+const proof = local.bundle.chain_proof;
+
+/** A node that has `block`, with members of the JSON replaced. */
+function nodeOf(changes: Record<string, unknown>, more: Answers = {}): Ask {
+  return nodeWith({ eth_getBlockByHash: () => ({ ...jsonBlock(block), ...changes }), ...more });
+}
+
+/** The JSON transactions, with that one of a type unknown to us. */
+function withUnknown(index: number): unknown[] {
+  return block.transactions.map((raw, i) =>
+    i === index ? { ...jsonTransaction(raw), type: '0x7f' } : jsonTransaction(raw),
+  );
+}
 
 describe('readChainProof', () => {
   it.each(realBlocks)('proves transactions of $name from the JSON block', async (real) => {
@@ -108,6 +131,93 @@ describe('readChainProof', () => {
       expect(found?.header).toBe(real.header);
       expect(value && bytesToHex(value)).toBe(real.transactions[txIndex]);
     }
+  });
+
+  it('proves a transaction in a block with the header of Amsterdam', async () => {
+    const members = fromRlp(block.header, 'hex') as Hex[];
+    const hash = keccak256('0x01');
+    const header = toRlp([...members, hash, hash, '0x07']);
+    const later = { ...block, header };
+    const ask = nodeWith({ eth_getBlockByHash: () => jsonBlock(later) });
+
+    expect(members).toHaveLength(20);
+    expect(await readChainProof(ask, placeIn(later, 3))).toEqual({ header, nodes: proof.nodes });
+  });
+
+  it('asks for the block alone if its JSON is enough', async () => {
+    const asked: string[] = [];
+    const ask: Ask = (calls) => {
+      asked.push(...calls.map(({ method }) => method));
+      return nodeOf({})(calls);
+    };
+
+    expect(await readChainProof(ask, place)).toEqual(proof);
+    expect(asked).toEqual(['eth_getBlockByHash']);
+  });
+
+  it("leaves out the state-sync entry of Polygon's nodes", async () => {
+    const zero = `0x${'00'.repeat(20)}`;
+    const entry = { type: '0x0', from: zero, to: zero, input: '0x', hash: keccak256('0x05') };
+    const none = Object.fromEntries(
+      'nonce gas gasPrice value v r s'.split(' ').map((name) => [name, '0x0']),
+    );
+    const transactions = [...block.transactions.map(jsonTransaction), { ...entry, ...none }];
+
+    expect(await readChainProof(nodeOf({ transactions }), place)).toEqual(proof);
+  });
+
+  it.each(['eth_getRawTransactionByHash', 'debug_getRawTransaction'])(
+    'reads a transaction of an unknown type with %s',
+    async (method) => {
+      const rawOf = (hash: unknown) => block.transactions.find((raw) => keccak256(raw) === hash);
+      const ask = nodeOf({ transactions: withUnknown(1) }, { [method]: rawOf });
+
+      expect(await readChainProof(ask, place)).toEqual(proof);
+    },
+  );
+
+  it.each<[string, Record<string, unknown>]>([
+    ['a transaction of an unknown type', { transactions: withUnknown(1) }],
+    ['a header that JSON does not show whole', { stateRoot: keccak256('0x01') }],
+    ['a malformed header', { difficulty: 7 }],
+    ['a transaction left out', { transactions: withUnknown(1).slice(1) }],
+  ])('reads the raw block for %s', async (_, changes) => {
+    const ask = nodeOf(changes, { debug_getRawBlock: () => rawBlock(block) });
+
+    expect(await readChainProof(ask, place)).toEqual(proof);
+  });
+
+  it.each<[string, Ask, Partial<BlockPlace>?]>([
+    ['the node does not have the block', nodeWith({ eth_getBlockByHash: () => null })],
+    ['the header has another hash', nodeOf({ stateRoot: keccak256('0x01') })],
+    ['a transaction has an unknown type', nodeOf({ transactions: withUnknown(1) })],
+    ['the list is shorter', nodeOf({ transactions: withUnknown(1).slice(0, 1) })],
+    ['the list is absent', nodeOf({ transactions: undefined })],
+    [
+      'a raw transaction is another',
+      nodeOf(
+        { transactions: withUnknown(1) },
+        { eth_getRawTransactionByHash: () => block.transactions[0] },
+      ),
+    ],
+    [
+      'the raw block is another',
+      nodeOf(
+        { transactions: [] },
+        { debug_getRawBlock: () => rawBlock({ ...block, transactions: [] }) },
+      ),
+    ],
+    ['the raw block is not RLP', nodeOf({ transactions: [] }, { debug_getRawBlock: () => '0xc3' })],
+    ['the raw block is null', nodeOf({ transactions: [] }, { debug_getRawBlock: () => null })],
+    ['another transaction has the index', nodeOf({}), { txIndex: 2 }],
+    ['the block has another number', nodeOf({}), { blockNumber: 43n }],
+    ['the index is beyond the block', nodeOf({}), { txIndex: 99 }],
+  ])('is null if %s', async (_, ask, changes) => {
+    expect(await readChainProof(ask, { ...place, ...changes })).toBeNull();
+  });
+
+  it('rejects if the node refuses to return the block', async () => {
+    await expect(readChainProof(nodeWith({}), place)).rejects.toThrow(ProviderError);
   });
 });
 
@@ -149,6 +259,69 @@ describe('readChainProof on a local chain', { shuffle: false }, () => {
     await rpc.close();
     await proxy.close();
     await node.close();
+  });
+
+  type Json = Record<string, unknown>;
+
+  /** The block as the node has it. */
+  const blockOfNode = () => node.rpc<Json>('eth_getBlockByHash', [mined.blockHash, true]);
+
+  /** Answers these methods in place of the node; null is passed on. */
+  const answerWith = (answers: Record<string, (param: unknown) => unknown>) =>
+    proxy.intercept(({ method, params }) => {
+      const answer = answers[method];
+      return answer === undefined ? null : { result: answer(params[0]) };
+    });
+
+  const rawOf = (hash: unknown) => signed.find((raw) => keccak256(raw) === hash) ?? null;
+
+  it.each(['eth_getRawTransactionByHash', 'debug_getRawTransaction'])(
+    'reads transactions of an unknown type with %s',
+    async (method) => {
+      const honest = await readChainProof(rpc.reading, mined);
+      const found = await blockOfNode();
+      const transactions = (found.transactions as Json[]).map((tx) => ({ ...tx, type: '0x7f' }));
+      answerWith({
+        eth_getBlockByHash: () => ({ ...found, transactions }),
+        eth_getRawTransactionByHash: () => null,
+        debug_getRawTransaction: () => null,
+        [method]: rawOf,
+      });
+
+      expect(await readChainProof(rpc.reading, mined)).toEqual(honest);
+      expect(proxy.asked.methods).toContain(method);
+    },
+  );
+
+  it('reads the raw block if the JSON block has another header', async () => {
+    const honest = await readChainProof(rpc.reading, mined);
+    const found = await blockOfNode();
+    const transactions = (found.transactions as Json[]).map(({ hash }) => rawOf(hash) ?? '0x');
+    const raw = rawBlock({ header: honest?.header ?? '0x', transactions });
+    answerWith({
+      eth_getBlockByHash: () => ({ ...found, stateRoot: keccak256('0x01') }),
+      debug_getRawBlock: () => raw,
+    });
+
+    expect(await readChainProof(rpc.reading, mined)).toEqual(honest);
+  });
+
+  it('proves a transaction in a block with the header of Amsterdam', async () => {
+    const before = await readChainProof(rpc.reading, mined);
+    const members = fromRlp(before?.header ?? '0x', 'hex') as Hex[];
+    const [requestsHash, blockAccessListHash] = [keccak256('0x01'), keccak256('0x02')];
+    const added = { requestsHash, blockAccessListHash, slotNumber: '0x7' };
+    const header = toRlp([...members.slice(0, 20), requestsHash, blockAccessListHash, '0x07']);
+    const hash = keccak256(header);
+    const found = await blockOfNode();
+    answerWith({
+      eth_getBlockByHash: (param) => (param === hash ? { ...found, ...added, hash } : null),
+    });
+
+    const proof = await readChainProof(rpc.reading, { ...mined, blockHash: hash });
+
+    expect(proof).toEqual({ header, nodes: before?.nodes });
+    expect(readBlockHeader(proof?.header ?? '0x').hash).toBe(hash);
   });
 
   it('gives what verifies a bundle with the chain stopped', async (context) => {

@@ -1,17 +1,9 @@
 import { createMerkleProof, createMPT } from '@ethereumjs/mpt';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytesToHex } from '../../../src/proof/bytes.ts';
 import { encodeRlp, quantityBytes } from '../../../src/proof/rlp.ts';
 import { valueInTrie } from '../../../src/proof/trie.ts';
 import { trieProof } from '../../support/synthetic-block.ts';
-
-/** Values of 1 to 300 bytes: short ones are part of their parents. */
-const _value = fc.oneof(
-  fc.uint8Array({ minLength: 1, maxLength: 3 }),
-  fc.uint8Array({ minLength: 20, maxLength: 40 }),
-  fc.uint8Array({ minLength: 41, maxLength: 300 }),
-);
 
 /** The trie as @ethereumjs/mpt builds it. */
 async function oracle(values: readonly Uint8Array[]) {

@@ -1,5 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { cp, readFile } from 'node:fs/promises';
 import Database from 'better-sqlite3';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewRobot } from '../../../src/server/ports/robots.ts';
 import { openTemporarySqlite, type TemporarySqlite } from '../../contract/temporary-sqlite.ts';
@@ -56,6 +58,100 @@ function readAnOlderState(): { end(): void } {
   return { end: () => older.close() };
 }
 
+describe('evidence', () => {
+  it('is nowhere in the clear, and its key is where it can be erased', async () => {
+    const { key } = await handIn(SEEN);
+
+    const disk = await onDisk();
+
+    expect(disk.includes(SEEN)).toBe(false);
+    expect(disk.includes(key)).toBe(true);
+  });
+
+  it('cannot be read any more once it is erased', async () => {
+    const { id, key } = await handIn(SEEN);
+
+    await world.store.eraseProof(id, robot.wallet);
+
+    expect((await onDisk()).includes(key)).toBe(false);
+    expect(keyOf(id)).toEqual(Buffer.from('no key'));
+  });
+
+  it('cannot be read any more once its robot is deleted', async () => {
+    const { key } = await handIn(SEEN);
+
+    await world.store.deleteRobot(robot.id, robot.wallet, world.now);
+
+    expect((await onDisk()).includes(key)).toBe(false);
+  });
+
+  it('cannot be read any more soon after it was erased for its age', async () => {
+    const { key } = await handIn(SEEN);
+
+    await world.store.eraseOldProofs(world.now + 1, 10);
+
+    await waitFor('an empty log', async () => !(await onDisk()).includes(key));
+  });
+
+  it('is overwritten itself too, where it lies', async () => {
+    const { id } = await handIn(SEEN.repeat(1_000));
+    const sealed = reader
+      .prepare<[string], Buffer>('SELECT sealed FROM proofs WHERE task_id = ?')
+      .pluck()
+      .get(id);
+    const part = sealed?.subarray(-100) ?? SEEN;
+    expect((await onDisk()).includes(part)).toBe(true);
+
+    await world.store.eraseProof(id, robot.wallet);
+
+    expect((await onDisk()).includes(part)).toBe(false);
+  });
+
+  it('leaves no copy of a key behind, whatever is erased around it and in whichever order', async () => {
+    const ends = fc.shuffledSubarray([...Array(120).keys()], { minLength: 90 });
+    await fc.assert(
+      fc.asyncProperty(ends, async (order) => {
+        const all = await Promise.all(
+          Array.from({ length: 120 }, (_, i) => handIn(randomBytes(i * 7).toString('hex'))),
+        );
+        const erased = order.map((i) => all[i] ?? { id: '', key: Buffer.alloc(0) });
+        await Promise.all(erased.map(({ id }) => world.store.eraseProof(id, robot.wallet)));
+
+        const disk = await onDisk();
+        expect(erased.filter(({ key }) => disk.includes(key))).toEqual([]);
+      }),
+      { numRuns: 5 },
+    );
+  });
+});
+
+describe('erasing again', () => {
+  /** What was written last is in the log, unless somebody empties it. */
+  const logBytes = async () => (await readFile(`${files.path}-wal`)).length;
+
+  it('does not empty the log anew', async () => {
+    const { id } = await handIn(SEEN);
+    await world.store.eraseProof(id, robot.wallet);
+    await handIn(SEEN);
+    const before = await logBytes();
+
+    expect(await world.store.eraseProof(id, robot.wallet)).toBe('erased');
+
+    expect(before).toBeGreaterThan(0);
+    expect(await logBytes()).toBe(before);
+  });
+
+  it('waits like the first one while the log is to be emptied', async () => {
+    const { id, key } = await handIn(SEEN);
+    const first = world.store.eraseProof(id, robot.wallet);
+
+    await world.store.eraseProof(id, robot.wallet);
+
+    expect((await onDisk()).includes(key)).toBe(false);
+    expect(await first).toBe('erased');
+  });
+});
+
 describe('while another process reads an older state', () => {
   it('erasing answers, and the log is emptied when that process has ended', async () => {
     const { id, key } = await handIn(SEEN);
@@ -67,5 +163,21 @@ describe('while another process reads an older state', () => {
 
     expect(meanwhile).toBe(true);
     await waitFor('an empty log', async () => !(await onDisk()).includes(key));
+  });
+
+  it('a crash does not make the next start forget to empty it', async () => {
+    const { id, key } = await handIn(SEEN);
+    const older = readAnOlderState();
+    await world.store.eraseProof(id, robot.wallet);
+    const left = await openTemporarySqlite(world.clock);
+    await left.store.close();
+    for (const suffix of ['', '-wal']) await cp(files.path + suffix, left.path + suffix);
+    older.end();
+    expect((await onDisk(left.path)).includes(key)).toBe(true);
+
+    await left.reopen();
+
+    await waitFor('an empty log', async () => !(await onDisk(left.path)).includes(key));
+    await left.close();
   });
 });

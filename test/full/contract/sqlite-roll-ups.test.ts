@@ -58,6 +58,11 @@ async function record(apartMs: number, round = 0) {
 }
 
 describe('a request with as many samples and metrics as there may be', () => {
+  it('reads and writes one roll-up for each interval that it has samples in', async () => {
+    expect(await record(1)).toMatchObject({ outcome: 'recorded', reads: 3, writes: 3 });
+    expect(await record(DAY, 1)).toMatchObject({ reads: 150, writes: 150 });
+  });
+
   it('writes roll-ups of a bounded size, whatever its numbers are', async () => {
     for (let round = 0; round < limits.seriesStates; round += 1) await record(DAY, round);
 

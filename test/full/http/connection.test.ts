@@ -1,9 +1,17 @@
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { InFlightRequests, MOST_DUE } from '../../../src/server/http/server/in-flight.ts';
+import { arrivalTimeouts, createHttpServer } from '../../../src/server/http/server/listener.ts';
+import { Connections } from '../../../src/server/http/server/strangers.ts';
+import { letCompletionsIn } from '../../support/let-completions-in.ts';
 import {
+  newEvidence,
   startServiceWithRobot,
   startTestService,
+  type TestRobot,
   type TestService,
 } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -11,13 +19,56 @@ import { expectProtocol, type Reply } from '../../support/wire.ts';
 
 describe('a connection that breaks the rules', () => {
   let service: TestService;
+  let robot: TestRobot;
   beforeAll(async () => {
-    ({ service } = await startServiceWithRobot());
+    ({ service, robot } = await startServiceWithRobot());
   });
   afterAll(() => service.close());
 
   const exchange = (bytes: string) => exchangeWith(service.url, bytes);
-  const _CLOSE = 'connection: close\r\n';
+  const CLOSE = 'connection: close\r\n';
+
+  it.each([
+    ['no HTTP', 'hello\r\n\r\n'],
+    ['an unknown method', 'FETCH / HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['a broken header', 'GET / HTTP/1.1\r\nhost x\r\n\r\n'],
+    ['two lengths', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n'],
+    [
+      'a length beside chunks',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
+    ],
+  ])('is told so for %s', async (_, bytes) => {
+    const reply = await exchange(bytes);
+
+    expect(reply.status).toBe(400);
+    expect(reply.body.error).toBe('invalid_request');
+  });
+
+  it('is told that its headers are too large', async () => {
+    const reply = await exchange(`GET / HTTP/1.1\r\nhost: x\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`);
+
+    expect(reply.status).toBe(431);
+    expect(reply.body.error).toBe('headers_too_large');
+  });
+
+  it('finds nothing of its Host header in an answer', async () => {
+    const { wallet } = await service.signIn();
+    const body = JSON.stringify({ address: wallet });
+    const head = [
+      'POST /api/auth/challenge HTTP/1.1',
+      'host: evil.test',
+      'x-forwarded-host: evil.test',
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+      'connection: close',
+    ];
+
+    const reply = await exchange(`${head.join('\r\n')}\r\n\r\n${body}`);
+
+    expect(reply.status).toBe(200);
+    expect(reply.body.message).toContain(`URI: ${service.url}`);
+    expect(JSON.stringify([reply.body, [...reply.headers]])).not.toContain('evil.test');
+  });
 
   // It waits for the service's own 30 s; the slow connections below have a shorter limit.
   it('is told so as well when only its body is slow', async () => {
@@ -27,6 +78,61 @@ describe('a connection that breaks the rules', () => {
 
     expect(reply.status).toBe(408);
     expect(reply.body.error).toBe('request_timeout');
+  });
+
+  it('gets an answer without a Host header, or with an expectation', async () => {
+    const hostless = await exchange(`GET /healthz HTTP/1.1\r\n${CLOSE}\r\n`);
+    const expecting = await exchange(
+      `GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\n${CLOSE}\r\n`,
+    );
+
+    expect(hostless.body).toEqual({ status: 'up' });
+    expect(expecting.body).toEqual({ status: 'up' });
+  });
+
+  it('is refused a body that announces more than 2 MiB before it is sent', async () => {
+    const reply = await exchange(
+      [
+        'POST /api/v1/tasks HTTP/1.1',
+        'host: x',
+        `authorization: Bearer ${robot.apiKey}`,
+        'content-type: application/json',
+        'content-length: 999999999',
+        '\r\n',
+      ].join('\r\n'),
+    );
+
+    expect(reply.status).toBe(413);
+    expect(reply.body.error).toBe('payload_too_large');
+  });
+
+  it('does not hold up the shutdown by saying nothing', async () => {
+    const doomed = await startTestService();
+    const { hostname, port } = new URL(doomed.url);
+    const silent = connect(Number(port), hostname);
+    await once(silent, 'connect');
+    const ended = once(silent, 'close');
+
+    await doomed.close();
+
+    await ended;
+  });
+
+  it('is refused a chunked body that grows beyond 2 MiB', async () => {
+    const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
+    const reply = await exchange(
+      [
+        'POST /api/v1/tasks HTTP/1.1',
+        'host: x',
+        `authorization: Bearer ${robot.apiKey}`,
+        'content-type: application/json',
+        'transfer-encoding: chunked',
+        `\r\n${chunk.repeat(33)}`,
+      ].join('\r\n'),
+    );
+
+    expect(reply.status).toBe(413);
+    expect(reply.body.error).toBe('payload_too_large');
   });
 });
 
@@ -72,6 +178,145 @@ describe('a connection that is slow, or never closes its side', () => {
     const { answers } = await keepOpen(bytes);
 
     expect(answers.map(({ body }) => body.error)).toEqual([code]);
+  });
+
+  it('is ended when it asks to be, in HTTP/1.0 too', async () => {
+    const { answers } = await keepOpen('GET /healthz HTTP/1.0\r\n\r\n');
+
+    expect(answers.map(({ body }) => body)).toEqual([{ status: 'up' }]);
+  });
+});
+
+describe('a connection that sends requests ahead', () => {
+  let service: TestService;
+  let robot: TestRobot;
+  beforeAll(async () => {
+    ({ service, robot } = await startServiceWithRobot({ settings: { anchorTimeoutMs: 60_000 } }));
+    await letCompletionsIn(service.store);
+  });
+  afterAll(() => service.close());
+
+  const HEALTH = 'GET /healthz HTTP/1.1\r\n\r\n';
+
+  function completion(taskId: string): string {
+    const body = JSON.stringify({ proof: newEvidence() });
+    const head = [
+      `POST /api/v1/tasks/${taskId}/complete HTTP/1.1`,
+      `authorization: Bearer ${robot.apiKey}`,
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+    ];
+    return `${head.join('\r\n')}\r\n\r\n${body}`;
+  }
+
+  const queued = (taskId: string) =>
+    waitFor('the queue', async () => {
+      const task = await service.call('GET', `/api/v1/tasks/${taskId}`, { apiKey: robot.apiKey });
+      return task.body.anchor !== null;
+    });
+
+  it(`gets ${MOST_DUE} answers, in order`, async () => {
+    const { socket, text } = openRaw(service.url);
+
+    socket.write(HEALTH.repeat(MOST_DUE));
+
+    await waitFor('the answers', () => readReplies(text()).length === MOST_DUE);
+    socket.destroy();
+  });
+
+  it('is ended when more are unanswered, and no more of them are handled', async () => {
+    const before = service.logLines.length;
+    const { socket, ended } = openRaw(service.url);
+
+    // Not HEALTH: a probe is not logged.
+    socket.write(HEALTH.replace('/healthz', '/nowhere').repeat(2000));
+
+    await ended;
+    await service.call('GET', '/readyz');
+    const handled = service.logLines.slice(before).filter((line) => line.includes('"answered"'));
+    expect(handled.length).toBeLessThanOrEqual(MOST_DUE + 1);
+  });
+
+  it('does not get the answer to garbage in the place of a completion', async () => {
+    const taskId = await service.claim(robot);
+    const { socket, text, ended } = openRaw(service.url);
+
+    socket.write(completion(taskId));
+    await queued(taskId);
+
+    socket.write('BAD\r\n\r\n');
+
+    await ended;
+    expect(text()).toBe('');
+  });
+
+  it('ends the wait of every completion on it when it closes', async () => {
+    const wait = vi.spyOn(service.store, 'waitForCompletion');
+    const [first, second] = [await service.claim(robot), await service.claim(robot)];
+    const { socket } = openRaw(service.url);
+    socket.write(completion(first) + completion(second));
+    await waitFor('both to wait', () => wait.mock.results.length === 2);
+
+    socket.destroy();
+
+    const ends = await Promise.all(wait.mock.results.map(({ value }) => value));
+    wait.mockRestore();
+    expect(ends).toEqual([undefined, undefined]);
+  });
+
+  it.runIf(process.platform === 'linux')('leaves no file open when it closes', async () => {
+    const openFiles = () => readdirSync('/proc/self/fd').length;
+    const before = openFiles();
+    for (let i = 0; i < 10; i += 1) {
+      const { socket } = openRaw(service.url);
+      socket.pause();
+      socket.write(HEALTH.replace('/healthz', '/docs/swagger-ui-bundle.js').repeat(MOST_DUE));
+      await waitFor('the first file to be open', () => openFiles() > before + i + 1);
+      socket.destroy();
+    }
+
+    await waitFor('the files to be closed', () => openFiles() <= before + 20);
+  });
+
+  it('is ended when it reads none of many answers, of which the first are small', async () => {
+    const answers = new InFlightRequests();
+    const connections = new Connections([], () => false);
+    const answer = Buffer.alloc(256 * 1024);
+    const server = createHttpServer(
+      (_, response) => void response.end(answer),
+      answers,
+      arrivalTimeouts,
+      connections,
+    ).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { socket } = openRaw(`http://127.0.0.1:${port}`);
+    socket.pause();
+    const [served] = (await Promise.all([
+      once(server, 'connection'),
+      socket.write(HEALTH.repeat(MOST_DUE)),
+    ])) as [[Socket], boolean];
+    await waitFor('the requests', () => served[0].bytesRead >= HEALTH.length * MOST_DUE);
+
+    answers.boundUnread(4 * 1024 * 1024);
+
+    expect(served[0].destroyed).toBe(true);
+    socket.destroy();
+    server.close();
+  });
+
+  it('does not hold up a shutdown when it closed with answers due', async () => {
+    const doomed = await startTestService();
+    const { socket, ended } = openRaw(doomed.url);
+
+    socket.write(HEALTH.repeat(MOST_DUE + 1));
+    await ended;
+
+    // The time that answers under way are given never ends.
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    onTestFinished(() => clock.mockRestore());
+
+    await expect(doomed.close()).resolves.toBeUndefined();
   });
 });
 

@@ -31,6 +31,34 @@ describe('the token gate', () => {
     return { ...(await at.call('POST', '/api/auth/verify', { body })), wallet: address };
   }
 
+  it('holds at exactly the least balance, and the signup grant is given', async () => {
+    const reply = await signInWith(5n, 'gate');
+
+    expect(reply.body.gate).toEqual({ holds: true });
+    expect(await service.store.getBalance(reply.wallet)).toMatchObject({
+      anchorQuota: 3,
+      gasCreditWei: 7n,
+    });
+  });
+
+  it('only reports where signup is open, but gives no grant', async () => {
+    const reply = await signInWith(6n, 'open');
+
+    expect(reply.body).toMatchObject({ signed_in: true, gate: { holds: false } });
+    expect(await service.store.getBalance(reply.wallet)).toMatchObject({
+      anchorQuota: 0,
+      gasCreditWei: 0n,
+    });
+  });
+
+  it('refuses a new account below the least balance where signup asks for it', async () => {
+    const reply = await signInWith(6n, 'gate');
+
+    expect(reply.status).toBe(403);
+    expect(reply.body.error).toBe('signup_refused');
+    expect(await service.store.getBalance(reply.wallet)).toBeNull();
+  });
+
   it('grants little to one token that moves through 8 wallets, with delay and daily budget', async () => {
     const clock = createTestClock();
     const own = await startTestService({ chain: 'mining', clock });
@@ -53,5 +81,54 @@ describe('the token gate', () => {
     expect(await grantsAfter(DAY_MS - 1)).toBe(6);
     expect(await grantsAfter(1)).toBe(12);
     await own.close();
+  });
+
+  describe('where the balance cannot be read', () => {
+    const unreadable = { tokenAddress: '0x00000000000000000000000000000000000000bb' };
+
+    it('does not hold, and sign-in still works', async () => {
+      const reply = await signInWith(1n, 'open', unreadable);
+
+      expect(reply.body).toMatchObject({ signed_in: true, gate: { holds: false } });
+    });
+
+    it('loses no grant: it is made at the first sign-in at which the token is held', async () => {
+      const account = newWallet();
+      await signInWith(1n, 'open', { ...unreadable, account });
+      expect(await service.store.getBalance(account.address)).toMatchObject({ anchorQuota: 0 });
+
+      await signInWith(1n, 'open', { account });
+
+      expect(await service.store.getBalance(account.address)).toMatchObject({ anchorQuota: 3 });
+    });
+
+    it('refuses no new account where signup asks for the token, but asks to retry', async () => {
+      const account = newWallet();
+
+      const reply = await signInWith(1n, 'gate', { ...unreadable, account });
+      const retried = await signInWith(1n, 'gate', { account });
+
+      expect(reply.status).toBe(503);
+      expect(reply.body.error).toBe('chain_unavailable');
+      expect(retried.body.gate).toEqual({ holds: true });
+    });
+
+    it('signs in an account that exists', async () => {
+      const account = newWallet();
+      await signInWith(1n, 'gate', { account });
+
+      const reply = await signInWith(1n, 'gate', { ...unreadable, account });
+
+      expect(reply.status).toBe(200);
+    });
+  });
+
+  it('signs in an account that exists whatever its balance', async () => {
+    const account = newWallet();
+    await signInWith(5n, 'gate', { account });
+
+    const reply = await signInWith(6n, 'gate', { account });
+
+    expect(reply.body).toMatchObject({ signed_in: true, gate: { holds: false } });
   });
 });

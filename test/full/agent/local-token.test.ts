@@ -1,9 +1,9 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTestAgent, type TestAgent } from '../support/agent.ts';
-import { freePort } from '../support/free-port.ts';
-import { callLocally } from '../support/local-call.ts';
+import { createTestAgent, type TestAgent } from '../../support/agent.ts';
+import { freePort } from '../../support/free-port.ts';
+import { callLocally } from '../../support/local-call.ts';
 
 const token = 'a3'.repeat(16);
 

@@ -1,12 +1,12 @@
 import fs from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewRobot } from '../../src/server/ports/robots.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { HeldDisk } from './held-disk.ts';
-import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
-import { failsWith, World } from './world.ts';
+import type { NewRobot } from '../../../src/server/ports/robots.ts';
+import { HeldDisk } from '../../contract/held-disk.ts';
+import { openTemporarySqlite, type TemporarySqlite } from '../../contract/temporary-sqlite.ts';
+import { failsWith, World } from '../../contract/world.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 describe('a write on SQLite', () => {
   let opened: TemporarySqlite;
@@ -81,7 +81,7 @@ describe('a write on SQLite', () => {
 
     disk.fail(Object.assign(new Error('i/o error'), { code: 'EIO' }));
     await Promise.allSettled([writing, deleting]);
-    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+    await pause(50);
 
     expect(await claimed(task.id)).toBe(false);
   });

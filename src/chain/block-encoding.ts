@@ -58,7 +58,7 @@ export function encodeHeader(block: Json): Uint8Array {
 
 /** @throws ProviderError if the type is unknown, or a member is malformed. */
 export function encodeTransaction(tx: Json): Uint8Array {
-  const type = tx.type == null ? 0 : numberOf(tx.type);
+  const type = tx.type == null ? 0 : numberOf(tx.type, 'type');
   const members = TRANSACTIONS[type];
   if (members === undefined) throw malformed();
   const content = encodeRlp(members.split(' ').map((name) => memberOf(tx, name)));

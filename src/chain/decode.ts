@@ -12,9 +12,12 @@ export function quantityOf(value: unknown): bigint {
   return BigInt(value);
 }
 
-export function numberOf(value: unknown): number {
+/** `member` names the value in the error. */
+export function numberOf(value: unknown, member: string): number {
   const quantity = quantityOf(value);
-  if (quantity > BigInt(Number.MAX_SAFE_INTEGER)) throw malformed();
+  if (quantity > BigInt(Number.MAX_SAFE_INTEGER)) {
+    throw new ProviderError(`${member} is ${quantity}, above 2^53 - 1`);
+  }
   return Number(quantity);
 }
 
@@ -52,8 +55,10 @@ export function headerOf(value: unknown): BlockHeader | null {
   if (value === null) return null;
   const block = objectOf(value);
   const { baseFeePerGas } = block;
-  const seconds = numberOf(block.timestamp);
-  if (seconds > LAST_SECOND) throw malformed();
+  const seconds = numberOf(block.timestamp, 'the timestamp of a block');
+  if (seconds > LAST_SECOND) {
+    throw new ProviderError(`the timestamp of a block is ${seconds} s, after the year 9999`);
+  }
   return {
     number: quantityOf(block.number),
     hash: hashOf(block.hash),
@@ -92,7 +97,7 @@ export function receiptOf(value: unknown): TransactionReceipt | null {
     status: quantityOf(receipt.status) === 1n ? 'success' : 'reverted',
     blockNumber: quantityOf(receipt.blockNumber),
     blockHash: hashOf(receipt.blockHash),
-    txIndex: numberOf(receipt.transactionIndex),
+    txIndex: numberOf(receipt.transactionIndex, 'transactionIndex'),
     gasUsed: quantityOf(receipt.gasUsed),
     effectiveGasPrice: quantityOf(receipt.effectiveGasPrice),
     dataFeeWei: receipt.l1Fee == null ? 0n : quantityOf(receipt.l1Fee),

@@ -45,11 +45,11 @@ const refusals = {
   already_known:
     /already ?known|\bknown transaction\b(?! type)|already ?imported|existing tx with same hash|already exists in cache/i,
   nonce_used:
-    /(?<!authority )nonce (is )?too low|old ?nonce|nonce below current|invalid nonce; got .* expected|already finalized|pool\(stale\)/i,
+    /(?<!authority )nonce (is )?too low|old ?nonce|nonce below current|already finalized|pool\(stale\)/i,
   underfunded:
     /(insufficient|not enough) ?funds|insufficient balance|insufficient MaxFee|upfront cost exceeds|exceeds account balance|cause overdraft|gas required exceeds allowance \(0\)/i,
   underpriced:
-    /underpriced|fee ?too ?low|insufficient gas price|gas ?price .*too low|gas ?price (is )?(too low|less than)|less than (the )?block base fee|lower than the (block )?base fee|below (the )?(current base fee|configured minimum|minimum required)|max fee per gas less|replacement ?not ?allowed|could not replace existing|same nonce in the (queue|tx pool)/i,
+    /underpriced|insufficient fees?\b(?! balance)|invalid base ?fee|fee ?too ?low|insufficient gas price|gas ?price .*too low|gas ?price (is )?(too low|less than)|less than (the )?block base fee|lower than the (block )?base fee|below (the )?(current base fee|configured minimum|minimum required)|max fee per gas less|replacement ?not ?allowed|could not replace existing|same nonce in the (queue|tx pool)/i,
   not_accepted:
     /nonce too high|nonce ?gap|gapped.nonce|nonce too far|too distant from|lower nonce exists|pool (is )?full|queue full|pool limit|account limit exceeded|too many transactions in the queue|spammer|(chain ?id|signer)|invalid sender|exceeds the configured cap|fee cap exceeded|already reserved|in-flight transaction limit|future transaction tries to replace|not authorized/i,
   reverted: /revert|vm execution error|invalid opcode|invalid jump|stack (under|over)flow/i,
@@ -67,8 +67,15 @@ const providerCodes: ReadonlySet<number> = new Set([
 const rateLimitWords =
   /rate.?limit|request rate|too many requests|compute units|request (count|limit)/i;
 
+/** Cosmos chains name both nonces: one that is too high is not used. */
+const wrongNonce = /invalid nonce; got (\d+), expected (\d+)/i;
+
 /** The meaning of a refusal; null if the text is unknown: then conclude nothing from it. */
 export function meaningOf(refusal: RpcRefusal): RefusalMeaning | null {
+  const [, got, expected] = wrongNonce.exec(refusal.reason) ?? [];
+  if (got !== undefined && expected !== undefined) {
+    return BigInt(got) > BigInt(expected) ? 'not_accepted' : 'nonce_used';
+  }
   for (const [meaning, words] of Object.entries(refusals)) {
     if (words.test(refusal.reason)) return meaning as RefusalMeaning;
   }
@@ -118,6 +125,13 @@ export function isUnsupported({ rpcCode, reason }: RpcRefusal): boolean {
   if (rpcCode === -32601) return true;
   return /method\b.*(not found|not supported|does not exist|not available)|unsupported method/i.test(
     reason,
+  );
+}
+
+/** As `isUnsupported`, and whether the provider does not offer the method to this caller. */
+export function isNotOffered(refusal: RpcRefusal): boolean {
+  return (
+    isUnsupported(refusal) || /not (yet )?(supported|implemented|whitelisted)/i.test(refusal.reason)
   );
 }
 

@@ -135,7 +135,9 @@ async function probe(
   const answers = parts.flatMap((part) => answersOn(identity, part));
   const isUsed = (i: number) => {
     const answer = answers[i];
-    return answer?.ok === false ? null : numberOf(resultOf(answer)) > nonce;
+    return answer?.ok === false
+      ? null
+      : numberOf(resultOf(answer), 'eth_getTransactionCount') > nonce;
   };
   const used = numbers.filter((_, i) => isUsed(i) === true);
   const high = used.reduce(lesser, range.high);

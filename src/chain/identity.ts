@@ -23,7 +23,7 @@ export const identityCalls: readonly RpcCall[] = [
 export function identityOf([chainId, genesis]: readonly RpcAnswer[]): Identity {
   const header = headerAt(0n, resultOf(genesis));
   if (header === null) throw malformed();
-  return { chainId: numberOf(resultOf(chainId)), genesisHash: hashOf(header.hash) };
+  return { chainId: numberOf(resultOf(chainId), 'eth_chainId'), genesisHash: hashOf(header.hash) };
 }
 
 /** Checks the identity, and returns the answers after it. Throws SvcError `chain_mismatch` if the chain is another. */

@@ -46,7 +46,8 @@ export async function nonceUseOf(
   const self = sender.toLowerCase();
   for (const transaction of transactions) {
     const fields = objectOf(transaction);
-    if (String(fields.from).toLowerCase() !== self || numberOf(fields.nonce) !== nonce) continue;
+    if (String(fields.from).toLowerCase() !== self || numberOf(fields.nonce, 'nonce') !== nonce)
+      continue;
     const { hash, to, input } = transactionOf(fields) ?? { hash: hashOf(fields.hash) };
     const isOwn = to === self && input !== undefined;
     return {

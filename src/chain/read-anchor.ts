@@ -60,7 +60,7 @@ export async function readAnchor(
   }
   const block = mined === null ? null : await readBlock(ask, mined.blockNumber);
   const facts: ChainFacts = {
-    chain_id: numberOf(resultOf(chainId)),
+    chain_id: numberOf(resultOf(chainId), 'eth_chainId'),
     tx: transaction && { ...transaction, value: transaction.value.toString() },
     receipt: mined && {
       status: mined.status,
@@ -95,7 +95,7 @@ export async function readBlockAt(ask: Ask, number: bigint): Promise<AnchorReadi
   if (block === null) throw new ProviderError(`this node does not have block ${number}`);
   return {
     facts: {
-      chain_id: numberOf(resultOf(chainId)),
+      chain_id: numberOf(resultOf(chainId), 'eth_chainId'),
       tx: null,
       receipt: null,
       canonical_block: blockFacts(number, block),

@@ -173,7 +173,13 @@ function outcomeOf(answer: RpcAnswer | undefined): Asked['calls'][number]['outco
 }
 
 function bodyOf(calls: readonly RpcCall[]): unknown {
-  const requests = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }));
+  // Some nodes answer null for the id 0.
+  const requests = calls.map(({ method, params }, i) => ({
+    jsonrpc: '2.0',
+    id: i + 1,
+    method,
+    params,
+  }));
   // Some nodes reject batches of one call.
   return requests.length === 1 ? requests[0] : requests;
 }
@@ -191,12 +197,14 @@ function answersOf(text: string, count: number, redact: (text: string) => string
     const isTooLarge = isBatchTooLarge(message);
     throw new ProviderError(`the batch was not answered${refusal}`, { isTooLarge });
   }
-  const byId = new Map<unknown, unknown>();
+  // Some nodes answer the id as text.
+  const byId = new Map<string, unknown>();
   for (const entry of list) {
-    if (typeof entry === 'object' && entry !== null && 'id' in entry) byId.set(entry.id, entry);
+    if (typeof entry === 'object' && entry !== null && 'id' in entry)
+      byId.set(String(entry.id), entry);
   }
-  return Array.from({ length: count }, (_, id) =>
-    answerOf(byId.get(id) ?? (count === 1 ? list[0] : undefined), redact),
+  return Array.from({ length: count }, (_, i) =>
+    answerOf(byId.get(String(i + 1)) ?? (count === 1 ? list[0] : undefined), redact),
   );
 }
 

@@ -5,6 +5,7 @@ import type { Hex } from '../proof/bytes.ts';
 import { type BlockHeader, dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
 import {
   isDeterministicRefusal,
+  isNotOffered,
   isUnsupported,
   meaningOf,
   ProviderError,
@@ -74,9 +75,9 @@ export async function senderState(
   }
   return {
     headNumber: header.number,
-    latestNonce: numberOf(resultOf(latest)),
-    lowestNonce: numberOf(resultOf(latest)),
-    pendingNonce: numberOf(resultOf(pending)),
+    latestNonce: numberOf(resultOf(latest), 'eth_getTransactionCount'),
+    lowestNonce: numberOf(resultOf(latest), 'eth_getTransactionCount'),
+    pendingNonce: numberOf(resultOf(pending), 'eth_getTransactionCount'),
     balance: quantityOf(resultOf(balance)),
     // A delegated account (EIP-7702) has code as well, and its calls to itself could revert.
     hasCode: dataOf(resultOf(code)) !== '0x',
@@ -177,8 +178,10 @@ function gasOf(answer: RpcAnswer | undefined, most: bigint): GasEstimate {
 }
 
 function tipOf(answer: RpcAnswer | undefined): bigint {
-  if (answer?.ok === false && isUnsupported(answer.refusal)) return DEFAULT_TIP;
-  const tip = quantityOf(resultOf(answer));
+  if (answer?.ok === false && isNotOffered(answer.refusal)) return DEFAULT_TIP;
+  const result = resultOf(answer);
+  if (result === null || result === '0x') return DEFAULT_TIP;
+  const tip = quantityOf(result);
   return tip < LEAST_TIP ? LEAST_TIP : tip;
 }
 

@@ -93,6 +93,20 @@ const withoutEthersAndGlob = {
 };
 
 /**
+ * Copies the files that a program reads at run time: the scripts of its threads, and the schemas.
+ * @param {string[]} files
+ * @returns {import('rolldown').Plugin}
+ */
+const filesBeside = (files) => ({
+  name: 'files-beside',
+  buildStart() {
+    for (const file of files) {
+      this.emitFile({ type: 'asset', fileName: basename(file), source: readFileSync(file) });
+    }
+  },
+});
+
+/**
  * `svc` in a few files: reading the hundreds of files of its packages would take longer than most commands do. A
  * group of commands is a chunk of its own, which only its commands load. CommonJS, because loading the first ES
  * module costs a sixth of the start of Node.js.
@@ -109,6 +123,7 @@ const cli = {
     withoutUnused,
     routesWithoutSchemas,
     withoutEthersAndGlob,
+    filesBeside(['src/chain/scrypt-thread.js']),
     thirdPartyLicenses,
   ],
   output: {
@@ -119,24 +134,6 @@ const cli = {
     chunkFileNames: '[name].cjs',
     comments: false,
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
-  },
-};
-
-/**
- * Copies the files that the server reads at run time: the scripts of its threads, and the schemas.
- * @type {import('rolldown').Plugin}
- */
-const filesBeside = {
-  name: 'files-beside',
-  buildStart() {
-    for (const file of [
-      'src/server/store/sqlite/engine/checkpoint-thread.js',
-      'src/chain/recover-thread.js',
-      'src/server/store/sqlite/sqlite-001.sql',
-      'src/server/store/postgres/postgres-001.sql',
-    ]) {
-      this.emitFile({ type: 'asset', fileName: basename(file), source: readFileSync(file) });
-    }
   },
 };
 
@@ -193,7 +190,13 @@ const programs = {
     }),
     withoutEthersAndGlob,
     chainsAsData,
-    filesBeside,
+    filesBeside([
+      'src/server/store/sqlite/engine/checkpoint-thread.js',
+      'src/chain/recover-thread.js',
+      'src/chain/scrypt-thread.js',
+      'src/server/store/sqlite/sqlite-001.sql',
+      'src/server/store/postgres/postgres-001.sql',
+    ]),
     thirdPartyLicenses,
   ],
   output: {

@@ -1,12 +1,10 @@
 // The private key of an anchoring account: loads it from hex or keystore, and signs anchors.
-import { pbkdf2, type ScryptOptions, scrypt } from 'node:crypto';
-import { promisify } from 'node:util';
-import type { Keystore } from 'ox/Keystore';
 import { type Hex as Data, keccak256, parseTransaction } from 'viem';
 import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
 import { readPrivateFile } from '../base/private-file.ts';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
+import { decryptKeystore, KeystoreError } from './keystore.ts';
 
 /** An unsigned anchoring transaction: from the account to itself, with no value. */
 interface UnsignedAnchor {
@@ -66,11 +64,6 @@ export async function loadAnchorKey(source: AnchorKeySource): Promise<AnchorKey>
   return anchorKeyOf(await readPrivateKey(file, password, words));
 }
 
-/** Memory limit of scrypt for one key. Keystores of geth need 256 MiB. */
-const KDF_BYTES = 2 ** 30;
-
-const scryptKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
-
 /** How errors about a key refer to it: error code, name in a sentence, and the variable or option with its file. */
 export interface KeyWords {
   readonly code: string;
@@ -128,9 +121,9 @@ function signedAnchor(rawTx: Hex): UnsignedAnchor {
   return { chainId, nonce, payload: data, gas, maxFeePerGas, maxPriorityFeePerGas };
 }
 
-/** Parses a private key in hex, with or without 0x. Throws SvcError of `words.code`, which never quotes the text. */
+/** Parses a private key of 64 hex digits, with or without 0x. Throws SvcError of `words.code`, which never quotes the text. */
 function checkPrivateKey(text: string, { code, name }: KeyWords): Hex {
-  const digits = text.trim().replace(/^0x/, '');
+  const digits = text.trim().replace(/^0x/i, '');
   if (!/^[0-9a-fA-F]{64}$/.test(digits)) {
     throw new SvcError(code, `${name} must be 64 hex digits or a keystore (version 3).`);
   }
@@ -145,51 +138,10 @@ function checkPrivateKey(text: string, { code, name }: KeyWords): Hex {
 
 async function decrypt(text: string, file: string, password: string, { code, source }: KeyWords) {
   try {
-    const keystore = JSON.parse(text);
-    // ethers and early wallets write this member with a capital letter.
-    keystore.crypto ??= keystore.Crypto;
-    // ethers encrypts with the normalized password, geth with the password as it was typed.
-    const normalized = password.normalize('NFKC');
-    if (normalized === password) return await decryptWith(keystore, password);
-    return await decryptWith(keystore, password).catch(() => decryptWith(keystore, normalized));
-  } catch {
-    throw new SvcError(
-      code,
-      `Cannot decrypt the keystore ${source} ${file}: the password is wrong, or the keystore is not version 3.`,
-    );
+    return await decryptKeystore(text, password);
+  } catch (error) {
+    if (!(error instanceof KeystoreError)) throw error;
+    const { message, hint } = error;
+    throw new SvcError(code, `Cannot open the keystore ${source} ${file}: ${message}.`, { hint });
   }
-}
-
-/** Rejects without a word that could be secret. The MAC covers neither cipher nor IV, so the address is compared. */
-async function decryptWith(keystore: Keystore & { address?: string }, password: string) {
-  const { decrypt: decryptKeystore } = await import('ox/Keystore');
-  const { crypto, address } = keystore;
-  if (crypto.cipher !== 'aes-128-ctr' || crypto.kdfparams.dklen !== 32) {
-    throw new Error('The keystore has an unknown cipher');
-  }
-  const key = decryptKeystore(keystore, await derivedKey(crypto, password));
-  const own = privateKeyToAddress(key).toLowerCase().slice(2);
-  if (address !== undefined && address.toLowerCase().replace(/^0x/, '') !== own) {
-    throw new Error('The keystore has the key of another address');
-  }
-  return key;
-}
-
-/**
- * Derives the keystore's key. ox 0.14.45 always derives with r = 1 and p = 8, whatever the keystore says, and so cannot
- * open geth's keystores (r = 8, p = 1).
- */
-async function derivedKey({ kdfparams }: Keystore['crypto'], password: string): Promise<Hex> {
-  const salt = Buffer.from(kdfparams.salt.replace(/^0x/, ''), 'hex');
-  const { dklen } = kdfparams;
-  if ('n' in kdfparams) {
-    const { n: N, r, p } = kdfparams;
-    const key = await scryptKey(password, salt, dklen, { N, r, p, maxmem: KDF_BYTES });
-    return `0x${key.toString('hex')}`;
-  }
-  // Some wallets use another hash than the one that ox's type names.
-  const hash = /^hmac-(sha256|sha512)$/.exec(kdfparams.prf)?.[1];
-  if (hash === undefined) throw new Error('The keystore has an unknown PRF');
-  const key = await promisify(pbkdf2)(password, salt, kdfparams.c, dklen, hash);
-  return `0x${key.toString('hex')}`;
 }

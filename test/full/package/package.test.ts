@@ -19,7 +19,7 @@ const shapes = [
   /^dist\/(base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
   /^dist\/(client\/(client|files|index)|base\/svc-error|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
   /^dist\/sbom\.cdx\.json$/,
-  /^dist\/cli\/([\w-]+\.cjs|third-party-licenses\.txt)$/,
+  /^dist\/cli\/([\w-]+\.cjs|scrypt-thread\.js|third-party-licenses\.txt)$/,
   /^dist\/programs\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/(index\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.(br|gz))?$/,

@@ -6,10 +6,11 @@ import {
   custom,
   hashMessage,
   hexToBytes,
+  parseAbi,
   recoverMessageAddress,
 } from 'viem';
 import { publicKeyToAddress } from 'viem/accounts';
-import { verifyHash } from 'viem/actions';
+import { readContract, verifyHash } from 'viem/actions';
 import type { Hex } from '../proof/bytes.ts';
 import { limits } from '../protocol/limits.ts';
 import { dataOf } from './decode.ts';
@@ -21,6 +22,9 @@ const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681
 /** The last 32 bytes of a signature for a contract that is not deployed yet (ERC-6492). */
 const ERC6492_SUFFIX = '6492'.repeat(16);
 const CONTRACT_CHECK_MS = 5_000;
+
+const erc1271 = parseAbi(['function isValidSignature(bytes32, bytes) view returns (bytes4)']);
+const ERC1271_ACCEPTED = '0x1626ba7e';
 
 /** The checksummed wallet that made a personal_sign signature; null if none did. */
 export async function signerOf(message: string, signature: Hex): Promise<string | null> {
@@ -64,15 +68,16 @@ export function startRecovery() {
 
   return {
     /**
-     * The checksummed wallet that made this personal_sign signature of `message`: 65 bytes, v 27, 28, 0 or 1, low s.
-     * Null otherwise.
+     * The checksummed wallet that made this personal_sign signature of `message`: 65 bytes, v 27, 28, 0 or 1, low s; or
+     * 64 bytes, the compact form (EIP-2098). Null otherwise.
      */
     async recoverWallet(message: string, signature: Hex): Promise<string | null> {
-      const parts = partsOf(signature);
+      const whole = expandCompact(signature);
+      const parts = partsOf(whole);
       if (parts === null || parts.s > HALF_ORDER || ![0, 1, 27, 28].includes(parts.v)) return null;
       const signed = {
         hash: hashMessage(message, 'bytes'),
-        signature: hexToBytes(signature).subarray(0, 64),
+        signature: hexToBytes(whole).subarray(0, 64),
         recovery: parts.v % 27,
       };
       const publicKey = last.then(() => recover(signed));
@@ -92,9 +97,9 @@ export interface ContractClaim {
   readonly signature: Hex;
 }
 
-/** Whether these bytes may be passed to a contract at all. */
+/** Whether these bytes may be passed to a contract at all. A Safe that approved the message on chain sends none. */
 export function mayBeContractSignature(signature: Hex): boolean {
-  if (!/^0x(?:[0-9a-fA-F]{2})+$/.test(signature)) return false;
+  if (!/^0x(?:[0-9a-fA-F]{2})*$/.test(signature)) return false;
   if (signature.length / 2 - 1 > limits.signatureBytes) return false;
   // The contract check falls back to plain recovery, which would accept the malleable form.
   const parts = partsOf(signature);
@@ -132,11 +137,19 @@ export async function isContractSignature(
     }
   };
   const client = createClient({ transport: custom({ request }, { retryCount: 0 }) });
-  const accepted = await verifyHash(client, {
-    address: wallet as Hex,
-    hash: hashMessage(message),
-    signature,
-  }).catch(() => false);
+  const address = wallet as Hex;
+  const hash = hashMessage(message);
+  // The validator contract of verifyHash reads the last 32 bytes, and reverts if there are fewer.
+  const checking =
+    signature.length < 2 + ERC6492_SUFFIX.length
+      ? readContract(client, {
+          address,
+          abi: erc1271,
+          functionName: 'isValidSignature',
+          args: [hash, signature],
+        }).then((answer) => answer === ERC1271_ACCEPTED)
+      : verifyHash(client, { address, hash, signature });
+  const accepted = await checking.catch(() => false);
   if (failure !== null) throw failure;
   return accepted;
 }
@@ -149,6 +162,14 @@ class CallReverted extends Error {
     super(reason);
     this.code = rpcCode;
   }
+}
+
+/** The 65 bytes of a compact signature (EIP-2098), in which the highest bit of s is the y parity. */
+function expandCompact(signature: Hex): Hex {
+  if (!/^0x[0-9a-fA-F]{128}$/.test(signature)) return signature;
+  const [first = 0, ...rest] = hexToBytes(`0x${signature.slice(66)}`);
+  const s = bytesToHex(Uint8Array.of(first & 0x7f, ...rest, first >> 7));
+  return `${signature.slice(0, 66) as Hex}${s.slice(2)}`;
 }
 
 function partsOf(signature: string): { s: bigint; v: number } | null {

@@ -613,7 +613,8 @@ describe('a contract’s signature', () => {
     if (method === 'eth_getCode') return { result: '0x01' };
     return method === 'eth_call' ? { result: '0x01' } : null;
   };
-  const isAccepted = () => urls.chain.isContractSignature(WALLET, 'sign in', '0x1234');
+  const isAccepted = () =>
+    urls.chain.isContractSignature(WALLET, 'sign in', `0x${'12'.repeat(40)}`);
 
   it.each([1, 2])('is believed when all of %i URLs accept it', async (count) => {
     urls = await startSeveralUrls(count);

@@ -54,7 +54,7 @@ describe('recoverWallet', () => {
   it.each([
     ['nothing', '0x'],
     ['text', 'signature'],
-    ['64 bytes', `0x${'11'.repeat(64)}`],
+    ['63 bytes', `0x${'11'.repeat(63)}`],
     ['66 bytes', `0x${'11'.repeat(66)}`],
     ['v 29', `0x${'11'.repeat(64)}1d`],
     ['zeroes', `0x${'00'.repeat(64)}1b`],

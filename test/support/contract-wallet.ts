@@ -62,3 +62,18 @@ export function undeployedWallet(factory: Hex, owner: Hex) {
       serializeErc6492Signature({ address: factory, data: code, signature }),
   };
 }
+
+/**
+ * The code of a wallet that approved one message on chain, as a Safe does: it accepts (ERC-1271) this hash with the
+ * empty signature, and nothing else.
+ */
+export function approvedCode(hash: Hex): Hex {
+  return concatHex([
+    '0x6004357f',
+    hash,
+    '0x14', // calldata[4..36] == hash
+    '0x6044351516', // and the length of the signature is 0
+    '0x631626ba7e60e01b02', // × the magic value
+    '0x60005260206000f3',
+  ]);
+}

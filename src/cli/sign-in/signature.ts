@@ -69,7 +69,7 @@ export function manualSigner({ output }: Context, address: string, show = output
       process.stderr.write('\n');
       const { readLine } = await import('../input/prompt.ts');
       const signature = (await readLine('Signature (0x…): ')).trim();
-      if (/^0x([0-9a-fA-F]{2})+$/.test(signature)) return signature;
+      if (/^0x([0-9a-fA-F]{2})*$/.test(signature)) return signature;
       throw new SvcError('usage', 'The signature must be 0x and hex digits.');
     },
   };

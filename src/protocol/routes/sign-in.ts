@@ -5,9 +5,10 @@ import { limits } from '../limits.ts';
 import { publicChange, type Route } from '../route.ts';
 
 export const Signature = Type.String({
-  pattern: '^0x([0-9a-fA-F]{2})+$',
+  pattern: '^0x([0-9a-fA-F]{2})*$',
   maxLength: 2 + 2 * limits.signatureBytes,
-  description: 'hex with the prefix 0x',
+  description:
+    'hex with the prefix 0x: 65 bytes, or 64 bytes in the compact form (EIP-2098). For a contract wallet, the bytes that its contract accepts; 0x if it approved the message on chain',
 });
 
 export const signInRoutes = {

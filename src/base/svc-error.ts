@@ -43,5 +43,13 @@ const reasons: Readonly<Record<string, string>> = {
 /** The error for a file, named by the user, that cannot be read. `error` is the system's. */
 export function unreadableFile(file: string, error: unknown, code = 'usage'): SvcError {
   const { code: reason = 'unknown' } = error as NodeJS.ErrnoException;
+  // Node.js passes an argument that is not UTF-8 with U+FFFD in it, and finds no such file.
+  if (reason === 'ENOENT' && /\ufffd|\p{Surrogate}/u.test(file)) {
+    return new SvcError(
+      code,
+      `Cannot read ${file}: there is no such file, or its name is not UTF-8.`,
+      { hint: 'Rename the file; its name must be UTF-8.' },
+    );
+  }
   return new SvcError(code, `Cannot read ${file}: ${reasons[reason] ?? reason}.`);
 }

@@ -91,6 +91,22 @@ const refused: Refused[] = [
     error: 'usage: kcore has more than 1 TiB.',
     hint: 'Split the file, and use the pieces.',
   },
+  {
+    name: 'a name in Latin-1',
+    report: 'nodejs/node 43672, nodejs/node 128',
+    file: Buffer.from('Gro\xdf.log', 'latin1'),
+    typed: 'Gro\ufffd.log',
+    error: 'usage: Cannot read Gro\ufffd.log: there is no such file, or its name is not UTF-8.',
+    hint: 'Rename the file; its name must be UTF-8.',
+  },
+  {
+    name: 'a name with half of a UTF-16 pair, as from JavaScript',
+    report: 'own case: a sibling of a name in Latin-1',
+    file: 'half \ud83d.log',
+    isThere: false,
+    error: 'usage: Cannot read half \ud83d.log: there is no such file, or its name is not UTF-8.',
+    hint: 'Rename the file; its name must be UTF-8.',
+  },
 ];
 
 let folder: string;

@@ -38,12 +38,12 @@ const TIP = 'eth_maxPriorityFeePerGas';
 const anchors: Row[] = [
   {
     name: 'answers ids as text',
-    report: 'polygon-edge 398',
+    report: 'dipdup 1179',
     behave: rewrite((entry) => ({ ...entry, id: String((entry as RpcRequest).id) })),
   },
   {
     name: 'answers null for the id 0',
-    report: 'cita 230',
+    report: 'web3.py 2150',
     behave: rewrite((entry) => ({ ...entry, id: (entry as RpcRequest).id || null })),
   },
   {
@@ -56,21 +56,25 @@ const anchors: Row[] = [
         response.end(JSON.stringify(entries.length === 1 ? entries[0] : entries.reverse()));
       }),
   },
-  { name: 'suggests no tip', report: 'bsc 1730', behave: answers(TIP, { result: null }) },
-  { name: 'suggests an empty tip', report: 'evmos 693', behave: answers(TIP, { result: '0x' }) },
+  { name: 'suggests no tip', report: 'ethrex 2682', behave: answers(TIP, { result: null }) },
+  {
+    name: 'suggests an empty tip',
+    report: 'hiero-json-rpc-relay 3487',
+    behave: answers(TIP, { result: '0x' }),
+  },
   {
     name: 'has no suggestion of a tip',
-    report: 'ethermint 895',
+    report: 'sei-chain 1611',
     behave: answers(TIP, refuses('not supported')),
   },
   {
     name: 'does not implement the suggestion of a tip',
-    report: 'darwinia-common 1099',
+    report: 'ipc 220',
     behave: answers(TIP, refuses('not implemented', -32603)),
   },
   {
     name: 'does not offer the suggestion of a tip to this key',
-    report: 'viem 2734',
+    report: 'of our own',
     behave: answers(TIP, refuses('rpc method is not whitelisted')),
   },
 ];
@@ -99,7 +103,7 @@ const implausible: (Row & { says: string })[] = [
   },
   {
     name: 'has block times in milliseconds',
-    report: 'besu 4003',
+    report: 'polygon-edge 398, cita 230',
     behave: rewrite((entry, { method }) => {
       const { result } = entry as { result?: { timestamp?: string } };
       if (method !== 'eth_getBlockByNumber' || !result) return entry;
@@ -128,15 +132,15 @@ describe('the error for a node that', () => {
 /** What a node says to a signed transaction, and what follows. */
 const refusals: { report: string; says: string; outcome: string; meaning?: string }[] = [
   {
-    report: 'ethermint 910',
-    says: 'insufficient fees; got: 10aphoton required: 20aphoton: insufficient fee',
+    report: 'initia.js 60',
+    says: 'insufficient fees; got: 62875uinit (sum 0), required: 25149660uinit: insufficient fee',
     outcome: 'refused',
     meaning: 'underpriced',
   },
-  { report: 'bsc 2387', says: 'invalid base fee', outcome: 'refused', meaning: 'underpriced' },
+  { report: 'ethermint 910', says: 'invalid base fee', outcome: 'refused', meaning: 'underpriced' },
   {
-    report: 'hardhat-ignition 730',
-    says: 'invalid nonce; got 10, expected 8: invalid sequence',
+    report: 'ethermint 317',
+    says: 'invalid nonce; got 9, expected 8: invalid sequence',
     outcome: 'refused',
     meaning: 'not_accepted',
   },

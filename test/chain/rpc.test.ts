@@ -114,7 +114,7 @@ describe('a request', () => {
   });
 
   it('puts batch answers in the order of the calls', async () => {
-    proxy.fail(200, '[{"id":1,"result":"second"},{"id":0,"result":"first"}]');
+    proxy.fail(200, '[{"id":2,"result":"second"},{"id":1,"result":"first"}]');
 
     const answers = await rpc.reading([call, call]);
 

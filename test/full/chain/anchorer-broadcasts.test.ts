@@ -1,5 +1,5 @@
 import { type Hex, parseTransaction } from 'viem';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type AnchoringRig, startAnchoringRig } from '../../support/anchoring-rig.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -86,9 +86,72 @@ describe('after a reorganisation', () => {
     await mineUntil('its block', async () => (await rig.minedAnchors()).length === 1);
     await finality(ids[0] ?? '', 'included');
   });
+
+  it('calls nothing a conflict by what was counted before', async () => {
+    rig.start();
+    const { id } = await anchored();
+    let [isCounted, isDone] = [false, false];
+    // Once an estimate has counted it, before the look at what became of its block.
+    rig.proxy.handle(async ({ calls, answer, forward }) => {
+      if (isCounted && !isDone && calls.some(({ params }) => params[0] === 'finalized')) {
+        isDone = true;
+        await reorganise(1);
+      }
+      isCounted ||= calls.some(({ method }) => method === 'eth_estimateGas');
+      answer(await forward(calls));
+    });
+    await finality(id, 'reorged');
+    await pending(1);
+
+    await rig.node.mine();
+    await finality(id, 'included');
+
+    expect(rig.log.join('')).not.toContain('nonce_conflict');
+  });
 });
 
 describe('an anchor that the chain has lost after it was final', () => {
+  it('is sent again, and anchoring goes on behind it', async () => {
+    rig.start();
+    const { id, receipt } = await anchored();
+    await rig.node.mine();
+    await rig.node.mine();
+    await finality(id, 'finalized');
+
+    await reorganise(3);
+    await pending(1);
+    const next = await rig.queue();
+    await mineUntil('the next anchor', async () => {
+      return (await rig.task(next[0] ?? '')).status === 'verified';
+    });
+
+    const mined = await rig.minedAnchors();
+    expect(mined.map(({ nonce }) => nonce)).toEqual([0, 1]);
+    expect(mined[0]?.hash).toBe(receipt?.txHash);
+    await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
+  });
+
+  it('has its new place in the receipt, and gets final again', async () => {
+    rig.start();
+    const { id, receipt } = await anchored();
+    await rig.node.mine();
+    await rig.node.mine();
+    await finality(id, 'finalized');
+
+    await reorganise(3);
+    await finality(id, 'reorged');
+    await mineUntil('its new block', async () => (await rig.minedAnchors()).length === 1);
+    await mineUntil('finality', async () => {
+      const { completion } = await rig.task(id);
+      return completion?.receipt?.finality === 'finalized';
+    });
+
+    const [anchor] = await rig.minedAnchors();
+    const { completion } = await rig.task(id);
+    expect(completion?.receipt?.blockNumber).toBe(BigInt(anchor?.blockNumber ?? -1));
+    expect(completion?.receipt?.blockNumber).toBeGreaterThan(receipt?.blockNumber ?? 0n);
+  });
+
   it('is mined again though a transaction from elsewhere below it is lost for good', async () => {
     rig.start();
     const [id = ''] = await rig.queue();
@@ -114,9 +177,123 @@ describe('an anchor that the chain has lost after it was final', () => {
     ]);
     await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
   });
+
+  it('is mined again though the account was used before, and that is lost for good', async () => {
+    await rig.node.rpc('eth_sendTransaction', [{ from: rig.sender, to: rig.sender, nonce: '0x0' }]);
+    await rig.node.mine();
+    rig.start();
+    const { receipt } = await anchored();
+    const head = Number(await rig.node.rpc<string>('eth_blockNumber'));
+
+    await reorganise(head);
+    await mineUntil('the anchor', async () => (await rig.minedAnchors()).length === 1);
+
+    expect((await rig.minedAnchors()).map(({ nonce, hash }) => [nonce, hash])).toEqual([
+      [1, receipt?.txHash],
+    ]);
+    await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
+  });
+
+  it('waits for a transaction below it that a pool holds', async () => {
+    const fees = { maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x1' };
+    const below = { from: rig.sender, to: rig.sender, nonce: '0x0', ...fees };
+    await rig.node.rpc('eth_sendTransaction', [below]);
+    await rig.node.mine();
+    rig.start();
+    await anchored();
+    const head = Number(await rig.node.rpc<string>('eth_blockNumber'));
+    rig.proxy.cut();
+    await reorganise(head);
+    const txHash = await rig.node.rpc<string>('eth_sendTransaction', [below]);
+
+    rig.proxy.mend();
+    await pending(2);
+    const estimates = () =>
+      rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
+    const before = estimates();
+    await waitFor('more estimates', () => estimates() >= before + 4);
+    await rig.node.mine();
+
+    expect(await rig.minedAnchors()).toHaveLength(1);
+    const { blockNumber } = await rig.node.rpc<{ blockNumber: string | null }>(
+      'eth_getTransactionByHash',
+      [txHash],
+    );
+    expect(blockNumber).not.toBeNull();
+    await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
+  });
+});
+
+describe('a node that has no receipts to give', () => {
+  it('is given the bytes all the same', async () => {
+    const first = rig.start({
+      onStep: (step) => {
+        if (step !== 'attempt_committed') return;
+        void first.drain();
+        throw new Error('nothing after this step is done');
+      },
+    });
+    const ids = await rig.queue();
+    await waitFor('the commit', async () => {
+      return (await rig.task(ids[0] ?? '')).completion?.state === 'submitted';
+    });
+    await first.drain();
+    rig.proxy.intercept(({ method }) =>
+      method === 'eth_getTransactionReceipt'
+        ? { error: { code: -32000, message: 'transaction indexing is in progress' } }
+        : null,
+    );
+
+    rig.start();
+    await pending(1);
+
+    rig.proxy.mend();
+    await rig.node.mine();
+    await rig.verified(ids);
+  });
 });
 
 describe('a replacement', () => {
+  it('is offered at once though a node is slow over the one before', async () => {
+    const offered: unknown[] = [];
+    let signed = 0;
+    // The clock stands from the first offer to the second, and from the replacement on.
+    const now = performance.now.bind(performance);
+    let standsAt: number | null = null;
+    vi.spyOn(performance, 'now').mockImplementation(() => standsAt ?? now() + 500);
+    onTestFinished(() => void vi.restoreAllMocks());
+    rig.start({
+      bumpAfterMs: 400,
+      onStep: (step) => {
+        // The same bytes are due again, their replacement is not.
+        if (step === 'broadcast_sent' && offered.length === 1) standsAt = now() + 500 + 450;
+        if (step !== 'variant_committed') return;
+        signed += 1;
+        // Nothing is due later any more, only at once.
+        standsAt = performance.now();
+      },
+    });
+    await rig.queue(0);
+    rig.proxy.handle(async ({ calls, answer, forward }) => {
+      const send = calls.find(({ method }) => method === 'eth_sendRawTransaction');
+      if (send === undefined) return answer(await forward(calls));
+      const isFirst = offered.length === 0;
+      offered.push(send.params[0]);
+      // Slow over the first variant, from its second offer on, until its replacement is signed.
+      if (!isFirst && send.params[0] === offered[0]) {
+        standsAt = null;
+        await waitFor('a replacement', () => signed > 0);
+      }
+      answer([{ result: `0x${'00'.repeat(32)}` }]);
+    });
+    await rig.queue();
+
+    await mineUntil('its offer', () => offered.some((rawTx) => rawTx !== offered[0]));
+
+    expect(offered.filter((rawTx) => rawTx === offered[0]).length).toBeGreaterThan(1);
+    expect(feeOf(offered.at(-1))).toBeGreaterThan(feeOf(offered[0]));
+  });
+
   it('is signed though faults come more often than it takes to be stuck', async () => {
     let signed = 0;
     rig.start({
@@ -177,5 +354,18 @@ describe('a replacement that the balance does not pay', () => {
     const [task] = await rig.verified(ids);
 
     expect(task?.completion?.receipt?.txHash).toBe(first);
+  });
+});
+
+describe('a fault that is not the chain', () => {
+  it('is a reason of its own while it lasts', async () => {
+    const { listQueuedProofs } = rig.store;
+    rig.store.listQueuedProofs = () => Promise.reject(new Error('broken'));
+    rig.start();
+    await waitFor('the reason', async () => (await rig.degraded()).includes('anchoring_failing'));
+
+    rig.store.listQueuedProofs = listQueuedProofs;
+
+    await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
   });
 });

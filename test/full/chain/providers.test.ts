@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { openChain } from '../../../src/chain/chain.ts';
 import type { SentAnchor } from '../../../src/chain/find-mined.ts';
-import type { RpcProxy } from '../../support/rpc-proxy.ts';
+import { startTestChain } from '../../support/anvil.ts';
+import { holdTimers } from '../../support/held-timers.ts';
+import { type RpcProxy, startRpcProxy } from '../../support/rpc-proxy.ts';
 import { type SeveralUrls, startSeveralUrls } from '../../support/several-urls.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -34,6 +37,31 @@ const faults: [what: string, misbehave: (proxy: RpcProxy) => void][] = [
   ['redirects', (one) => one.fail(302, '', { location: 'http://127.0.0.1:1/' })],
 ];
 
+describe.each([0, 1, 2])('with three URLs, number %i of which', (i) => {
+  it.each(faults)('%s, everything is answered soon', async (_what, misbehave) => {
+    urls = await startSeveralUrls(3);
+    const anchor = await urls.mined();
+    const next = await urls.sign();
+    misbehave(proxy(i));
+    // The time-outs of a read and of signed bytes.
+    holdTimers(5_000, 2_500);
+
+    const [state, found, reading, sent, head] = await Promise.all([
+      senderState(),
+      find(anchor),
+      urls.chain.readAnchor(anchor.variants[0]?.txHash ?? '0x'),
+      urls.chain.anchoring.broadcast(next.variants[0]?.rawTx ?? '0x'),
+      urls.chain.headNumber(),
+    ]);
+
+    expect(state).toMatchObject({ latestNonce: 1, lowestNonce: 1 });
+    expect(found.mined).toMatchObject([{ outcome: 'success', mined: { blockNumber: 1n } }]);
+    expect(reading).toMatchObject({ confirmations: 1n, finality: 'included' });
+    expect(['accepted', 'known']).toContain(sent.outcome);
+    expect(head).toBe(1n);
+  });
+});
+
 describe('with two URLs, one of which answers no more', () => {
   it.each(faults)('because it %s, nothing is settled or verified', async (_what, misbehave) => {
     urls = await startSeveralUrls(2, { timeoutMs: 3_000 });
@@ -49,7 +77,66 @@ describe('with two URLs, one of which answers no more', () => {
   });
 });
 
+describe('when no URL answers', () => {
+  it('the fault names each by its label and none by its address', async () => {
+    urls = await startSeveralUrls(2);
+    for (const one of urls.proxies) one.cut();
+
+    const error = await senderState().catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({
+      code: 'chain_unavailable',
+      reason: expect.stringMatching(/^rpc-1: no connection .*; rpc-2: no connection/),
+    });
+  });
+
+  it('they are asked all the same, and answer as soon as one is back', async () => {
+    urls = await startSeveralUrls(2);
+    for (const one of urls.proxies) one.cut();
+    await senderState().catch(() => 'down');
+
+    proxy(1).mend();
+
+    expect((await senderState()).latestNonce).toBe(0);
+  });
+});
+
 describe('a URL with faults', () => {
+  it('rests, is asked for its chain, and is well again', async () => {
+    urls = await startSeveralUrls(2);
+    proxy(0).cut();
+    await senderState();
+    await waitFor('the fault', () => states()[0] === 'unhealthy');
+    const before = proxy(0).asked.requests;
+    await senderState();
+    expect(proxy(0).asked.requests).toBe(before);
+    proxy(0).mend();
+    proxy(0).asked.methods.length = 0;
+
+    await waitFor('the probe', async () => {
+      await senderState();
+      return states()[0] === 'healthy';
+    });
+
+    expect(proxy(0).asked.methods.slice(0, 2)).toEqual(['eth_chainId', 'eth_getBlockByNumber']);
+  });
+
+  it('has a lower score', async () => {
+    urls = await startSeveralUrls(2);
+    proxy(0).cut();
+    await senderState();
+    await waitFor('the fault', () => states()[0] === 'unhealthy');
+
+    const [faulty, healthy] = urls.chain.anchoring.providers();
+
+    expect(faulty).toMatchObject({
+      label: 'rpc-1',
+      lastReason: expect.stringContaining('no conn'),
+    });
+    expect(healthy).toMatchObject({ label: 'rpc-2', state: 'healthy', lastReason: null });
+    expect(faulty?.score).toBeLessThan(healthy?.score ?? 0);
+  });
+
   it('is left alone for as long as it asks, when it is the only one too', async () => {
     urls = await startSeveralUrls(1);
     proxy(0).fail(429, '', { 'retry-after': '1' });
@@ -61,6 +148,17 @@ describe('a URL with faults', () => {
 
     expect(proxy(0).asked.requests).toBe(before);
     await waitFor('the end of its rest', () => senderState().catch(() => null));
+  });
+
+  it('that says inside its answers that it is asked too often rests as well', async () => {
+    urls = await startSeveralUrls(2);
+    proxy(0).intercept(() => ({
+      error: { code: -32005, message: 'project ID request rate exceeded' },
+    }));
+
+    await senderState();
+
+    await waitFor('the fault', () => states()[0] === 'unhealthy');
   });
 
   it('in its pool only is asked for receipts still', async () => {
@@ -78,5 +176,91 @@ describe('a URL with faults', () => {
     expect(sent.outcome).toMatch(/^(accepted|known)$/);
     expect((await find(anchor)).mined).toMatchObject([{ outcome: 'success' }]);
     expect(states()).toEqual(['healthy', 'healthy']);
+  });
+
+  it('that is slow is waited for once', async () => {
+    urls = await startSeveralUrls(2, { timeoutMs: 3_000 });
+    proxy(1).hang();
+    await senderState();
+    // How long a slow URL is waited for, and the time-out.
+    holdTimers(250, 3_000);
+
+    for (let i = 0; i < 12; i += 1) await expect(senderState()).resolves.toBeDefined();
+  });
+});
+
+describe('a URL of another chain', () => {
+  async function startStranger() {
+    const node = await startTestChain({ chainId: 31338 });
+    const stranger = await startRpcProxy(node.url);
+    const close = async () => {
+      await stranger.close();
+      await node.close();
+    };
+    return { stranger, close };
+  }
+
+  it('is set aside, and its word counts for nothing', async () => {
+    urls = await startSeveralUrls(2);
+    const anchor = await urls.mined();
+    const { stranger, close } = await startStranger();
+    const chain = openChain({ urls: [...urls.proxies.map(({ url }) => url), stranger.url] });
+    const { identity, key, payload } = urls;
+
+    const state = await chain.anchoring.senderState({ identity, sender: key.address, payload });
+    await waitFor('its answer', () => chain.anchoring.providers()[2]?.state === 'wrong_chain');
+    const before = stranger.asked.requests;
+    const reading = await chain.readAnchor(anchor.variants[0]?.txHash ?? '0x');
+
+    expect(state.lowestNonce).toBe(1);
+    expect(reading).toMatchObject({ confirmations: 1n });
+    expect(stranger.asked.requests).toBe(before);
+    await chain.close();
+    await close();
+  });
+
+  it('makes the chain unknown until one is expected', async () => {
+    urls = await startSeveralUrls(1);
+    const { stranger, close } = await startStranger();
+    const chain = openChain({ urls: [proxy(0).url, stranger.url] });
+
+    await expect(chain.anchoring.identity()).rejects.toMatchObject({ code: 'chain_mismatch' });
+
+    expect(await chain.anchoring.identity(undefined, urls.identity)).toEqual(urls.identity);
+    await chain.close();
+    await close();
+  });
+
+  it('alone is refused for whatever is asked', async () => {
+    urls = await startSeveralUrls(1);
+    const anchor = await urls.mined();
+    const { stranger, close } = await startStranger();
+    const chain = openChain({ urls: [stranger.url] });
+    const { identity, key, payload } = urls;
+
+    const state = chain.anchoring.senderState({ identity, sender: key.address, payload });
+    await expect(state).rejects.toMatchObject({ code: 'chain_mismatch' });
+    const reading = chain.readAnchor(anchor.variants[0]?.txHash ?? '0x');
+    await expect(reading).rejects.toMatchObject({ code: 'chain_unavailable' });
+    const sent = await chain.anchoring.broadcast(anchor.variants[0]?.rawTx ?? '0x');
+    expect(sent).toMatchObject({ outcome: 'unknown' });
+    expect(stranger.asked.methods).not.toContain('eth_sendRawTransaction');
+
+    await chain.close();
+    await close();
+  });
+
+  it('counts again as soon as its chain is right', async () => {
+    urls = await startSeveralUrls(2);
+    proxy(1).intercept(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null));
+    await senderState();
+    await waitFor('the mismatch', () => states()[1] === 'wrong_chain');
+
+    proxy(1).mend();
+
+    await waitFor('the probe', async () => {
+      await senderState();
+      return states()[1] === 'healthy';
+    });
   });
 });

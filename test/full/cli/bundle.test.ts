@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -57,8 +59,56 @@ async function inBash(command: string, ...args: string[]) {
   ]);
   return { exitCode: child.exitCode, stdout, stderr };
 }
+const verify = (file: string) =>
+  user.svc(['verify', file, '--rpc-url', service.rpcUrl], { env: { SVC_URL: '' } });
 
 describe('svc bundle', () => {
+  it('writes one to stdout, that a node alone verifies, and warns before it is final', async () => {
+    const { exitCode, stdout, stderr } = await bundle();
+    await writeFile(user.file('bundle.json'), stdout);
+
+    const verified = await verify(user.file('bundle.json'));
+
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^! The anchor is not final yet \((included|safe)\)\. /);
+    expect(stderr).toContain(`svc tasks watch ${taskId} --until finalized\n`);
+    expect(JSON.parse(stdout).proof).toEqual(proof);
+    expect(stdout).not.toContain('\u202e');
+    expect(verified).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  it('writes a file, and leaves the evidence out', async () => {
+    const file = user.file('bare.json');
+
+    const { exitCode, stdout } = await bundle('--no-evidence', '--output', file);
+
+    const written = JSON.parse(await readFile(file, 'utf8'));
+    expect([exitCode, stdout]).toEqual([0, '']);
+    expect(written).not.toHaveProperty('proof');
+    expect((await verify(file)).exitCode).toBe(0);
+  });
+
+  it('ends with 8 while the anchor is on its way, and with 5 where nothing was handed in', async () => {
+    const id = await claim();
+    const unclaimed = await user.svc(['bundle', id]);
+    const done = robot.call('completeTask', { params: { id }, body: { proof: newEvidence() } });
+    await waitFor('the transaction', async () => (await anchorOf(id))?.state === 'submitted');
+
+    const pending = await user.svc(['bundle', id]);
+
+    await service.rpc('evm_mine');
+    await done;
+    expect([unclaimed.exitCode, pending.exitCode]).toEqual([5, 8]);
+    expect(unclaimed.stdout + pending.stdout).toBe('');
+  });
+
+  it('says which file cannot be written', async () => {
+    const { exitCode, stderr } = await bundle('--output', user.file('none/bundle.json'));
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('none/bundle.json (ENOENT)');
+  });
+
   it('leaves the file that was there where the new one does not fit', async () => {
     await mkdir(user.file('kept'));
     const file = user.file('kept/bundle.json');
@@ -85,5 +135,31 @@ describe('svc bundle', () => {
       user.file('target.json'),
       0o600,
     ]);
+  });
+
+  it('writes nothing of a bundle that contradicts itself', async () => {
+    const forger = createServer(async (request, response) => {
+      const answer = await fetch(`${service.url}${request.url}`, {
+        method: request.method ?? 'GET',
+        headers: { cookie: request.headers.cookie ?? '' },
+      });
+      const body = (await answer.text()).replace('Pick parcels', 'Rest');
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body);
+    });
+    forger.listen(0, '127.0.0.1');
+    await once(forger, 'listening');
+    const config = user.file('config/config.json');
+    const genuine = await readFile(config, 'utf8');
+    const url = `http://127.0.0.1:${(forger.address() as AddressInfo).port}`;
+    await writeFile(config, genuine.replaceAll(service.url, url));
+
+    const { exitCode, stdout, stderr } = await bundle();
+
+    await writeFile(config, genuine);
+    forger.close();
+    expect([exitCode, stdout]).toEqual([3, '']);
+    expect(stderr).toContain(
+      'payload: The signed transaction does not contain the anchor of this proof',
+    );
   });
 });

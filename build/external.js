@@ -1,4 +1,4 @@
-// What the bundles of programs leave out: the published package depends on these, and on what the library imports.
+// The dependencies of the published package: what the bundles of the programs do not contain, and what the library uses.
 
 /** Native, so that each machine needs its own. `svc` runs without it, and so does `svc-server` on PostgreSQL. */
 export const native = 'better-sqlite3';

@@ -51,7 +51,7 @@ function publishedManifest({ dependencies, devDependencies, files, ...root }) {
   };
 }
 
-/** The lockfile of the root, without what the manifest in the folder does not lead to. Asks no registry. @param {string} folder */
+/** Reduces the root's lockfile to the packages that the manifest in the folder needs. Asks no registry. @param {string} folder */
 function writeShrinkwrap(folder) {
   const lockfile = path.join(folder, 'package-lock.json');
   cpSync(path.join(root, 'package-lock.json'), lockfile);

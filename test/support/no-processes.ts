@@ -1,5 +1,5 @@
-// Lets a test of `npm test` start no process but anvil, which mines on demand. Only the journeys in test/smoke start
-// programs: what waits for another process is what makes a run slow, and red by chance.
+// Refuses every process that a test of `npm test` starts, except anvil without a block time. Only the journeys in
+// test/smoke may start programs: tests that wait for other processes are slow and fail by chance.
 import childProcess from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';

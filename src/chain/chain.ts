@@ -25,7 +25,14 @@ import {
   type Question,
 } from './provider-pool.ts';
 import { readAnchor, readingByQuorum } from './read-anchor.ts';
-import { blockByQuorum, freshHeads, readBlock, readHeads } from './read-block.ts';
+import {
+  blockByQuorum,
+  freshHeads,
+  newestBlockMs,
+  newestByQuorum,
+  readBlock,
+  readHeads,
+} from './read-block.ts';
 import { type Ask, resultOf } from './rpc.ts';
 import { type SenderStateSubject, senderState, senderStateByQuorum } from './sender-state.ts';
 import {
@@ -92,6 +99,12 @@ export function openChain(options: ChainOptions) {
       pool.pollReading({
         ask: ({ verifying }) => readHeads(verifying, finality),
         decide: (heads, { open }) => freshHeads(heads, { quorum: pool.quorum, open }),
+      }),
+    /** The time of the newest block that a quorum has reached, in ms, from a read that starts after the call. */
+    newestBlockMs: () =>
+      pool.pollReading({
+        ask: ({ reading }) => newestBlockMs(reading),
+        decide: (times, { open }) => newestByQuorum(times, { quorum: pool.quorum, open }),
       }),
     /** Number of the newest block. */
     headNumber: () => pool.first(({ reading }) => headNumber(reading)),

@@ -1,6 +1,6 @@
 // Reads a block by number with its list of transactions, and the heads of the chain, for verification.
 import type { Hex } from '../proof/bytes.ts';
-import { hashOf, headerAt, malformed, objectOf } from './decode.ts';
+import { hashOf, headerAt, headerOf, malformed, objectOf } from './decode.ts';
 import { ProviderError } from './errors.ts';
 import {
   type Finality,
@@ -94,6 +94,24 @@ export function freshHeads(
 ): Heads | undefined {
   if (heads.length >= quorum) return headsByQuorum(heads, quorum);
   if (open > 0) return undefined;
+  throw new ProviderError('too few providers answer');
+}
+
+/** The time of a node's newest block, in ms. */
+export async function newestBlockMs(ask: Ask): Promise<number> {
+  const [answer] = await ask([{ method: 'eth_getBlockByNumber', params: ['latest', false] }]);
+  const header = headerOf(resultOf(answer));
+  if (header === null) throw malformed();
+  return header.timestamp;
+}
+
+/** The latest time that a quorum has reached. Undefined while too few have answered. */
+export function newestByQuorum(
+  times: readonly number[],
+  { quorum, open }: { quorum: number; open: number },
+): number | undefined {
+  const newest = times.toSorted((a, b) => b - a)[quorum - 1];
+  if (newest !== undefined || open > 0) return newest;
   throw new ProviderError('too few providers answer');
 }
 

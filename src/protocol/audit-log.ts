@@ -37,6 +37,10 @@ export const auditKinds = {
   account_resumed: [null, 'the reason that the operator gave'],
   account_exported: [null, null],
   account_deletion_began: [null, null],
+  clock_confirmed: [
+    null,
+    'the time that the operator confirmed. Sessions and retention periods are measured by it',
+  ],
   anchor_reconciled: [
     null,
     "nonce and sender of an anchor of the account's proofs, and the hash of the other transaction with this nonce",

@@ -1,5 +1,5 @@
 // Composes the server from store, chain, anchoring and HTTP, and shuts them down in order.
-import { type Clock, systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { type AnchorKey, loadAnchorKeys } from '../chain/anchor-key.ts';
@@ -9,6 +9,7 @@ import { type AnchoringLimits, type AnchorStep, PAUSES } from './anchoring/conte
 import { refuseCode, retiredError } from './anchoring/preflight.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
 import { createEvaluation } from './core/alerts.ts';
+import { CheckedClock, startTimekeeping } from './core/checked-clock.ts';
 import type { Settings } from './core/deps.ts';
 import { createNetworkLookup, lacksPublicRpcUrl } from './core/operations.ts';
 import { startRetention } from './core/retention.ts';
@@ -29,7 +30,8 @@ export type Server = Awaited<ReturnType<typeof startServer>>;
 
 interface ServerDeps {
   logger: Logger;
-  clock?: Clock;
+  /** The wall clock. Tests replace it. */
+  wall?: Clock;
   /** Called at each durable step of the anchorer; for fault injection only. */
   onAnchorStep?: (step: AnchorStep) => void | Promise<void>;
   /** Overrides limits of the configuration; tests shorten the pauses and the lease. */
@@ -45,7 +47,8 @@ interface ServerDeps {
  * key cannot be read, or if the address is in use. An unreachable chain does not prevent the start.
  */
 export async function startServer(config: ServerConfig, deps: ServerDeps) {
-  const { logger, clock = systemClock } = deps;
+  const { logger } = deps;
+  const clock = new CheckedClock(deps.wall);
   const { values } = config;
   const keys = await loadAnchorKeys(config.anchorKeys);
   const operator = config.operator && {
@@ -86,6 +89,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
   });
   const observed = metrics.observe(opened);
   const store = deps.wrapStore?.(observed) ?? observed;
+  await clock.load(store);
   const settings = settingsOf(config);
   const network = createNetworkLookup(config, settings);
   const stopping = new AbortController();
@@ -109,9 +113,16 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     stopping: stopping.signal,
   });
   const anchoring = expectChain(chain.anchoring, values.SVC_CHAIN_ID);
+  let timekeeping: { stop(): void } | undefined;
   try {
     await refuseRetired(store, keys);
     await firstContact(store, anchoring, keys);
+    timekeeping = await startTimekeeping({
+      clock,
+      store,
+      newestBlockMs: () => chain.newestBlockMs(),
+      logger,
+    });
     if (await lacksPublicRpcUrl({ store, network })) {
       logger.warn('no public RPC URL of this chain is known: set SVC_PUBLIC_RPC_URL');
     }
@@ -121,6 +132,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
       settings.baseUrl = `http://${hostInUrl(values.SVC_HOST)}:${new URL(url).port}`;
     }
   } catch (error) {
+    timekeeping?.stop();
     await Promise.all([app.close(), operatorApi?.close()]);
     await chain.close();
     await store.close();
@@ -162,6 +174,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
   const close = async () => {
     stopping.abort();
     progress.stop();
+    timekeeping?.stop();
     await Promise.all([app.close(), operatorApi?.close()]);
     await Promise.all([anchorer.drain(), retention.stop(), relay.stop()]);
     sender?.close();

@@ -5,6 +5,7 @@ import { anchoringAccountContract } from './anchoring-accounts.contract.ts';
 import { anchoringAnewContract } from './anchoring-anew.contract.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { chainProofContract } from './chain-proofs.contract.ts';
+import { checkedTimeContract } from './checked-time.contract.ts';
 import { completionContract } from './completions.contract.ts';
 import { creditContract } from './credits.contract.ts';
 import { eventContract } from './events.contract.ts';
@@ -49,6 +50,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('the audit log', () => auditLogContract(open));
     describe('webhooks and alerts', () => webhookContract(open));
     describe('credits', () => creditContract(open));
+    describe('the checked time', () => checkedTimeContract(open));
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));
     describe('anchoring accounts', () => anchoringAccountContract(open));

@@ -47,7 +47,7 @@ it('is carried out by the server, by its configuration', async () => {
     await before.recordSamples({ robotId, keyHash: 'k'.repeat(64), samples, now });
     await before.close();
 
-    const server = await startServer(config, { logger: pino({ level: 'silent' }), clock });
+    const server = await startServer(config, { logger: pino({ level: 'silent' }), wall: clock });
     const beside = await open(false);
     const range = { from: 0, to: Number.MAX_SAFE_INTEGER };
     const page = { limit: 10, before: null };

@@ -220,7 +220,10 @@ async function signAgain(call: CallService, { account }: Owner, purpose?: Purpos
   return { message, signature: await account.signMessage({ message }) };
 }
 
-async function signInWithRobot(call: CallService): Promise<{ owner: Owner; robot: TestRobot }> {
+/** A new account with one robot, by the calls of a service. */
+export async function signInWithRobot(
+  call: CallService,
+): Promise<{ owner: Owner; robot: TestRobot }> {
   const owner = await signIn(call, newWallet());
   return { owner, robot: await makeRobot(call, owner, 'arm-1') };
 }

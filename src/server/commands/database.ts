@@ -1,8 +1,8 @@
 // `svc-server check`, `migrate`, `backup`, `restore`, `migrate-store` and `hold`.
 import path from 'node:path';
-import { systemClock } from '../../base/clock.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { type DatabaseConfig, readConfig } from '../config.ts';
+import { CheckedClock } from '../core/checked-clock.ts';
 import type { Store } from '../ports/store.ts';
 import { migrateStore as moveStore, openStore } from '../store/open-store.ts';
 import { migratePostgres } from '../store/postgres/open-store.ts';
@@ -108,13 +108,15 @@ export async function migrateStore(
 export async function withStore<Result>(
   environment: NodeJS.ProcessEnv,
   { json }: Output,
-  work: (store: Store) => Promise<Result>,
+  work: (store: Store, clock: CheckedClock) => Promise<Result>,
 ): Promise<Result> {
   const { database } = readConfig(environment);
   if (!json) process.stderr.write(`Database: ${nameOf(database)}\n`);
-  const store = await openStore(database, { clock: systemClock, serves: false });
+  const clock = new CheckedClock();
+  const store = await openStore(database, { clock, serves: false });
   try {
-    return await work(store);
+    await clock.load(store);
+    return await work(store, clock);
   } finally {
     await store.close();
   }

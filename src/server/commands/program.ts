@@ -115,6 +115,7 @@ export async function main(argv: string[]): Promise<number> {
   });
   addInstallCommands(program, async () => (await import('./start.ts')).serverInstallation);
   addDatabaseCommands(program, run);
+  addClockCommand(program, run);
   addCompletionCommand(program);
 
   if (argv[2] === '__complete') {
@@ -239,6 +240,20 @@ function addAccountCommands(program: Command, run: Run): void {
     .requiredOption('-y, --yes', 'confirm the deletion')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./accounts.ts')).remove));
+}
+
+/** Adds `clock confirm`. */
+function addClockCommand(program: Command, run: Run): void {
+  program
+    .command('clock')
+    .description('Confirm the clock of this machine')
+    .command('confirm')
+    .description(
+      'Accept the clock of this machine after the service reported clock_implausible. Sessions and data whose time is over by this clock then expire. Works while the service runs',
+    )
+    .option('-y, --yes', 'accept the clock; without it, the command prints the times')
+    .option('--json', 'print one JSON object')
+    .action(run(async () => (await import('./clock.ts')).confirmClock));
 }
 
 /** Adds the database commands: `check`, `migrate`, `backup`, `restore`, `migrate-store`, `hold` and `reconcile`. */

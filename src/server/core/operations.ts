@@ -32,7 +32,7 @@ export function createReadiness(deps: Deps): () => Readiness {
   };
 }
 
-async function readReadiness({ store, chain, network }: Deps): Readiness {
+async function readReadiness({ store, chain, network, clock }: Deps): Readiness {
   const [, status, isLacking, hasRoom, head] = await Promise.all([
     store.probe(),
     store.getChainStatus(),
@@ -45,6 +45,7 @@ async function readReadiness({ store, chain, network }: Deps): Readiness {
   if (status === null) degraded.add('anchoring_not_started');
   if (head === null) degraded.add('chain_unreachable');
   if (!hasRoom) degraded.add('disk_low');
+  if (clock.isImplausible) degraded.add('clock_implausible');
   if (isLacking) degraded.add('no_public_rpc_url');
   return { status: degraded.size === 0 ? 'ready' : 'degraded', degraded: [...degraded].sort() };
 }

@@ -45,18 +45,21 @@ const READ_AT_ONCE = 25;
  */
 export function recordSamples(deps: Deps, robot: RobotCaller, body: Body<'recordSamples'>) {
   const now = deps.clock.now();
+  const { isImplausible = false } = deps.clock;
   const problem = samplesProblem(body);
   if (problem !== null) throw wireError(problem.code, problem.message);
   const samples = samplesOf(body);
   const placeOf = placesOf(body);
   // Not an async function: that would keep the request body alive until the commit, and every garbage collection would
   // copy it.
-  return runYielding(acceptAll(samples, placeOf, now)).then((records) =>
+  return runYielding(acceptAll(samples, placeOf, { now, isImplausible })).then((records) =>
     storeSamples(deps, robot, { records, placeOf, now }),
   );
 }
 
 type PlaceOf = (index: number) => string;
+
+type Time = { now: number; isImplausible: boolean };
 
 /** One page of a robot's samples, newest first. Throws `not_found` and `invalid_request`. */
 export async function listSamples({ store }: Deps, robot: RobotOfAccount, query: TelemetryQuery) {
@@ -132,21 +135,28 @@ function writtenReceipt(records: SampleRecord[]): Receipt {
   return new JsonText(`{"accepted":${records.length},"samples":[${samples}]}`);
 }
 
-function* acceptAll(samples: NewSample[], placeOf: PlaceOf, now: number) {
+function* acceptAll(samples: NewSample[], placeOf: PlaceOf, time: Time) {
   const records: SampleRecord[] = [];
   for (const [index, sample] of samples.entries()) {
-    records.push(accept(sample, placeOf(index), now));
+    records.push(accept(sample, placeOf(index), time));
     yield;
   }
   return records;
 }
 
-function accept(sample: NewSample, place: string, now: number): SampleRecord {
+function accept(sample: NewSample, place: string, { now, isImplausible }: Time): SampleRecord {
   const recordedAt = sample.recorded_at === undefined ? now : parseTimestamp(sample.recorded_at);
   if (recordedAt === null) {
     throw wireError('invalid_sample', `${place}recorded_at must be an ISO 8601 date and time.`);
   }
   if (recordedAt > now + limits.sampleAheadMs) {
+    // The sample may be right, so the robot must keep it.
+    if (isImplausible) {
+      throw wireError(
+        'storage_unavailable',
+        `${place}recorded_at cannot be checked, because the clock of the service is implausible. Nothing was stored.`,
+      );
+    }
     throw wireError(
       'invalid_sample',
       `${place}recorded_at must be at most 24 hours in the future.`,

@@ -9,6 +9,7 @@ import type {
 } from './account.ts';
 import type { AlertStore } from './alerts.ts';
 import type { AnchorStore, ChainProofStore } from './anchoring.ts';
+import type { CheckedTimeStore } from './checked-time.ts';
 import type { CompletionStore } from './completions.ts';
 import type { EventStore } from './events.ts';
 import type { EvidenceStore } from './evidence.ts';
@@ -54,6 +55,7 @@ export interface Store
     AnchoringAccountStore,
     ChainProofStore,
     OperationsStore,
+    CheckedTimeStore,
     StorageStore,
     ChangeStore,
     WebhookStore,

@@ -52,9 +52,13 @@ export function* recordAudit(
 ): Steps<void> {
   if (by === undefined) return;
   const at = kind === 'sign_in_failed' ? by.at - (by.at % HOUR_MS) : by.at;
-  const row = { id: newId(), wallet, kind, target_id: null, detail: null, ...target, count: 1 };
-  const added = yield* insert('audit_log', [{ ...row, ...by, at }]);
+  const added = yield* insert('audit_log', [auditEntry(wallet, kind, { ...by, at }, target)]);
   if (added.length === 0) yield* rows(auditSql.countAgain, wallet, at, by.source);
+}
+
+/** The row of a new entry. */
+export function auditEntry(wallet: string, kind: AuditKind, by: Actor, target: AuditTarget) {
+  return { id: newId(), wallet, kind, target_id: null, detail: null, ...target, count: 1, ...by };
 }
 
 /** As `recordAudit`, of a robot or a fleet. */

@@ -10,6 +10,7 @@ import { inclusionStore } from './anchoring/inclusion.ts';
 import { leaseStore } from './anchoring/leases.ts';
 import { settlementStore } from './anchoring/settlement.ts';
 import { auditLogStore } from './audit-log.ts';
+import { checkedTimeStore } from './checked-time.ts';
 import type { StepRunner } from './engine/steps.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
@@ -57,6 +58,7 @@ function sharedStores(steps: StepRunner, { usage, feed }: Shared) {
     ...alertStore(steps),
     ...deletionStore(steps),
     ...operationsStore(steps),
+    ...checkedTimeStore(steps),
     ...eventStore(steps, usage),
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),

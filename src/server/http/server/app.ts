@@ -86,6 +86,8 @@ export function buildApp(given: AppDeps): FastifyInstance {
   // Hooks that wait for nothing are not async: on a busy server each would create a promise per request.
   app.addHook('onRequest', (request, reply, done) => {
     warnOfForwarding(request);
+    // Robots set their time by the header. A server without a clock sends none (RFC 9110, 6.6.1).
+    reply.raw.sendDate = deps.clock.isImplausible !== true;
     try {
       admit(request, reply);
     } catch (refusal) {

@@ -10,6 +10,7 @@ import { leaseSql } from '../anchoring/leases.ts';
 import { settlementSql } from '../anchoring/settlement.ts';
 import { waitSql } from '../anchoring/waits.ts';
 import { auditSql } from '../audit-log.ts';
+import { checkedTimeSql } from '../checked-time.ts';
 import { eventPages, eventSql } from '../events.ts';
 import { evidenceSql } from '../evidence.ts';
 import { fleetSql } from '../fleets.ts';
@@ -31,6 +32,7 @@ const nouns = [
   auditSql,
   chainProofSql,
   chainStatusSql,
+  checkedTimeSql,
   ...Object.values(eventPages),
   eventSql,
   evidenceSql,

@@ -431,6 +431,13 @@ CREATE TABLE chain_status (
   updated_at bigint NOT NULL
 ) WITH (fillfactor = 50);
 
+-- The last time of a server's clock that was accepted (rules/checked-time.ts), and how often an operator confirmed one.
+CREATE TABLE checked_time (
+  id integer PRIMARY KEY CHECK (id = 1),
+  accepted_at bigint NOT NULL,
+  confirmations integer NOT NULL
+);
+
 -- Holds a row after a restore. Only the senders reconciled since then may anchor.
 CREATE TABLE restoration (
   id integer PRIMARY KEY CHECK (id = 1),

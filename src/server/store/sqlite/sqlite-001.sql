@@ -687,6 +687,13 @@ CREATE TABLE foreign_nonces (
   PRIMARY KEY (chain_id, sender, nonce)
 ) STRICT, WITHOUT ROWID;
 
+-- The last time of a server's clock that was accepted (rules/checked-time.ts), and how often an operator confirmed one.
+CREATE TABLE checked_time (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  accepted_at INTEGER NOT NULL,
+  confirmations INTEGER NOT NULL
+) STRICT;
+
 -- Readiness writes here to find out whether writes become durable.
 CREATE TABLE write_probe (
   id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -1,0 +1,311 @@
+// How clocks of servers really behave. docs/testing.md says how to add a row.
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/server/config.ts';
+import { hashToken } from '../../src/server/core/sessions.ts';
+import { type Server, startServer } from '../../src/server/main.ts';
+import { openStore } from '../../src/server/store/open-store.ts';
+import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
+import { createTestClock, type TestClock } from '../support/clock.ts';
+import { type RpcProxy, startRpcProxy } from '../support/rpc-proxy.ts';
+import { runInProcess } from '../support/run-in-process.ts';
+import { type Owner, signInWithRobot, type TestRobot } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type Send, send } from '../support/wire.ts';
+
+const DAY = 24 * 3_600_000;
+const YEARS = 2 * 365 * DAY;
+/** Of samples and events. */
+const RETENTION = 30 * DAY;
+const REASON = 'clock_implausible';
+const OLD = -RETENTION - 2 * DAY;
+
+interface Row {
+  name: string;
+  /** Where it was reported: repository and number. */
+  report: string;
+  /** How far the clock is moved while the server is stopped. */
+  step: number;
+  /** The times of the newest block after the start as the URLs state them, in ms from the time of the stop. */
+  blocks: readonly number[] | 'unreachable';
+}
+
+const implausible: Row[] = [
+  { name: 'is two years ahead', report: 'of our own', step: YEARS, blocks: [0] },
+  {
+    name: 'is two years ahead without a chain',
+    report: 'of our own',
+    step: YEARS,
+    blocks: 'unreachable',
+  },
+  {
+    name: 'is two years ahead, and one of three nodes too',
+    report: 'of our own',
+    step: YEARS,
+    blocks: [0, YEARS, 0],
+  },
+  { name: 'is two years behind', report: 'of our own', step: -YEARS, blocks: [0] },
+  {
+    name: 'is two years behind, and the chain is still',
+    report: 'of our own',
+    step: -YEARS,
+    blocks: [-40 * DAY],
+  },
+  { name: 'is two days ahead of the chain', report: 'of our own', step: 2 * DAY, blocks: [0] },
+];
+
+const plausible: Row[] = [
+  { name: 'is 23 hours ahead', report: 'of our own', step: DAY - 3_600_000, blocks: [0] },
+  { name: 'is 23 hours behind', report: 'of our own', step: 3_600_000 - DAY, blocks: [0] },
+  { name: 'is right after 40 days off', report: 'of our own', step: 40 * DAY, blocks: [40 * DAY] },
+  {
+    name: 'is right, and the chain was still for 30 days',
+    report: 'of our own',
+    step: 1000,
+    blocks: [-30 * DAY],
+  },
+  {
+    name: 'is right, and the chain is two years ahead',
+    report: 'of our own',
+    step: 1000,
+    blocks: [YEARS],
+  },
+  {
+    name: 'is right, and no chain is reached',
+    report: 'of our own',
+    step: 1000,
+    blocks: 'unreachable',
+  },
+];
+
+let node: TestChain;
+let folder: string;
+let wall: TestClock;
+let proxies: RpcProxy[] = [];
+let server: Server | null = null;
+let owner: Owner;
+let robot: TestRobot;
+let workedAt: number;
+
+beforeEach(async () => {
+  node = await startTestChain();
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-clock-'));
+  wall = createTestClock(Date.now());
+});
+afterEach(async () => {
+  await stop();
+  await node.close();
+  await rm(folder, { recursive: true });
+});
+
+const call = (method: string, target: string, sent?: Send) =>
+  send(server?.url ?? '', method, target, sent);
+
+function readTestConfig() {
+  const days = String(RETENTION / DAY);
+  return readConfig({
+    SVC_PORT: '0',
+    SVC_DATA_DIR: folder,
+    SVC_CHAIN_RPC_URL: proxies.map(({ url }) => url).join(),
+    SVC_ANCHOR_PRIVATE_KEY: anvilAccounts[0].privateKey,
+    SVC_TELEMETRY_RETENTION_DAYS: days,
+    SVC_EVENT_RETENTION_DAYS: days,
+  });
+}
+
+/** Starts the server with a node for each time, which states that time for its newest block. */
+async function start(blocks: Row['blocks'], from = wall.now()): Promise<void> {
+  const nodes = blocks === 'unreachable' ? [null] : blocks;
+  proxies = await Promise.all(nodes.map(() => startRpcProxy(node.url)));
+  for (const [i, ms] of nodes.entries()) {
+    if (ms === null) proxies[i]?.cut();
+    else proxies[i]?.handle(stateTime(from + ms));
+  }
+  server = await startServer(readTestConfig(), { logger: pino({ level: 'silent' }), wall });
+}
+
+/** Passes calls on, and changes the time of the newest block. */
+const stateTime =
+  (ms: number): Parameters<RpcProxy['handle']>[0] =>
+  async ({ calls, forward, answer }) => {
+    const timestamp = `0x${Math.floor(ms / 1000).toString(16)}`;
+    const answers = await forward(calls);
+    answer(
+      answers.map((one, i) => {
+        const isNewest = calls[i]?.params[0] === 'latest' && 'result' in one;
+        return isNewest ? { result: { ...(one.result as object), timestamp } } : one;
+      }),
+    );
+  };
+
+async function stop(): Promise<void> {
+  await server?.close();
+  server = null;
+  await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
+}
+
+const record = (sample: object) =>
+  call('POST', '/api/v1/telemetry', { apiKey: robot.apiKey, body: sample });
+
+const timestamp = (ms: number) => new Date(ms).toISOString();
+
+/** Stores a sample and an event that are past their retention, and then new ones. */
+async function work(): Promise<void> {
+  workedAt = wall.now();
+  const store = await openStore(readTestConfig().database, { clock: wall, serves: true });
+  const by = { robotId: robot.id, keyHash: hashToken(robot.apiKey) };
+  for (const [eventType, age] of [['old', OLD] as const, ['start', 0] as const]) {
+    const at = workedAt + age;
+    const content = { batteryPct: null, state: null, metrics: '{}' };
+    const samples = [{ id: randomUUID(), recordedAt: at, ...content }];
+    await store.recordSamples({ ...by, samples, now: workedAt });
+    const said = { eventType, severity: 'info', message: 'Said', payload: '{}' } as const;
+    await store.createEvent({ ...by, ...said, id: randomUUID(), occurredAt: null, createdAt: at });
+  }
+  await store.close();
+}
+
+/** What the database has of the robot: times of samples from the time of `work`, and types of events. */
+async function stored() {
+  const store = await openStore(readTestConfig().database, { clock: wall, serves: false });
+  const page = { limit: 9, before: null };
+  const { wallet } = owner;
+  const robotId = robot.id;
+  const range = { from: 0, to: Number.MAX_SAFE_INTEGER };
+  const samples = await store.listSamples({ wallet, robotId }, range, page);
+  const all = { wallet, robotId, severity: null, eventType: null };
+  const events = await store.listEvents(all, page);
+  await store.close();
+  return {
+    samples: samples?.map(({ recordedAt }) => recordedAt - workedAt),
+    events: events?.map(({ eventType }) => eventType),
+  };
+}
+
+/** Waits until a round of deletion has deleted what is old. */
+const afterDeletion = () =>
+  waitFor('a round of deletion', async () => {
+    const found = await stored();
+    return !found.events?.includes('old') && !found.samples?.includes(OLD) && found;
+  });
+
+const readiness = async () => (await call('GET', '/readyz')).body.degraded;
+
+const get = (target: string) => call('GET', target, { session: owner.session });
+
+describe('a server whose clock', () => {
+  beforeEach(async () => {
+    await start([0]);
+    ({ owner, robot } = await signInWithRobot(call));
+    await stop();
+    await work();
+  });
+
+  it.each(implausible)('$name ($report) loses nothing, and says so', async ({ step, blocks }) => {
+    wall.advance(step);
+    await start(blocks, workedAt);
+
+    expect(await afterDeletion()).toEqual({ samples: [0], events: ['start'] });
+    expect(await readiness()).toContain(REASON);
+    const reply = await record({ recorded_at: timestamp(workedAt + 1000) });
+    expect(reply.status).toBe(201);
+    // Agents set their time by the header.
+    expect(reply.headers.has('date')).toBe(false);
+    expect((await stored()).samples).toEqual([1000, 0]);
+    expect((await get('/api/v1/robots')).status).toBe(200);
+    expect((await signInWithRobot(call)).owner.wallet).toMatch(/^0x/);
+  });
+
+  it.each(plausible)('$name ($report) expires what is old', async ({ step, blocks }) => {
+    wall.advance(step);
+    await start(blocks, workedAt);
+
+    const isOver = step > RETENTION;
+    expect(await afterDeletion()).toEqual(
+      isOver ? { samples: [], events: [] } : { samples: [0], events: ['start'] },
+    );
+    expect(await readiness()).not.toContain(REASON);
+    expect((await record({ recorded_at: timestamp(wall.now()) })).status).toBe(201);
+    expect((await stored()).samples).toContain(step);
+    expect((await get('/api/v1/robots')).status).toBe(isOver ? 401 : 200);
+  });
+
+  it('jumps while the server runs (of our own) loses nothing, and goes on when it returns', async () => {
+    await start([0]);
+    wall.advance(YEARS);
+
+    expect(await readiness()).toContain(REASON);
+    expect((await record({ recorded_at: timestamp(workedAt) })).status).toBe(201);
+    expect((await get('/api/v1/robots')).status).toBe(200);
+
+    wall.advance(-YEARS);
+    expect((await get('/api/v1/robots')).headers.has('date')).toBe(true);
+  });
+
+  it('runs for 31 days beside a still chain (of our own) is believed', async () => {
+    await start([0]);
+    for (let hours = 0; hours < 31 * 24; hours += 12) {
+      wall.advance(12 * 3_600_000);
+      await get('/api/v1/robots');
+    }
+
+    expect(await readiness()).not.toContain(REASON);
+    // A session lasts for 30 days.
+    expect((await get('/api/v1/robots')).status).toBe(401);
+  });
+
+  it('is behind after 40 days without a chain (of our own) refuses no sample for good', async () => {
+    wall.advance(-YEARS);
+    await start('unreachable');
+
+    const reply = await record({ recorded_at: timestamp(workedAt + 40 * DAY) });
+
+    expect(reply).toMatchObject({ status: 503, body: { error: 'storage_unavailable' } });
+  });
+});
+
+describe('a clock that nothing vouches for', () => {
+  beforeEach(async () => {
+    wall.advance(-YEARS);
+    await start([0]);
+    ({ owner, robot } = await signInWithRobot(call));
+    await stop();
+    wall.advance(YEARS);
+  });
+
+  const accepted = () =>
+    waitFor('the clock to be accepted', async () => !(await readiness()).includes(REASON));
+
+  it('is accepted when the chain is reached', async () => {
+    await start('unreachable');
+    expect(await readiness()).toContain(REASON);
+
+    proxies[0]?.handle(stateTime(wall.now()));
+
+    await accepted();
+  });
+
+  it('is accepted by svc-server clock confirm, which the audit log has', async () => {
+    await start([-2 * YEARS]);
+    expect(await readiness()).toContain(REASON);
+    const env = { SVC_DATA_DIR: folder };
+    const confirm = (...args: string[]) =>
+      runInProcess('svc-server', ['clock', 'confirm', ...args], { env });
+
+    const asked = await confirm();
+    expect(asked).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(asked.stderr).toMatch(/This machine's clock says 20\d\d-.*, the service's 20\d\d-/);
+    expect(await readiness()).toContain(REASON);
+
+    expect(await confirm('--yes')).toMatchObject({ exitCode: 0 });
+    await accepted();
+    const store = await openStore(readTestConfig().database, { clock: wall, serves: false });
+    const [entry] = await store.listAuditLog(owner.wallet, 1, null);
+    await store.close();
+    expect(entry).toMatchObject({ kind: 'clock_confirmed', actor: 'operator' });
+  });
+});

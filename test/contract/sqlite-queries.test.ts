@@ -48,6 +48,8 @@ const shortWalks = [
   'SCAN u',
   'SCAN CONSTANT ROW',
   'SCAN accounts USING INDEX accounts_deleting',
+  // Once for each clock that an operator confirms.
+  'SCAN accounts',
   // One row for each anchor signed in the last hour.
   'SCAN anchor_spend',
   'SCAN completions USING INDEX completions_queue',

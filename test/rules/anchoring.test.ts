@@ -63,7 +63,13 @@ describe('docs/operations.md', () => {
     const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
     const [, type = ''] = read('src/server/anchoring/context.ts').split('type Degradation =');
     const declared = [...(type.split('\n\n')[0] ?? '').matchAll(/^ {2}\| '(\w+)'/gm)];
-    const elsewhere = ['anchoring_not_started', 'disk_low', 'no_public_rpc_url', 'restored'];
+    const elsewhere = [
+      'anchoring_not_started',
+      'clock_implausible',
+      'disk_low',
+      'no_public_rpc_url',
+      'restored',
+    ];
 
     const [, section = ''] = read('docs/operations.md').split('\n## Degraded states\n');
     const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)];

@@ -6,7 +6,7 @@ import { auditEntry } from './audit-log.ts';
 import { first, insert, rows, type StepRunner } from './engine/steps.ts';
 
 export const checkedTimeSql = {
-  read: 'SELECT accepted_at AS "acceptedAt", confirmations FROM checked_time',
+  read: 'SELECT accepted_at AS "acceptedAt", confirmations FROM checked_time WHERE id = 1',
   save: `INSERT INTO checked_time (id, accepted_at, confirmations) VALUES (1, $1, $2)
     ON CONFLICT (id) DO UPDATE SET accepted_at = excluded.accepted_at
     WHERE checked_time.confirmations = excluded.confirmations`,

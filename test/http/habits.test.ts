@@ -410,8 +410,24 @@ describe('a table for spreadsheets', () => {
 
     const { lines } = await table(`/robots/${id}/telemetry`);
 
-    expect(lines[1]).toMatch(/,80\.5,'@idle,"\{""depth"":-3\}"$/);
+    expect(lines[1]).toMatch(/,80\.5,"'@idle","\{""depth"":-3\}"$/);
     expect((await table(`/robots/${randomUUID()}/telemetry`)).response.status).toBe(404);
+  });
+
+  it.each([
+    ['=1+1', `"'=1+1"`],
+    ['a;=HYPERLINK("x")', `"a;'=HYPERLINK(""x"")"`],
+    ['a\t+1', `"a\t'+1"`],
+    ['a\n-1', `"a\n'-1"`],
+    ['a; @x', `"a; '@x"`],
+    ['a|＝1', `"a|'＝1"`],
+    ['2, -1 and 3-4', `"2, -1 and 3-4"`],
+  ])('runs no formula in %j, whatever separates the columns', async (title, cell) => {
+    await service.claim(robot, { title });
+
+    const { lines } = await table('/tasks');
+
+    expect(lines.join('\r\n')).toContain(`,${cell},`);
   });
 
   it('is refused like any list before it begins, and costs no pages for HEAD', async () => {

@@ -158,11 +158,13 @@ async function* linesOf(columns: readonly string[], first: Page<Row>, read: Read
   }
 }
 
+/** The start of a formula at the start of a text, or where a spreadsheet with another separator would split it. */
+const FORMULA = /(^|[;|\t\r\n] *)(?=[=+\-@\t\r\n＝＋－＠])/g;
+
+/** A text is quoted. An apostrophe keeps a spreadsheet from running what looks like a formula. */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  // A spreadsheet would run a text like these as a formula; the apostrophe makes it a text.
-  const safe =
-    typeof value === 'number' || !/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? text : `'${text}`;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return `"${text.replace(FORMULA, "$1'").replaceAll('"', '""')}"`;
 }

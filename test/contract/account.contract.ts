@@ -370,5 +370,20 @@ export function accountContract(open: OpenStore): void {
       expect(await look(other ?? next)).toMatchObject({ name: 'robot-lab' });
       expect(await look(oldest)).toBe('unknown');
     });
+
+    it('is displaced by age, not by name, where no source has more than others', async () => {
+      const oldest = await world.saveCliCode('z');
+      world.clock.advance(1);
+      const first = await world.saveCliCode('a');
+      const others = Array.from({ length: limits.openCliCodes - 2 }, () => world.saveCliCode());
+      await Promise.all(others);
+
+      await world.saveCliCode();
+
+      const { session } = await signedIn();
+      const look = ({ code }: typeof first) => decide(code, session);
+      expect(await look(first)).toMatchObject({ name: 'robot-lab' });
+      expect(await look(oldest)).toBe('unknown');
+    });
   });
 }

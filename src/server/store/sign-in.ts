@@ -174,7 +174,7 @@ export const sessionSql = {
     LIMIT 1 OFFSET ${limits.openCliCodes - 1}`,
   evictCode: `DELETE FROM cli_codes WHERE device_hash = (SELECT device_hash FROM cli_codes
     WHERE source =
-      (SELECT source FROM cli_codes GROUP BY source ORDER BY count(*) DESC, source LIMIT 1)
+      (SELECT source FROM cli_codes GROUP BY source ORDER BY count(*) DESC, min(expires_at) LIMIT 1)
     ORDER BY expires_at LIMIT 1)`,
   saveCode: `INSERT INTO cli_codes (device_hash, user_hash, source, name, created_at, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING device_hash`,

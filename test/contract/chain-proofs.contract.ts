@@ -62,6 +62,17 @@ export function chainProofContract(open: OpenStore): void {
   const stored = async (taskId: string) =>
     (await world.store.getBundle(taskId, { robotId: robot.id }))?.mined?.chainProof;
 
+  it('is due soon where a wrong clock put it off for years', async () => {
+    await finalized();
+    world.clock.advance(700 * 86_400_000);
+    await taken();
+
+    world.clock.advance(-700 * 86_400_000);
+
+    expect(await take()).toHaveLength(1);
+    expect(await take()).toEqual([]);
+  });
+
   it('is due from the moment an anchor is final, with all that building it needs', async () => {
     const { attempt, blockHash, blockNumber, txIndex } = await mined();
     expect(await take()).toEqual([]);

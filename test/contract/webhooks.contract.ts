@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { WebhookType } from '../../src/protocol/webhooks.ts';
 import type { Actor } from '../../src/server/ports/account.ts';
+import { LONGEST_PAUSE_MS } from '../../src/server/rules/webhooks.ts';
 import { type OpenStore, World } from './world.ts';
 
 /** The outbox of webhooks and the rows of alerts, beyond what test/http shows. */
@@ -124,6 +125,23 @@ export function webhookContract(open: OpenStore): void {
     await world.store.suspendAccount(wallet, false, by(), null);
 
     expect([before, suspended, await due()]).toEqual([[id], [], [id]]);
+  });
+
+  it('tries a webhook again that a wrong clock deferred for years', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['task.failed']);
+    await world.store.testWebhook(id, wallet, world.now);
+    await waiting(id);
+    const due = async () => {
+      const listed = await world.store.listDueWebhooks(true, 10, world.now);
+      return [listed.length, (await world.store.readDueWebhook(id, world.now)) === null];
+    };
+
+    await world.store.deferWebhook(id, { at: world.now + LONGEST_PAUSE_MS }, world.now);
+    expect(await due()).toEqual([0, true]);
+
+    await world.store.deferWebhook(id, { at: world.now + 700 * 86_400_000 }, world.now);
+    expect(await due()).toEqual([1, false]);
   });
 
   it('deletes old messages and closed alerts in small steps, and no others', async () => {

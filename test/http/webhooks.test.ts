@@ -181,17 +181,21 @@ describe('webhooks', () => {
       await relay.turn();
     }
     expect(receiver.received).toHaveLength(3);
-    expect(await shown(webhook.id)).toMatchObject({ disabled_at: null });
     clock.advance(3 * DAY);
+    for (let failures = 3; failures < 19; failures += 1) {
+      await relay.turn();
+      expect(await shown(webhook.id)).toMatchObject({ disabled_at: null });
+      clock.advance(4 * 3_600_000);
+    }
     await relay.turn();
 
     expect(await shown(webhook.id)).toMatchObject({ disabled_for: 'failures' });
     expect(await deliveries(webhook.id)).toMatchObject([
-      { state: 'abandoned', attempts: 4, last_status: 503, last_error: 'status 503' },
+      { state: 'abandoned', attempts: 20, last_status: 503, last_error: 'status 503' },
     ]);
     await report();
     await relay.turn();
-    expect(receiver.received).toHaveLength(4);
+    expect(receiver.received).toHaveLength(20);
   });
 
   it('go on when they are enabled again, without what was abandoned', async () => {

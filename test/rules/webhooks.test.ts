@@ -87,4 +87,9 @@ describe('a failed message', () => {
     expect(afterFailure(20, HOUR, HOUR + 3 * DAY - 1)).toHaveProperty('at');
     expect(afterFailure(20, HOUR, HOUR + 3 * DAY)).toEqual({ disable: 'failures' });
   });
+
+  it('disables no webhook before 20 failures in a row, whatever the clock says', () => {
+    expect(afterFailure(18, HOUR, HOUR + 300 * DAY)).toHaveProperty('at');
+    expect(afterFailure(19, HOUR, HOUR + 300 * DAY)).toEqual({ disable: 'failures' });
+  });
 });

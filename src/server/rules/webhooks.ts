@@ -51,10 +51,15 @@ const PAUSES_MS = [
   30_000,
   ...[2, 10, 30, 60, 120, 240].map((minutes) => minutes * MINUTE_MS),
 ];
+/** A stored time that is further ahead is of a clock that was wrong, and has come. */
+export const LONGEST_PAUSE_MS = Math.max(...PAUSES_MS);
 const GIVE_UP_MS = 3 * 24 * 60 * MINUTE_MS;
+/** A jump of the clock alone disables no webhook. */
+const GIVE_UP_FAILURES = 20;
 
 /** What follows a failed attempt. `failures` and `failingSince` are of the attempts before, since the last success. */
 export function afterFailure(failures: number, failingSince: number | null, now: number): Retry {
-  if (failingSince !== null && now - failingSince >= GIVE_UP_MS) return { disable: 'failures' };
-  return { at: now + (PAUSES_MS[failures] ?? PAUSES_MS.at(-1) ?? 0) };
+  const isLong = failingSince !== null && now - failingSince >= GIVE_UP_MS;
+  if (isLong && failures + 1 >= GIVE_UP_FAILURES) return { disable: 'failures' };
+  return { at: now + (PAUSES_MS[failures] ?? LONGEST_PAUSE_MS) };
 }

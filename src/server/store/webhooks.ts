@@ -17,6 +17,7 @@ import type {
   WebhookToSend,
 } from '../ports/webhooks.ts';
 import { FUNDED_MS } from '../rules/storage.ts';
+import { LONGEST_PAUSE_MS } from '../rules/webhooks.ts';
 import { recordAudit } from './audit-log.ts';
 import {
   first,
@@ -38,6 +39,10 @@ const DELIVERY = 'id, type, state, attempts, last_status, last_error, created_at
 /** The first webhook with a waiting message whose id fulfils the condition. */
 const nextWaiting = (condition: string) => `(SELECT webhook_id FROM webhook_deliveries
     WHERE state = 'pending' AND number IS NOT NULL AND ${condition} ORDER BY webhook_id LIMIT 1)`;
+
+/** The time of the next attempt has come, or is one of a clock that was wrong. That of a disabled webhook never comes. */
+const isDue = (now: string) =>
+  `(next_at <= ${now} OR (next_at > ${now} + ${LONGEST_PAUSE_MS} AND disabled_at IS NULL))`;
 
 export const webhookSql = {
   count: `SELECT count(*) AS used,
@@ -101,14 +106,14 @@ export const webhookSql = {
       SELECT ${nextWaiting('true')} AS id
       UNION ALL SELECT ${nextWaiting('webhook_id > waiting.id')} FROM waiting WHERE id IS NOT NULL)
     SELECT w.id, w.wallet FROM waiting CROSS JOIN webhooks w
-    WHERE w.id = waiting.id AND next_at <= $1
+    WHERE w.id = waiting.id AND ${isDue('$1')}
       AND NOT EXISTS (SELECT 1 FROM accounts a
         WHERE a.wallet = w.wallet AND coalesce(a.suspended_at, a.deleting_at) IS NOT NULL)
       AND CASE WHEN ${isFundedSince('$2', 'w.wallet')} THEN 1 ELSE 0 END = $3
     ORDER BY next_at LIMIT $4`,
   open: `SELECT url, secret, CASE WHEN old_until > $2 THEN old_secret END AS old_secret,
       failures, failing_since
-    FROM webhooks WHERE id = $1 AND next_at <= $2`,
+    FROM webhooks WHERE id = $1 AND ${isDue('$2')}`,
   waiting: `SELECT id, type, data, created_at FROM webhook_deliveries
     WHERE webhook_id = $1 AND state = 'pending' AND number IS NOT NULL ORDER BY number LIMIT $2`,
   tried: `UPDATE webhook_deliveries SET attempts = attempts + 1, last_status = $2, last_error = $3,

@@ -11,9 +11,12 @@ import {
 
 /** `header IS NULL` is the condition of the index `chain_proofs_missing`. A row with `due_at` has no header. */
 const IS_DUE = 'header IS NULL AND due_at <= $1';
+/** A time that is further ahead than the longest pause is of a clock that was wrong. */
+const IS_TOO_LATE = 'header IS NULL AND due_at > $2';
 
 export const chainProofSql = {
-  anyDue: `SELECT attempt_id FROM chain_proofs WHERE ${IS_DUE} LIMIT 1`,
+  anyDue: `SELECT attempt_id FROM chain_proofs WHERE (${IS_DUE}) OR (${IS_TOO_LATE}) LIMIT 1`,
+  bringForward: `UPDATE chain_proofs SET due_at = $1 WHERE ${IS_TOO_LATE}`,
   // SKIP LOCKED: two instances that ask at the same moment take different anchors.
   oldest: `SELECT attempt_id, tries FROM chain_proofs WHERE ${IS_DUE} ORDER BY due_at LIMIT $2
     FOR UPDATE SKIP LOCKED`,
@@ -34,8 +37,9 @@ export const chainProofSql = {
 export function chainProofStore({ read, write }: StepRunner): ChainProofStore {
   return {
     async takeUnproven(limit, { firstMs, maxMs }, now) {
-      if (!(await read(() => some(chainProofSql.anyDue, now)))) return [];
+      if (!(await read(() => some(chainProofSql.anyDue, now, now + maxMs)))) return [];
       return write(function* () {
+        yield* rows(chainProofSql.bringForward, now, now + maxMs);
         type Due = { attempt_id: string; tries: number };
         const taken: UnprovenAnchor[] = [];
         for (const { attempt_id: id, tries } of yield* rows<Due>(

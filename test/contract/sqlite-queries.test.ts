@@ -49,7 +49,7 @@ const shortWalks = [
   'SCAN CONSTANT ROW',
   'SCAN accounts USING INDEX accounts_deleting',
   // Once for each clock that an operator confirms.
-  'SCAN accounts',
+  'SCAN a',
   // One row for each anchor signed in the last hour.
   'SCAN anchor_spend',
   'SCAN completions USING INDEX completions_queue',

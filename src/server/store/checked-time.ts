@@ -13,7 +13,7 @@ export const checkedTimeSql = {
   confirm: `INSERT INTO checked_time (id, accepted_at, confirmations) VALUES (1, $1, 1)
     ON CONFLICT (id) DO UPDATE SET
       accepted_at = excluded.accepted_at, confirmations = checked_time.confirmations + 1`,
-  wallets: 'SELECT wallet FROM accounts',
+  wallets: 'SELECT a.wallet FROM accounts a ORDER BY a.wallet',
 } as const;
 
 export function checkedTimeStore({ read, write }: StepRunner): CheckedTimeStore {

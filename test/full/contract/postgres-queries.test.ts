@@ -109,7 +109,7 @@ function walkOf(node: Plan): string | null {
   return index !== undefined && node['Index Cond'] === undefined ? index : null;
 }
 
-/** The operator's list of all accounts. */
+/** The operator's commands for all accounts. */
 const ofAllAccounts = /FROM accounts a ORDER BY a.wallet$/;
 
 it('finds every row by an index, so that no query grows with history', () => {

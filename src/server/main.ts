@@ -1,4 +1,5 @@
 // Composes the server from store, chain, anchoring and HTTP, and shuts them down in order.
+import { isLoopback } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { SvcError } from '../base/svc-error.ts';
@@ -20,6 +21,7 @@ import { buildApp } from './http/server/app.ts';
 import { Refusals } from './http/server/rate-limits.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Store } from './ports/store.ts';
+import { isGrantOpen } from './rules/credits.ts';
 import { connectionRule } from './rules/webhooks.ts';
 import { openStore } from './store/open-store.ts';
 
@@ -125,6 +127,11 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     });
     if (await lacksPublicRpcUrl({ store, network })) {
       logger.warn('no public RPC URL of this chain is known: set SVC_PUBLIC_RPC_URL');
+    }
+    if (isGrantOpen(config.signup) && !isLoopback(new URL(config.baseUrl).hostname)) {
+      logger.warn(
+        'one person with many wallets can collect sign-up grants: set SVC_SIGNUP_DELAY_HOURS and SVC_SIGNUP_ANCHORS_PER_DAY',
+      );
     }
     if (operatorApi) await listenForOperator(operatorApi, operator.address);
     const url = await listen(app, config, deps.listenSettings);

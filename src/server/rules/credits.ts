@@ -41,6 +41,11 @@ export function maxFeePerGas(quote: Pick<FeeQuote, 'baseFeePerGas' | 'maxPriorit
   return 2n * quote.baseFeePerGas + quote.maxPriorityFeePerGas;
 }
 
+/** Whether one person with many wallets can collect sign-up grants at once, or without a limit. */
+export function isGrantOpen({ anchors, gasWei, delayMs, anchorsPerDay }: SignupGrant): boolean {
+  return (anchors > 0 || gasWei > 0n) && (delayMs === 0 || anchorsPerDay === null);
+}
+
 /** Whether the sign-up grant of a wallet that qualifies is due. `grantedToday`: anchors, to all wallets in 24 hours. */
 export function isSignupGrantDue(
   { anchors, delayMs, anchorsPerDay }: SignupGrant,

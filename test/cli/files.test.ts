@@ -6,7 +6,7 @@ import { attachFiles } from '../../src/client/files.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import type { JsonObject, Proof } from '../../src/proof/json-value.ts';
 import { anvilAccounts } from '../support/anvil.ts';
-import { entry } from '../support/forged-files.ts';
+import { entry, files } from '../support/forged-files.ts';
 import { provenBundle } from '../support/proven-bundle.ts';
 import { photo, writeRecording } from '../support/recording.ts';
 import { runInProcess } from '../support/run-in-process.ts';
@@ -97,6 +97,18 @@ describe('svc verify', () => {
     expect((await verify('bundle.json', '--require-files')).exitCode).toBe(3);
     expect((await verify('bundle.json', '--require-files', ...all.slice(0, 2))).exitCode).toBe(3);
     expect((await verify('bundle.json', '--require-files', ...all)).exitCode).toBe(0);
+  });
+
+  it('fails in the same way with 130 000 files', async () => {
+    const entries = Array.from({ length: 130_000 }, (_, i) => ({ ...entry, name: `${i}.jpg` }));
+    await writeFile(file('many.json'), JSON.stringify({ files: { ...files, entries } }));
+    const { proof: _, ...bare } = JSON.parse(await readFile(file('bundle.json'), 'utf8'));
+    await writeFile(file('bare.json'), JSON.stringify(bare));
+
+    const result = await verify('bare.json', '--require-files', '--proof', file('many.json'));
+
+    expect(result.exitCode).toBe(3);
+    expect(result.stdout).toMatch(/^✘ file +129999\.jpg/m);
   });
 
   it('has each file in its JSON', async () => {

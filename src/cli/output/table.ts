@@ -27,6 +27,11 @@ type WidthOf = (text: string) => number;
 /** Latin letters and common punctuation, one column each: string-width, which is slow to load, is not needed. */
 const NARROW = /^[\x20-\x7e\xa0-\u02ff\u2010-\u2027]*$/;
 
+/** The largest number; 0 without any. `Math.max` takes only as many as fit on the stack. */
+export function maxOf(numbers: readonly number[]): number {
+  return numbers.reduce((max, number) => Math.max(max, number), 0);
+}
+
 async function widthOf(texts: readonly string[]): Promise<WidthOf> {
   if (texts.every((text) => NARROW.test(text))) return (text) => text.length;
   return (await import('string-width')).default;
@@ -46,7 +51,7 @@ export async function formatTable<Row>(
   const head = columns.map(({ title }) => title.toUpperCase());
   const measure = await widthOf(cells.flat());
   const widths = fitWidths(
-    columns.map((_, i) => Math.max(...[head, ...cells].map((line) => measure(line[i] ?? '')))),
+    columns.map((_, i) => maxOf([head, ...cells].map((line) => measure(line[i] ?? '')))),
     columns.map(({ shrinks }) => shrinks === true),
     width,
   );
@@ -87,7 +92,7 @@ export async function formatRecord(
 ): Promise<string[]> {
   if (!isTerminal) return fields.map(([name, value]) => `${escapeText(name)}\t${text(value, '')}`);
   const measure = await widthOf(fields.map(([name]) => name));
-  const width = Math.max(...fields.map(([name]) => measure(name)));
+  const width = maxOf(fields.map(([name]) => measure(name)));
   return fields.map(
     ([name, value]) => `${colors.dim(pad(escapeText(name), width, measure))}  ${text(value, '–')}`,
   );

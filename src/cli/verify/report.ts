@@ -3,6 +3,7 @@
 import { escapeText } from '../../base/escape.ts';
 import { fileText } from '../../proof/files/manifest.ts';
 import type { Output } from '../output/output.ts';
+import { maxOf } from '../output/table.ts';
 import { type Check, evidenceOf, type Finding } from './finding.ts';
 
 /** Prints the finding. */
@@ -66,7 +67,7 @@ function notCheckedOf(finding: Finding): Pick<Check, 'name' | 'detail'>[] {
 
 function printChecks({ colors, line }: Output, finding: Finding): void {
   const { checks } = finding;
-  const width = Math.max(...checks.map(({ name }) => name.length));
+  const width = maxOf(checks.map(({ name }) => name.length));
   for (const { name, ok, detail } of checks) {
     const mark = ok ? colors.green('✔') : colors.red('✘');
     line(`${mark} ${name.padEnd(width)}  ${escapeText(detail)}`);

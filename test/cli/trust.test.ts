@@ -304,6 +304,20 @@ describe('svc trust', () => {
     expect((await trust('refresh', url)).exitCode).toBe(0);
   });
 
+  it('asks before it refreshes to a list with a new account that did not sign', async () => {
+    await add();
+    const unsigned = await entryOf(second, { signature: null });
+    stated = await listOf({ sequence: 2, accounts: [await entryOf(own), unsigned] });
+
+    const piped = await trust('refresh', url);
+    expect([piped.exitCode, piped.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    expect(piped.stdout).toContain('the origin only');
+    expect(await sequence()).toBe(1);
+
+    expect((await trust('refresh', url, '--yes')).exitCode).toBe(0);
+    expect(await sequence()).toBe(2);
+  });
+
   it('removes a service, and knows no other', async () => {
     await add();
 
@@ -376,6 +390,49 @@ describe('svc verify, by the identity that is named', () => {
     const found = await verify(file, '--url', other);
 
     expect(found).toMatchObject({ exitCode: 3, by: other, failed: ['sender'] });
+  });
+
+  describe('beside the list of another service that claims the sender', () => {
+    const other = 'https://other.example';
+    /** Saves a list of the other service with the account of this one. */
+    async function saveOther(entry: Partial<ListedAccount>, by: readonly number[] = [second]) {
+      const { address } = keys[own] as (typeof keys)[0];
+      const fields = { chain_id: 31337, address, first_block: '0', last_block: null };
+      const claimed = { ...fields, signature: null, ...entry };
+      const { services } = await saved();
+      services[other] = await listOf({ origin: other, accounts: [claimed] }, by);
+      await writeFile(user.file('config/trusted-services.json'), JSON.stringify({ services }));
+    }
+
+    it.each([[{ last_block: '0' }], [{}]])('verifies as before: %j', async (entry) => {
+      const { file } = await receiptOf(own);
+      await add();
+      await saveOther(entry);
+
+      const found = await verify(file);
+      const { stderr } = await user.svc(['verify', file, '--rpc-url', chain.url]);
+
+      expect(found).toMatchObject({ exitCode: 0, by: `the saved list of ${url}` });
+      expect(stderr).toContain(`The list of ${other} has the sender, but the sender did not sign`);
+    });
+
+    it('names nobody if the sender signed no list', async () => {
+      const { file } = await receiptOf(own);
+      await add();
+      await saveOther({});
+      await trust('remove', url);
+
+      expect(await verify(file)).toMatchObject({ exitCode: 9, identity: 'unnamed', by: null });
+    });
+
+    it('names both services if the sender signed both lists', async () => {
+      const { file } = await receiptOf(own);
+      await add();
+      await saveOther({}, [own]);
+
+      const by = `the saved list of ${url} and of ${other}`;
+      expect(await verify(file)).toMatchObject({ exitCode: 0, by });
+    });
   });
 
   it('prefers --anchor-address to everything', async () => {

@@ -51,19 +51,27 @@ export const trustCommands: readonly CommandSpec[] = [
   {
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer list of the service',
-    details: `svc replaces the saved list only if the new list meets all of the conditions below. At least one account that is in the saved list, and is not retired there, has signed the new list. The sequence number is not lower than in the saved list. With the same sequence number, only signatures differ. The new list has every saved account, with the same first block. If the saved entry of an account is signed, its new entry is signed too. No last block is removed or raised.
+    details: `svc replaces the saved list only if the new list meets all of the conditions below. At least one account that is in the saved list, and is not retired there, has signed the new list. The sequence number is not lower than in the saved list. With the same sequence number, only signatures differ. The new list has every saved account, with the same first block. If the saved entry of an account is signed, its new entry is signed too. No last block is removed or raised. If the new list adds an account that did not sign its entry, you must confirm the change: svc verify names no sender by such an entry.
 
 svc verify never refreshes a list.`,
     arguments: [urlArgument],
+    options: [yesOption],
     examples: ['svc trust refresh https://svc.example.org'],
-    async run(context, { url: text }: { url: string }) {
-      const { output } = context;
+    async run(context, { url: text, yes = false }: { url: string; yes?: boolean }) {
+      const { output, prompt } = context;
       const { url, saved, save } = await known(context, text);
       if (saved === null) throw notSaved(url);
-      const { checkChange, checkList, readList } = await import('../trust/check-list.ts');
+      const { addsUnsigned, checkChange, checkList, readList } = await import(
+        '../trust/check-list.ts'
+      );
       const found = await readList(context, url);
       await checkList(found, url);
       checkChange(saved, found);
+      if (!yes && addsUnsigned(saved, found)) {
+        if (!output.asksJson) await output.table(null, rowsOf(found), columns);
+        const consequence = `The list of ${url} adds an account that did not sign its entry. Ask the operator why.`;
+        await (await prompt()).confirm(new URL(url).host, consequence);
+      }
       await save(found);
       await output.table(found, rowsOf(found), columns);
       output.note(`Saved sequence ${found.sequence} of ${url}; it was ${saved.sequence}.`);

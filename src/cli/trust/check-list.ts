@@ -78,10 +78,25 @@ export function checkChange(saved: AnchorsList, fresh: AnchorsList): void {
   );
 }
 
+/** Whether a newer list has an account that the saved one has not, and that did not sign. */
+export function addsUnsigned(saved: AnchorsList, fresh: AnchorsList): boolean {
+  return fresh.accounts.some(
+    (one) => entryOf(saved, one.chain_id, one.address) === null && !isSignedBy(fresh, one),
+  );
+}
+
 /** The entry of an account on a chain; null if the list has none. */
 export function entryOf({ accounts }: AnchorsList, chainId: number, address: string) {
   const isIt = (one: ListedAccount) => one.chain_id === chainId && isSame(one.address, address);
   return accounts.find(isIt) ?? null;
+}
+
+/**
+ * Whether the account signed, for the origin of this list, that it belongs to it: its entry, or the whole list. Without
+ * that, the origin may state any account.
+ */
+export function isSignedBy(list: AnchorsList, { address, signature }: ListedAccount): boolean {
+  return signature !== null || list.signatures.some((one) => isSame(one.address, address));
 }
 
 /** A signature of a list names no chain: an account that was retired on one of its chains signs nothing. */

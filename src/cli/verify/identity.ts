@@ -4,7 +4,7 @@ import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import type { AnchorsList } from '../../protocol/anchoring-accounts.ts';
 import type { Context } from '../program/context.ts';
 import { givenUrl, namedProfile } from '../program/profiles.ts';
-import { checkList, entryOf, readList } from '../trust/check-list.ts';
+import { checkList, entryOf, isSignedBy, readList } from '../trust/check-list.ts';
 import { damagedLists, openTrustedServices } from '../trust/trusted-services.ts';
 import type { Check, Finding } from './finding.ts';
 
@@ -19,6 +19,8 @@ interface Named {
   /** Whether no connection may be opened: then only addresses and saved services count. */
   offline: boolean;
 }
+
+type Anchor = StatedAnchor & { sender: string };
 
 interface Identified {
   by: string | null;
@@ -65,12 +67,16 @@ async function identify(
     );
     return { by: null, check: null };
   }
-  const listing = saved.filter(
-    ({ list }) => anchor !== null && entryOf(list, anchor.chain_id, anchor.sender) !== null,
-  );
-  const chosen = listing.length > 0 ? listing : saved.filter(({ url }) => url === service?.url);
-  const verdicts = chosen.map(({ url, list }) => judge(`the saved list of ${url}`, list, anchor));
-  // A list that retired the account outweighs one that does not know of it.
+  const { naming, claiming } = listsOf(saved, anchor);
+  for (const { url } of claiming) {
+    context.output.note(
+      `The list of ${url} has the sender, but the sender did not sign its entry, which proves nothing.`,
+    );
+  }
+  const chosen = naming.length > 0 ? naming : saved.filter(({ url }) => url === service?.url);
+  const by = `the saved list of ${chosen.map(({ url }) => url).join(' and of ')}`;
+  const verdicts = chosen.map(({ list }) => judge(by, list, anchor));
+  // A list that retired the account outweighs one that has not.
   const verdict = verdicts.find(({ check }) => check?.ok === false) ?? verdicts[0];
   if (verdict !== undefined) return verdict;
   if (service === null || offline) return { by: null, check: null };
@@ -112,8 +118,21 @@ function savedLists(
   return service?.isGiven ? own : [...own, ...all];
 }
 
+/**
+ * The lists that have the sender: those in which it signed that it belongs to them, and those that only claim it. A
+ * service can list the account of another one.
+ */
+function listsOf(saved: ReturnType<typeof savedLists>, anchor: Anchor | null) {
+  const [naming, claiming]: [typeof saved, typeof saved] = [[], []];
+  for (const one of anchor === null ? [] : saved) {
+    const entry = anchor && entryOf(one.list, anchor.chain_id, anchor.sender);
+    if (entry !== null) (isSignedBy(one.list, entry) ? naming : claiming).push(one);
+  }
+  return { naming, claiming };
+}
+
 /** Checks the sender against a list. An account that was retired may have sent nothing after its last block. */
-function judge(by: string, list: AnchorsList, anchor: (StatedAnchor & { sender: string }) | null) {
+function judge(by: string, list: AnchorsList, anchor: Anchor | null): Identified {
   if (anchor === null) return { by, check: null };
   const { chain_id, sender, block_number } = anchor;
   const check = (ok: boolean, detail: string) => ({ by, check: { name: 'sender', ok, detail } });
@@ -122,6 +141,8 @@ function judge(by: string, list: AnchorsList, anchor: (StatedAnchor & { sender: 
     const hint = by === list.origin ? '' : `. If it is new, run svc trust refresh ${list.origin}`;
     return check(false, `${sender} is not in the list of ${list.origin}${hint}`);
   }
+  // The sender is neither named nor refused.
+  if (!isSignedBy(list, entry)) return { by: null, check: null };
   const { last_block } = entry;
   if (last_block === null) return check(true, 'The list of the service has the sender');
   return BigInt(block_number ?? Number.MAX_SAFE_INTEGER) <= BigInt(last_block)

@@ -92,10 +92,15 @@ export function begin(mode: 'READ WRITE' | 'READ ONLY'): string {
     SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_MS}`;
 }
 
-/** node-postgres leaves the socket open when it gives up (no password, for example), so the process would not end. */
+/**
+ * Every client of this process. PostgreSQL can end a session at any moment, also between the answer that makes it usable
+ * and its first use. An error that no listener hears would end the process; the next query rejects with it.
+ */
 class Client extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config);
+    this.on('error', () => {});
+    // node-postgres leaves the socket open when it gives up (no password, for example), so the process would not end.
     this.connection.once('error', () => this.connection.stream.destroy());
   }
 }
@@ -134,9 +139,6 @@ export function openConnections(options: ConnectionOptions) {
 
   async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const client = await connect();
-    // The running query rejects with the same error. Without a listener the event would end the process.
-    const ignore = () => {};
-    client.on('error', ignore);
     let isLost = false;
     const onError = ({ kind }: PostgresError) => {
       isLost ||= kind === 'lost';
@@ -144,7 +146,6 @@ export function openConnections(options: ConnectionOptions) {
     try {
       return await work(connectionOf(client, { named: !options.pooler, onError }));
     } finally {
-      client.off('error', ignore);
       client.release(isLost);
     }
   }

@@ -84,6 +84,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
       poolBytes: values.SVC_STORAGE_POOL_MB * 1024 * 1024,
       accountBytes: values.SVC_STORAGE_ACCOUNT_MB * 1024 * 1024,
     },
+    onWarning: (message) => logger.warn(message),
     onFatal(error) {
       logger.fatal({ err: error }, 'database failed');
       fail('store_failed');

@@ -58,6 +58,7 @@ describe('the files of the database', () => {
       'svc.db 600',
       'svc.db-shm 600',
       'svc.db-wal 600',
+      'svc.db.identity 600',
       'svc.db.lock 600',
       'svc.db.lock-journal 600',
     ]);

@@ -11,7 +11,7 @@ import type { SqliteStoreOptions } from './sqlite/open-store.ts';
 /** Without `onFatal`, the failure of disk, file or schema is only seen in the errors of calls. */
 type OpenStoreOptions = Pick<
   SqliteStoreOptions,
-  'clock' | 'onCommit' | 'minFreeBytes' | 'storage'
+  'clock' | 'onCommit' | 'onWarning' | 'minFreeBytes' | 'storage'
 > &
   Partial<Pick<SqliteStoreOptions, 'onFatal'>> &
   Pick<PostgresStoreOptions, 'serves' | 'onPartitions'>;

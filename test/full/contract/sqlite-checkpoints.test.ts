@@ -31,7 +31,7 @@ beforeEach(async () => {
   prepareToServe(db);
   db.exec('CREATE TABLE filling (bytes BLOB)');
   fatal = [];
-  checkpoints = new Checkpoints(db, (error) => fatal.push(error));
+  checkpoints = new Checkpoints(db, [], (error) => fatal.push(error));
 });
 
 afterEach(async () => {
@@ -62,6 +62,17 @@ describe('checkpoints', () => {
     expect(logPages().checkpointed).toBe(0);
 
     await waitFor('a checkpoint', () => logPages().checkpointed >= 2_000);
+  });
+
+  it('are not made where the path names another file than the open one', async () => {
+    await checkpoints.stop();
+    checkpoints = new Checkpoints(db, [[file, 'of another file']], (error) => fatal.push(error));
+
+    write(2_000);
+    await waitFor('an attempt', () => checkpoints.underWay !== null);
+    await checkpoints.underWay;
+
+    expect(logPages().checkpointed).toBe(0);
   });
 
   it('let the log begin anew after a pause', async () => {

@@ -171,7 +171,8 @@ describe('while another process reads an older state', () => {
     await world.store.eraseProof(id, robot.wallet);
     const left = await openTemporarySqlite(world.clock);
     await left.store.close();
-    for (const suffix of ['', '-wal']) await cp(files.path + suffix, left.path + suffix);
+    for (const suffix of ['', '-wal', '.identity'])
+      await cp(files.path + suffix, left.path + suffix);
     older.end();
     expect((await onDisk(left.path)).includes(key)).toBe(true);
 

@@ -31,6 +31,13 @@ import {
   usable,
 } from './engine/connections.ts';
 import { type LogFile, openLogFile, watchDisk } from './engine/disk.ts';
+import {
+  areReplaced,
+  identityOf,
+  type OpenedFile,
+  recordIdentity,
+  refuseForeignLog,
+} from './engine/file-identity.ts';
 import { GroupCommit, type GroupCommitOptions } from './engine/group-commit.ts';
 import { startLogPurge } from './engine/log-purge.ts';
 import { migrate, requireSchema } from './engine/migrate.ts';
@@ -55,6 +62,8 @@ export interface SqliteStoreOptions {
   exclusive: boolean;
   /** Called once, when disk or file can no longer be trusted; the process should end. */
   onFatal: (error: Error) => void;
+  /** Called with a sentence for the log. */
+  onWarning?: (message: string) => void;
   onCommit?: GroupCommitOptions['onCommit'];
   /** `hasRoom` answers false below this many free bytes. Default: 0. */
   minFreeBytes?: number;
@@ -62,6 +71,8 @@ export interface SqliteStoreOptions {
   storage?: StorageLimits;
   /** Reads the free bytes on the disk of a folder. Tests replace it. */
   freeBytes?: (folder: string) => Promise<number>;
+  /** Which file a path names. Tests replace it. */
+  identify?: typeof identityOf;
   /** The limit on open challenges. Default: the protocol's limit. */
   maxChallenges?: number;
 }
@@ -70,7 +81,7 @@ export interface SqliteStoreOptions {
  * Opens the store in one SQLite file.
  *
  * @throws SvcError `database_locked`, `database_missing`, `database_foreign`, `database_unusable`,
- *   `schema_too_new`, `schema_too_old` or `restore_unfinished`.
+ *   `schema_too_new`, `schema_too_old`, `restore_unfinished` or `log_foreign`.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const path = canonicalPath(options.path, { create: options.exclusive });
@@ -82,6 +93,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (options.exclusive) {
       opened.push(lockDatabase(path).release);
       finishRestore(path);
+      refuseForeignLog(path);
     } else {
       refuseUnfinishedRestore(path);
       requireDatabase(path);
@@ -91,6 +103,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (options.exclusive) {
       migrate({ db: writer, migrations, now: options.clock.now() });
       endLeases(writer);
+      recordIdentity(writer);
     } else {
       requireSchema(writer, migrations);
     }
@@ -98,9 +111,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     prepareToServe(writer);
     const reader = openReader(path);
     opened.push(() => reader.close());
+    const { identify = identityOf } = options;
+    const files = [options.path, `${path}-wal`].map((file) => [file, identify(file)] as const);
     const logFile = openLogFile(writer);
     opened.push(() => logFile.close());
-    return buildStore(options, { writer, reader, logFile, release });
+    return buildStore(options, { writer, reader, logFile, files, release });
   } catch (error) {
     release();
     throw sqliteErrorKind(error) === null ? error : unusable(path, error);
@@ -138,8 +153,15 @@ function buildStore(
     writer,
     reader,
     logFile,
+    files,
     release,
-  }: { writer: Database; reader: Database; logFile: LogFile; release: () => void },
+  }: {
+    writer: Database;
+    reader: Database;
+    logFile: LogFile;
+    files: readonly OpenedFile[];
+    release: () => void;
+  },
 ): Store {
   const { clock, exclusive, onFatal, maxChallenges = limits.openChallenges } = options;
   const hasRoom = watchDisk(writer.name, options.minFreeBytes ?? 0, options.freeBytes);
@@ -148,13 +170,25 @@ function buildStore(
     log.stop();
     onFatal(error);
   });
+  const watched = areReplaced(files, options.identify) ? [] : files;
+  if (watched.length === 0) options.onWarning?.(UNSTABLE);
   // Next to a live server, the server's thread makes the checkpoints.
-  const checkpoints = exclusive ? new Checkpoints(writer, fatal) : null;
+  const checkpoints = exclusive ? new Checkpoints(writer, watched, fatal) : null;
   const snapshot = readSnapshot(reader, fatal);
   const group = new GroupCommit({
     db: writer,
     log: logFile,
     snapshot,
+    isReplaced() {
+      if (!areReplaced(watched, options.identify)) return false;
+      // Nothing may write to what the paths name now. While the reader is open, SQLite closes the writer and the thread's
+      // connection without a checkpoint, and keeps the log.
+      log.stop();
+      void checkpoints?.stop();
+      writer.close();
+      options.onWarning?.('the database file was replaced, moved or removed: refusing writes');
+      return true;
+    },
     beforeGroup: () => checkpoints?.restart() ?? null,
     probeRoom: () => probeRoom(writer),
     onFatal: fatal,
@@ -236,6 +270,9 @@ function buildStore(
     },
   );
 }
+
+const UNSTABLE =
+  'this file system identifies a file differently each time: not checking whether the database is replaced';
 
 /** Checks that the disk has room: writes 256 KiB, which are free pages of the file afterwards. */
 function probeRoom(writer: Database): void {

@@ -694,6 +694,13 @@ CREATE TABLE checked_time (
   confirmations INTEGER NOT NULL
 ) STRICT;
 
+-- A new identity for each start and each backup: tells whether a write-ahead log belongs to this file. Nothing else is
+-- on its page.
+CREATE TABLE file_identity (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  identity TEXT NOT NULL
+) STRICT;
+
 -- Readiness writes here to find out whether writes become durable.
 CREATE TABLE write_probe (
   id INTEGER PRIMARY KEY CHECK (id = 1),

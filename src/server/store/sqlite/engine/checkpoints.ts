@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import type { Database } from 'better-sqlite3';
 import { loadSqlite } from '../../../../base/sqlite.ts';
 import { isFatal } from './connections.ts';
+import type { OpenedFile } from './file-identity.ts';
 
 /** A checkpoint is due at this many pages of the log, as by SQLite's default. */
 const DUE_PAGES = 1_000;
@@ -21,23 +22,26 @@ const CHECK_AFTER_MS = 100;
  */
 export class Checkpoints {
   readonly #writer: Database;
+  readonly #files: readonly OpenedFile[];
   readonly #onFatal: (error: Error) => void;
   #thread: Worker | null = null;
   #timer: NodeJS.Timeout | undefined;
   #underWay: Promise<void> | null = null;
   #restartDue = false;
   #end: () => void = () => {};
-  #stopped = false;
+  #stopped: Promise<void> | null = null;
 
-  constructor(writer: Database, onFatal: (error: Error) => void) {
+  /** The thread opens the database only while its paths name these files. */
+  constructor(writer: Database, files: readonly OpenedFile[], onFatal: (error: Error) => void) {
     this.#writer = writer;
+    this.#files = files;
     this.#onFatal = onFatal;
     writer.pragma('wal_autocheckpoint = 0');
   }
 
   /** Notes a commit; a checkpoint may be due. Call it after each commit. */
   note(): void {
-    if (this.#timer !== undefined || this.#underWay !== null || this.#stopped) return;
+    if (this.#timer !== undefined || this.#underWay !== null || this.#stopped !== null) return;
     this.#timer = setTimeout(() => this.#check(), CHECK_AFTER_MS);
     this.#timer.unref();
   }
@@ -48,8 +52,12 @@ export class Checkpoints {
   }
 
   /** Ends the thread and its connection. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#underWay;
     const thread = this.#thread;
@@ -74,7 +82,7 @@ export class Checkpoints {
    * not due.
    */
   restart(): Promise<void> | null {
-    if (!this.#restartDue || this.#underWay !== null || this.#stopped) return null;
+    if (!this.#restartDue || this.#underWay !== null || this.#stopped !== null) return null;
     this.#restartDue = false;
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -105,7 +113,7 @@ export class Checkpoints {
 
   #startThread(): Worker {
     const thread = new Worker(new URL('./checkpoint-thread.js', import.meta.url), {
-      workerData: { path: this.#writer.name },
+      workerData: { path: this.#writer.name, files: this.#files },
       execArgv: [],
     });
     thread.unref();

@@ -8,6 +8,7 @@ import { makeDurableFolder } from '../../../../base/durable-folder.ts';
 import { keepPrivate } from '../../../../base/private-file.ts';
 import { openSqlite, sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
+import { refuseForeignLog } from './file-identity.ts';
 
 /** How long the start and reads wait for a lock. Writes never wait inside SQLite (`prepareToServe`). */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -34,9 +35,10 @@ export function canonicalPath(path: string, { create }: { create: boolean }): st
   return join(realpathSync(dirname(path)), basename(path));
 }
 
-/** @throws SvcError `database_missing` if there is no file at `path`. */
+/** @throws SvcError `database_missing` if there is no file at `path`, `log_foreign` if its log is not its own. */
 export function requireDatabase(path: string): void {
   if (!existsSync(path)) throw missing(path);
+  refuseForeignLog(path);
 }
 
 /**
@@ -103,10 +105,12 @@ export function endLeases(db: Database): void {
   db.exec('UPDATE leases SET holder = NULL, expires_at = 0');
 }
 
+/**
+ * While it is open, closing another connection neither checkpoints nor deletes the log, and read-only it does not do so
+ * itself.
+ */
 export function openReader(path: string): Database {
-  const db = openSqlite(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true });
-  db.pragma('query_only = ON');
-  return db;
+  return openSqlite(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true, readonly: true });
 }
 
 /** Runs `work` on the connection, and closes it. */

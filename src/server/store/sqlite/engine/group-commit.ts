@@ -2,7 +2,7 @@
 
 import type { Database } from 'better-sqlite3';
 import { sqliteErrorKind } from '../../../../base/sqlite.ts';
-import { storageUnavailable } from '../../../ports/errors.ts';
+import { storageUnavailable, wireError } from '../../../ports/errors.ts';
 import { isFatal } from './connections.ts';
 import type { LogFile } from './disk.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
@@ -18,6 +18,11 @@ export interface GroupCommitOptions {
   beforeGroup?: (() => Promise<void> | null) | undefined;
   /** Commits a write that needs disk space. Throws if there is none. */
   probeRoom: () => void;
+  /**
+   * Called when a commit is durable. If it is true, the commit is in files that no start would find: the group and all
+   * later writes are refused.
+   */
+  isReplaced?: (() => boolean) | undefined;
   /** Called once, when disk or file can no longer be trusted. */
   onFatal: (error: Error) => void;
   /** Called when a commit is durable; `seconds` covers the work in it and the flush. */
@@ -50,6 +55,9 @@ const BUSY_LIMIT_MS = 5_000;
 const BUSY_BACKOFF_MAX_MS = 100;
 const PROBE_EVERY_MS = 1_000;
 
+const REPLACED = 'The database file was replaced, moved or removed while the server was running.';
+const RESTART = { hint: 'Restart svc-server.' };
+
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #db: Database;
@@ -59,7 +67,7 @@ export class GroupCommit {
   #underWay = false;
   #flushing: Promise<void> | null = null;
   #busyRetries = 0;
-  #refusal: 'full' | 'fatal' | null = null;
+  #refusal: 'full' | 'fatal' | 'replaced' | null = null;
   #probeTimer: NodeJS.Timeout | undefined;
   #draining: (() => void)[] | null = null;
 
@@ -171,6 +179,10 @@ export class GroupCommit {
     } finally {
       this.#flushing = null;
     }
+    if (this.#options.isReplaced?.()) {
+      this.#loseFiles(jobs);
+      return;
+    }
     this.#options.snapshot.leave();
     const seconds = (performance.now() - startedAt) / 1000;
     this.#options.onCommit?.({ writes: jobs.length, seconds });
@@ -182,6 +194,15 @@ export class GroupCommit {
   #loseFlush(jobs: Job[], error: unknown): void {
     this.#reject(jobs, error);
     this.#endWith(error);
+    this.#refuseQueue();
+    this.#goOn();
+  }
+
+  /** The snapshot stays: reads see the state before the commit, and go on. */
+  #loseFiles(jobs: Job[]): void {
+    this.#refusal = 'replaced';
+    clearTimeout(this.#probeTimer);
+    for (const job of jobs) job.reject(this.#refused());
     this.#refuseQueue();
     this.#goOn();
   }
@@ -278,6 +299,7 @@ export class GroupCommit {
   }
 
   #refused(): Error {
+    if (this.#refusal === 'replaced') return wireError('storage_unavailable', REPLACED, RESTART);
     return this.#refusal === 'full'
       ? storageUnavailable('The disk is full. Writes are refused until space is free.')
       : storageUnavailable('The database is no longer writable.');

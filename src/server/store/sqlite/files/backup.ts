@@ -24,6 +24,7 @@ import {
   usable,
 } from '../engine/connections.ts';
 import { syncFile } from '../engine/disk.ts';
+import { renewIdentity } from '../engine/file-identity.ts';
 import { migrate, requireOwnSchema } from '../engine/migrate.ts';
 import { runOn } from '../engine/steps.ts';
 import { migrations } from '../migrations.ts';
@@ -62,6 +63,7 @@ export function copyDatabase(from: string, to: string): void {
     closeSync(openSync(to, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(to);
   });
+  closing(openSqlite(to), renewIdentity);
 }
 
 /** Checks the integrity of the whole copy. @throws SvcError `backup_failed` */

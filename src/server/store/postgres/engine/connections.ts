@@ -83,13 +83,34 @@ export interface Connection extends Queries {
   execute(text: string, patienceMs?: number): Promise<void>;
 }
 
+/** Settings that results depend on, whatever database, role or pooler set. */
+const OWN_SETTINGS = {
+  search_path: 'public',
+  extra_float_digits: '1',
+  TimeZone: 'UTC',
+  DateStyle: 'ISO,MDY',
+  IntervalStyle: 'postgres',
+  bytea_output: 'hex',
+};
+
+/** Makes a commit wait for the disk. A database may make it wait for more, for example for a replica. */
+const RAISE_COMMIT = `SELECT set_config('synchronous_commit', 'on', true)
+    WHERE current_setting('synchronous_commit') IN ('off', 'local')`;
+
+/** Follows `BEGIN`, in the same round trip. */
+export const useOwnSettings = [
+  ...Object.entries(OWN_SETTINGS).map(([name, value]) => `SET LOCAL ${name} = '${value}'`),
+  RAISE_COMMIT,
+].join('; ');
+
 /** Begins a transaction in one round trip. Its settings are local, because a pooler keeps no session settings. */
 export function begin(mode: 'READ WRITE' | 'READ ONLY'): string {
   const level = mode === 'READ ONLY' ? 'REPEATABLE READ' : 'READ COMMITTED';
   return `BEGIN ISOLATION LEVEL ${level} ${mode};
     SET LOCAL statement_timeout = ${STATEMENT_MS};
     SET LOCAL lock_timeout = ${LOCK_MS};
-    SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_MS}`;
+    SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_MS};
+    ${useOwnSettings}`;
 }
 
 /**
@@ -106,6 +127,8 @@ class Client extends pg.Client {
 }
 
 export function openConnections(options: ConnectionOptions) {
+  // A pooler would refuse settings at the start of a session, or apply them to other clients. Options of the URL replace ours.
+  const hasOwnSessions = !options.pooler && !/[?&]options=/.test(options.url);
   const config = {
     connectionString: options.url,
     application_name: 'svc-server',
@@ -114,8 +137,15 @@ export function openConnections(options: ConnectionOptions) {
     keepAlive: true,
     keepAliveInitialDelayMillis: IDLE_MS,
     types: { getTypeParser },
-    // For statements outside of transactions. A pooler would refuse these settings, or apply them to other clients.
+    // `alone` sends a transaction in one round trip.
+    pipeline: true,
+    // For statements outside of transactions.
     ...(!options.pooler && { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS }),
+    ...(hasOwnSessions && {
+      options: Object.entries(OWN_SETTINGS)
+        .map(([name, value]) => `-c ${name}=${value}`)
+        .join(' '),
+    }),
   } satisfies pg.ClientConfig;
   const pool = new pg.Pool({
     ...config,
@@ -156,6 +186,11 @@ export function openConnections(options: ConnectionOptions) {
       const using = use(work).finally(() => underWay.delete(using));
       underWay.add(using);
       return using;
+    },
+    /** What a statement of its own needs before it, as `begin`; `null` if it needs no transaction. */
+    beginAlone(writes: boolean): string | null {
+      if (!hasOwnSessions) return begin('READ WRITE');
+      return writes ? `BEGIN; ${RAISE_COMMIT}` : null;
     },
     /** A session outside of the pool, for LISTEN. Throws if the URL names a certificate that does not exist. */
     listener: (): pg.Client => new Client(config),

@@ -19,6 +19,7 @@ import {
   requireUtf8,
   type SqlValue,
   sql,
+  useOwnSettings,
 } from './connections.ts';
 import { cannotUse, isLost } from './errors.ts';
 import { migrate } from './migrate.ts';
@@ -59,7 +60,7 @@ export async function importTables(
     await migrate(connections, migrations);
     await makePartitions(accessTo(connections, { instant: () => null }));
     return await connections.use(async (connection) => {
-      await connection.execute('BEGIN');
+      await connection.execute(`BEGIN; ${useOwnSettings}`);
       await requireEmpty(connection, source);
       let moved = 0;
       await connection.execute(setTriggers('DISABLE'));

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { schemaTooNew, schemaTooOld } from '../../../ports/errors.ts';
 import type { Connection, Connections } from './connections.ts';
-import { sql } from './connections.ts';
+import { begin, sql, useOwnSettings } from './connections.ts';
 import { isConflict, isLost } from './errors.ts';
 
 export interface Migration {
@@ -35,6 +35,7 @@ const HANGS_MS = 60_000;
 
 // Lifts the statement timeouts of requests for the wait and the migration.
 const BEGIN_LOCKED = `BEGIN;
+  ${useOwnSettings};
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = ${HANGS_MS};
   SET LOCAL lock_timeout = 0;
@@ -81,7 +82,14 @@ export async function migrate(connections: Connections, migrations: readonly Mig
  * @throws SvcError `schema_too_old`, `schema_too_new` or `database_foreign`.
  */
 export async function requireSchema(connections: Connections, known: number): Promise<void> {
-  const version = await connections.use((connection) => versionOf(connection, known));
+  const version = await connections.use(async (connection) => {
+    await connection.execute(begin('READ ONLY'));
+    try {
+      return await versionOf(connection, known);
+    } finally {
+      await connection.execute('ROLLBACK');
+    }
+  });
   if (version >= known) return;
   throw schemaTooOld(version, known);
 }

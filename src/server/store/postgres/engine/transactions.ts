@@ -43,7 +43,13 @@ export function accessTo(
   }
   /** Runs one statement as a transaction. A statement that writes MUST be safe to repeat, or only count calls. */
   function each<T>({ writes }: Sql, work: (connection: Connection) => Promise<T>): Promise<T> {
-    const answered = () => retried(() => connections.use(work));
+    const opening = connections.beginAlone(writes);
+    const answered = () =>
+      retried(() =>
+        connections.use((connection) =>
+          opening === null ? work(connection) : alone(connection, opening, work),
+        ),
+      );
     return writes ? commit(answered) : answered();
   }
   return {
@@ -60,6 +66,20 @@ export function accessTo(
         ),
       ),
   };
+}
+
+/** Runs one statement in a transaction, all in one round trip. If the statement fails, `COMMIT` undoes it. */
+async function alone<T>(
+  connection: Connection,
+  opening: string,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const trips = [connection.execute(opening), work(connection)] as const;
+  const committed = connection.execute('COMMIT');
+  await Promise.allSettled([...trips, committed]);
+  const [, result] = await Promise.all(trips);
+  await committed;
+  return result;
 }
 
 async function inTransaction<T>(

@@ -1,0 +1,221 @@
+// What administrators and poolers set on a PostgreSQL database, as it reaches the service.
+import pg from 'pg';
+import { v7 as uuid } from 'uuid';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openPostgresStore } from '../../../src/server/store/postgres/open-store.ts';
+import { World } from '../../contract/world.ts';
+import { type Pooler, startPgBouncer } from '../../support/pooler.ts';
+import { findProgram, needsProgram } from '../../support/require-program.ts';
+import { copyDatabase, sharedPostgres } from '../../support/shared-postgres.ts';
+import { startTransactionPooler } from '../../support/transaction-pooler.ts';
+
+interface Row {
+  name: string;
+  /** Where it was reported: repository and number. */
+  report: string;
+  /** Settings of the database, in SQL. */
+  set: string;
+  /** `synchronous_commit` in transactions of the service. Default: on. */
+  commits?: string;
+}
+
+const rows: Row[] = [
+  {
+    name: 'floats rounded to 15 digits',
+    report: 'pgq/skytools-legacy 57, brianc/node-postgres 730',
+    set: 'extra_float_digits = 0',
+  },
+  { name: 'floats rounded to 3 digits', report: 'of our own', set: 'extra_float_digits = -12' },
+  { name: 'another time zone', report: 'of our own', set: `"TimeZone" = 'Asia/Kolkata'` },
+  { name: 'days before months', report: 'of our own', set: `"DateStyle" = 'German, DMY'` },
+  {
+    name: 'intervals of the standard',
+    report: 'of our own',
+    set: `"IntervalStyle" = 'sql_standard'`,
+  },
+  { name: 'bytes with escapes', report: 'of our own', set: `bytea_output = 'escape'` },
+  {
+    name: 'another schema',
+    report: 'pgbouncer/pgbouncer 425, 1176',
+    set: 'search_path = other',
+  },
+  {
+    name: 'another schema first, with tables of the same names',
+    report: 'of our own',
+    set: 'search_path = other, public',
+  },
+  {
+    name: 'no schema, as a restored dump leaves it',
+    report: 'pgbouncer/pgbouncer 396',
+    set: `search_path = ''`,
+  },
+  { name: 'commits that do not wait', report: 'of our own', set: 'synchronous_commit = off' },
+  {
+    name: 'commits that do not wait for a replica',
+    report: 'of our own',
+    set: 'synchronous_commit = local',
+  },
+  {
+    name: 'commits that wait until a replica has applied them',
+    report: 'of our own',
+    set: 'synchronous_commit = remote_apply',
+    commits: 'remote_apply',
+  },
+  {
+    name: 'commits that wait until a replica has written them',
+    report: 'of our own',
+    set: 'synchronous_commit = remote_write',
+    commits: 'remote_write',
+  },
+];
+
+/** Notes `synchronous_commit` in each transaction that stores one of these. */
+const NOTE = `
+  CREATE SCHEMA other;
+  CREATE TABLE other.robots (id integer);
+  CREATE TABLE other.accounts (id integer);
+  CREATE TABLE public.noted (what text, setting text);
+  CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO public.noted VALUES (TG_TABLE_NAME, current_setting('synchronous_commit'));
+    RETURN NEW; END $$;
+  CREATE TRIGGER note BEFORE INSERT OR UPDATE ON public.tasks FOR EACH ROW EXECUTE FUNCTION public.note();
+  CREATE TRIGGER note BEFORE INSERT OR UPDATE ON public.ledger FOR EACH ROW EXECUTE FUNCTION public.note();
+  CREATE TRIGGER note BEFORE INSERT OR UPDATE ON public.proofs FOR EACH ROW EXECUTE FUNCTION public.note();
+  CREATE TRIGGER note BEFORE INSERT OR UPDATE ON public.rate_counters FOR EACH ROW EXECUTE FUNCTION public.note()`;
+
+describe('without a pooler', () => stores(null));
+
+describe('behind a pooler that gives each transaction another session', () =>
+  stores(startTransactionPooler));
+
+const pgbouncer = findProgram('pgbouncer');
+if (pgbouncer === null) {
+  it('behind PgBouncer', (context) => {
+    needsProgram(context, 'pgbouncer');
+  });
+} else {
+  describe('behind PgBouncer in transaction mode', () =>
+    stores((server) => startPgBouncer(pgbouncer, server)));
+}
+
+function stores(start: ((server: string) => Promise<Pooler>) | null): void {
+  let pooler: Pooler | null;
+  beforeAll(async () => {
+    pooler = start && (await start((await sharedPostgres()).url));
+  });
+  afterAll(() => pooler?.close());
+
+  async function open(
+    prepare: (url: string) => Promise<void>,
+    parameters = '',
+  ): Promise<[World, string]> {
+    const database = await copyDatabase();
+    await query(database.url, NOTE);
+    const url = `${pooler?.via(database.url) ?? database.url}${parameters}`;
+    await prepare(database.url);
+    const world = await World.open(async (clock) => {
+      const store = await openPostgresStore({
+        url,
+        poolMax: 4,
+        connectMs: 60_000,
+        pooler: pooler !== null,
+        serves: true,
+        instant: () => clock.now(),
+      });
+      const close = () => store.close().then(database.drop);
+      return { store, reopen: async () => store, close };
+    });
+    return [world, database.url];
+  }
+
+  it.each(rows)('stores and reads exactly with $name', async ({ set, commits = 'on' }) => {
+    const [world, url] = await open(async (at) => {
+      const name = new URL(at).pathname.slice(1);
+      for (const one of set.split('; ')) await query(at, `ALTER DATABASE ${name} SET ${one}`);
+    });
+
+    await storesExactly(world);
+
+    expect(await query(url, 'SELECT DISTINCT what, setting FROM public.noted ORDER BY 1')).toEqual(
+      ['ledger', 'proofs', 'rate_counters', 'tasks'].map((what) => ({ what, setting: commits })),
+    );
+    await world.close();
+  });
+
+  it.skipIf(start !== null)('stores and reads exactly with options in the address', async () => {
+    const options = encodeURIComponent('-c extra_float_digits=0 -c search_path=other');
+    const [world, url] = await open(async () => {}, `?options=${options}`);
+
+    await storesExactly(world);
+
+    expect(await query(url, 'SELECT DISTINCT setting FROM public.noted')).toEqual([
+      { setting: 'on' },
+    ]);
+    await world.close();
+  });
+
+  it.skipIf(start === null)(
+    'stores and reads exactly when other clients of the pooler changed its sessions',
+    async () => {
+      const [world, url] = await open(async () => {});
+      const others = [1, 2, 3].map(
+        () => new pg.Client({ connectionString: pooler?.via(url) ?? url }),
+      );
+      await Promise.all(others.map((other) => other.connect()));
+      await Promise.all(others.map((other) => other.query('BEGIN')));
+      for (const other of others) {
+        await other.query(`SET search_path = ''; SET extra_float_digits = 0`);
+        await other.query(`SET synchronous_commit = off; COMMIT`);
+      }
+      await Promise.all(others.map((other) => other.end()));
+
+      await storesExactly(world);
+
+      expect(await query(url, 'SELECT DISTINCT setting FROM public.noted')).toEqual([
+        { setting: 'on' },
+      ]);
+      await world.close();
+    },
+  );
+}
+
+/** Of the store: statements on their own and in transactions, with floats, bytes and instants. */
+async function storesExactly(world: World): Promise<void> {
+  const lease = await world.lease();
+  const robot = await world.robot();
+  const task = await world.task(robot.id);
+  const completion = world.completion(task, { reading: 33.333333333333336 });
+  const sample = {
+    id: uuid(),
+    recordedAt: world.now,
+    batteryPct: 33.333333333333336,
+    state: 'busy',
+    metrics: '{"volts":0.30000000000000004}',
+  };
+
+  await world.store.authenticateRobot(robot.keyHash);
+  expect(await world.store.queueCompletion(completion)).toEqual({ outcome: 'queued' });
+  await world.settled(lease);
+  await world.store.recordSamples({
+    robotId: robot.id,
+    keyHash: robot.keyHash,
+    samples: [sample],
+    now: world.now,
+  });
+
+  const found = await world.store.getRobot(robot.id, robot.wallet);
+  expect(found).toMatchObject({ batteryPct: 33.333333333333336, lastSeenAt: world.now });
+  const evidence = await world.store.getEvidence(task.id, { robotId: robot.id });
+  expect(evidence?.proof).toEqual(completion.proof);
+  expect(await world.store.checkInvariants()).toEqual([]);
+}
+
+async function query(url: string, text: string): Promise<object[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,7 +1,8 @@
 // One HTTP request to an RPC endpoint.
 import type { IncomingHttpHeaders } from 'node:http';
-import { Agent, errors } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import { onAbort } from '../base/on-abort.ts';
+import { connectionsTo } from '../base/proxy/connections.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { ProviderError } from './errors.ts';
 
@@ -45,13 +46,17 @@ export function targetOf(text: string): Target {
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-export function createAgent(connectMs: number): Agent {
-  return new Agent({ connect: { timeout: connectMs }, maxResponseSize: MAX_ANSWER_BYTES });
+/** Through a proxy if the environment names one. */
+export function createAgent({ origin }: Target, connectMs: number): Dispatcher {
+  return connectionsTo(origin, {
+    connect: { timeout: connectMs },
+    maxResponseSize: MAX_ANSWER_BYTES,
+  });
 }
 
 /** Sends one POST request; redirects are errors. Rejects with ProviderError, which never contains the address. */
 export async function post(
-  agent: Agent,
+  agent: Dispatcher,
   target: Target,
   body: string,
   limits: { timeoutMs: number; signal?: AbortSignal | undefined },

@@ -55,7 +55,7 @@ export function connectRpc(options: RpcOptions) {
   const target = targetOf(options.url);
   const timeoutMs = options.timeoutMs ?? 10_000;
   const redact = redactor(options.url);
-  const agent = createAgent(timeoutMs);
+  const agent = createAgent(target, timeoutMs);
   const askIn = (queue: FairQueue, timeoutMs: number): Ask => {
     return (calls, signal) =>
       queue.run('', async () => {

@@ -70,7 +70,8 @@ export function createClient(options: ClientOptions): Client {
     const isWrite = route.method !== 'GET' && options.credential !== undefined && !accept;
     /** Handles the failure of the exchange: an abort rejects with its reason. */
     const onFailure = (cause: unknown): never => {
-      throw signal?.aborted ? cause : unreachable(baseUrl, isWrite, cause);
+      if (signal?.aborted || cause instanceof SvcError) throw cause;
+      throw unreachable(baseUrl, isWrite, cause);
     };
     const response = await send(target, {
       method: route.method,

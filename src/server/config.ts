@@ -91,6 +91,7 @@ const urlVariables = [
   'SVC_CREDIT_URL',
   'SVC_EXPLORER_URL',
   'SVC_PUBLIC_RPC_URL',
+  'SVC_WEBHOOK_PROXY',
 ] as const;
 
 export function hostInUrl(host: string): string {

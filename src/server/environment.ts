@@ -185,6 +185,10 @@ export const environment = Type.Object({
   SVC_WEBHOOK_ALLOW_NETWORKS: Optional(
     'Addresses or CIDR ranges that are not public and that webhooks may connect to, comma-separated (default: none)',
   ),
+  SVC_WEBHOOK_PROXY: Optional(
+    'HTTP proxy for webhooks: http://HOST:PORT, with user and password if needed. The service resolves and checks the addresses itself, so the proxy must allow CONNECT to addresses. Webhooks do not use HTTPS_PROXY (default: none)',
+    '^https?://[^\\s,]+$',
+  ),
   SVC_DISK_MIN_FREE_MB: Whole(
     { minimum: 0, default: 256 },
     'SQLite only: minimum free disk space in MiB. If less is free, the service still accepts completions, but refuses claims, samples, events, and new or changed robots, fleets and alert rules',
@@ -236,4 +240,5 @@ export const secretVariables: ReadonlySet<string> = new Set([
   'SVC_CHAIN_RPC_URL',
   'SVC_DATABASE_URL',
   'SVC_METRICS_TOKEN',
+  'SVC_WEBHOOK_PROXY',
 ]);

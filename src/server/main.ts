@@ -169,7 +169,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     proofRetentionMs: config.proofRetentionMs,
     onError: (error) => logger.warn({ err: error }, 'failed to delete expired data'),
   });
-  const sender = webhooks && createSender(webhooks);
+  const sender = webhooks && createSender({ ...webhooks, proxy: values.SVC_WEBHOOK_PROXY });
   const relay = startRelay({
     store,
     clock,

@@ -1,6 +1,7 @@
 // `svc-agent doctor`: checks of the machine and of the service.
 import type { Command } from 'commander';
 import { escapeText } from '../../base/escape.ts';
+import { adoptProxies } from '../../base/proxy/variables.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { environmentToLookAfter, readAgentUnit } from '../installation.ts';
 import type { AgentStatus } from '../status.ts';
@@ -25,7 +26,9 @@ async function doctor(own: NodeJS.ProcessEnv, { json }: { json?: true }): Promis
   const { readConfig } = await import('../config.ts');
   const { checkMachine } = await import('../doctor/machine.ts');
   const { checkService } = await import('../doctor/service.ts');
-  const config = readConfig(await environmentToLookAfter(own, await readAgentUnit()));
+  const environment = await environmentToLookAfter(own, await readAgentUnit());
+  adoptProxies(environment);
+  const config = readConfig(environment);
   const daemon = await statusOf(config.socket);
   const status = daemon instanceof SvcError ? null : daemon;
   const checks = [...(await checkMachine(config, daemon)), ...(await checkService(config, status))];

@@ -46,7 +46,10 @@ export function addCommands(program: Command): void {
 export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): Promise<void> {
   const { readConfig } = await import('../config.ts');
   const unit = await readAgentUnit(root);
-  const { serviceUrl, socket, values } = readConfig(await environmentToLookAfter(own, unit));
+  const { adoptProxies } = await import('../../base/proxy/variables.ts');
+  const environment = await environmentToLookAfter(own, unit);
+  adoptProxies(environment);
+  const { serviceUrl, socket, values } = readConfig(environment);
   if (serviceUrl === null)
     throw new SvcError('usage', 'SVC_AGENT_URL is not set.', {
       hint: 'Set it to the origin of the service.',
@@ -71,6 +74,7 @@ export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): 
 
 async function proveKey(apiKey: string, baseUrl: string, socket: string): Promise<Robot> {
   const { createClient } = await import('../../client/client.ts');
+  const { proxiedFetch: fetch } = await import('../../base/proxy/connections.ts');
   const client = createClient({ baseUrl, fetch, credential: { apiKey } });
   const { robot } = (await client.call('getOwnRobot')).body;
   const robotOfRecords = await robotOfDaemon(socket);

@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
+import { proxiedFetch as fetch } from '../../base/proxy/connections.ts';
+import { describeProxies, mayUseProxy } from '../../base/proxy/variables.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { createClient } from '../../client/client.ts';
 import type { Answer } from '../../protocol/routes.ts';
@@ -26,6 +28,7 @@ export async function checkService(
   const url = serviceUrl ?? status?.service;
   if (url === undefined)
     return [{ name: 'service', ok: false, detail: 'SVC_AGENT_URL is not set.' }];
+  const proxy = await check('proxy', () => describeProxies(process.env) ?? '');
   const guest = createClient({ baseUrl: url, fetch });
   const askedAt = Date.now();
   const health = await ask((signal) => guest.call('getHealth', { signal }));
@@ -34,6 +37,7 @@ export async function checkService(
   const apiKey = await keyOf(key);
   const robot = health instanceof SvcError ? null : await askWhose(url, apiKey);
   return [
+    ...(proxy.detail === '' ? [] : [proxy]),
     await check('service', () => {
       valueOrThrow(health);
       return `${url} answers`;
@@ -68,6 +72,7 @@ async function askWhose(baseUrl: string, apiKey: string | SvcError): Promise<Own
 
 async function describeTls({ protocol, hostname, port }: URL): Promise<string> {
   if (protocol === 'http:') return 'not used: the service is on this machine';
+  if (mayUseProxy(`https://${hostname}`, process.env)) return 'not checked: a proxy is set';
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const socket = connect({
     host,

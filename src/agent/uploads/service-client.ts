@@ -1,7 +1,8 @@
 // Calls the service as the robot: key, identity, rate, and pauses after failures.
-import { Agent, fetch as undiciFetch } from 'undici';
+import { type Dispatcher, fetch as undiciFetch } from 'undici';
 import type { BackoffRange } from '../../base/backoff.ts';
 import type { Logger } from '../../base/logger.ts';
+import { connectionsTo } from '../../base/proxy/connections.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { type CallName, type Client, createClient } from '../../client/client.ts';
 import type { Answer, Input } from '../../protocol/routes.ts';
@@ -62,7 +63,7 @@ export class ServiceClient {
   readonly pauses: UploaderPauses;
   readonly #options: ServiceClientOptions;
   readonly #retries = new Retries();
-  #connections = openConnections();
+  #connections: Dispatcher;
   #client: Client | null = null;
   #state: ServiceState = 'disconnected';
   #refused: { key: string; at: number } | null = null;
@@ -81,6 +82,7 @@ export class ServiceClient {
 
   constructor(options: ServiceClientOptions) {
     this.#options = options;
+    this.#connections = openConnections(options.serviceUrl);
     this.pauses = options.pauses;
   }
 
@@ -266,7 +268,7 @@ export class ServiceClient {
   /** All connections are likely lost with one. Each would otherwise wait for its own time-out. */
   #replaceConnections(): void {
     void this.#connections.close();
-    this.#connections = openConnections();
+    this.#connections = openConnections(this.#options.serviceUrl);
   }
 
   #keyFailed(state: ServiceState, error: SvcError): void {
@@ -302,6 +304,7 @@ export abstract class Uploads {
 export type NextCall = (() => Promise<void>) | { waitMs: number } | null;
 
 /** The signal of each call limits its time. */
-function openConnections(): Agent {
-  return new Agent({ connections: MAX_CONCURRENT, headersTimeout: 0, bodyTimeout: 0 });
+function openConnections(serviceUrl: string): Dispatcher {
+  const options = { connections: MAX_CONCURRENT, headersTimeout: 0, bodyTimeout: 0 };
+  return connectionsTo(serviceUrl, options);
 }

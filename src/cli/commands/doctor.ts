@@ -1,6 +1,7 @@
 // `svc doctor`: checks everything that `svc` depends on.
 
 import { escapeText } from '../../base/escape.ts';
+import { describeProxies } from '../../base/proxy/variables.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
@@ -8,6 +9,7 @@ import type { ChainDetails } from '../../protocol/resources.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
+import { httpFetch } from '../program/http-fetch.ts';
 import type { Check } from '../verify/finding.ts';
 
 export const doctorCommand: CommandSpec = {
@@ -31,10 +33,12 @@ export const doctorCommand: CommandSpec = {
       }
     };
     const checks = await wait('Checking', async () => {
+      const proxy = await check('proxy', async () => describeProxies(process.env) ?? '');
       const service = await check('service', () => readiness(guest, url));
-      if (!service.ok) return [service];
+      const first = [...(proxy.detail === '' ? [] : [proxy]), service];
+      if (!service.ok) return first;
       return [
-        service,
+        ...first,
         await check('clock', () => clock(guest)),
         await check('session', () => session(context)),
         await check('chain', () => chain(guest)),
@@ -122,14 +126,14 @@ async function rpc(guest: Client): Promise<string> {
 
 async function chainIdAt(url: ChainDetails['params']['rpcUrls'][number]): Promise<number> {
   try {
-    const response = await fetch(url, {
+    const response = await httpFetch(url, {
       method: 'POST',
       redirect: 'error',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }),
       signal: AbortSignal.timeout(RPC_TIMEOUT_MS),
     });
-    const { result } = (await response.json()) as { result?: unknown };
+    const { result } = JSON.parse(await response.text()) as { result?: unknown };
     if (typeof result === 'string' && /^0x[0-9a-f]+$/i.test(result)) return Number(result);
   } catch {
     // The message may contain the URL with its secrets: report only that there was no answer.

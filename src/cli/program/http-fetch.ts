@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { mayUseProxy } from '../../base/proxy/variables.ts';
 
 /**
  * The part of `fetch` that the API client uses: a request with a text body or none, and its answer as text. With the
@@ -9,6 +10,10 @@ import { text } from 'node:stream/consumers';
  * with `redirect: 'error'`. Each request has its own connection, so nothing keeps the process alive.
  */
 export const httpFetch: typeof fetch = async (input, init = {}) => {
+  if (mayUseProxy(String(input), process.env)) {
+    const { proxiedFetch } = await import('../../base/proxy/connections.ts');
+    return proxiedFetch(input, init);
+  }
   const url = new URL(String(input));
   const secure = url.protocol === 'https:';
   // Only the one that is needed is loaded.

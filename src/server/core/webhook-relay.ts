@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
 import { Agent, request } from 'node:https';
-import type { LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
@@ -10,6 +10,7 @@ import { FairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { DueWebhook, WaitingMessage, WebhookStore, WebhookToSend } from '../ports/webhooks.ts';
 import { afterFailure, type MayConnect, refusalOfUrl } from '../rules/webhooks.ts';
+import { TunnelAgent } from './webhook-tunnel.ts';
 import { signedMessage } from './webhooks.ts';
 
 const POLL_MS = 1_000;
@@ -188,6 +189,8 @@ interface SenderOptions {
   ca?: string;
   /** Resolves a name to addresses. Default: DNS, without /etc/hosts. */
   resolve?: (host: string) => Promise<string[]>;
+  /** URL of an HTTP proxy. A secret. Default: none. */
+  proxy?: string | undefined;
 }
 
 export type Sender = ReturnType<typeof createSender>;
@@ -196,12 +199,25 @@ export type Sender = ReturnType<typeof createSender>;
  * Checks a literal address before connecting, every resolved address, and the address of the connection, before it
  * sends anything.
  */
-export function createSender({ mayConnect, ca, resolve = resolveByDns }: SenderOptions) {
-  const agent = new Agent({ keepAlive: true, timeout: ATTEMPT_MS, ...(ca && { ca }) });
+export function createSender({ mayConnect, ca, resolve = resolveByDns, proxy }: SenderOptions) {
+  const options = { keepAlive: true, timeout: ATTEMPT_MS, ...(ca && { ca }) };
+  const agent = proxy ? new TunnelAgent(proxy, firstChecked, options) : new Agent(options);
+
+  async function checked(host: string): Promise<string[]> {
+    const found = isIP(host) === 0 ? await resolve(host) : [host];
+    if (!found.every(mayConnect)) throw refusedAddress();
+    return found;
+  }
+
+  async function firstChecked(host: string): Promise<string> {
+    const [first] = await checked(host);
+    if (first === undefined) throw new Error('the name has no address');
+    return first;
+  }
+
   const lookup: LookupFunction = (host, _options, done) => {
-    resolve(host).then(
+    checked(host).then(
       (found) => {
-        if (!found.every(mayConnect)) return done(refusedAddress(), []);
         done(
           null,
           found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
@@ -223,10 +239,11 @@ export function createSender({ mayConnect, ca, resolve = resolveByDns }: SenderO
       call.on('close', closed);
       call.on('socket', (socket: TLSSocket) => {
         const send = () => {
-          if (mayConnect(socket.remoteAddress ?? '')) call.end(body);
+          // Through a proxy, the address was checked before the tunnel.
+          if (proxy || mayConnect(socket.remoteAddress ?? '')) call.end(body);
           else call.destroy(refusedAddress());
         };
-        if (socket.connecting) socket.once('secureConnect', send);
+        if (socket.connecting && !proxy) socket.once('secureConnect', send);
         else send();
       });
       call.on('response', (response) => {

@@ -1,0 +1,71 @@
+// Reads which HTTP proxies the environment names, without their credentials. Loads no HTTP client.
+import { isLoopback } from '../addresses.ts';
+import { SvcError } from '../svc-error.ts';
+
+/** The environment of the process, or of an installed service. */
+type Variables = NodeJS.ProcessEnv;
+
+export interface Proxies {
+  /** With credentials: a secret. An empty text is none. */
+  readonly httpsProxy: string;
+  /** Also for https where `httpsProxy` is empty. */
+  readonly httpProxy: string;
+  readonly noProxy: string;
+}
+
+/**
+ * The proxies that the environment names; lower-case names come first.
+ * @throws SvcError `invalid_configuration`, without the value: it may contain a password
+ */
+export function readProxies(variables: Variables): Proxies {
+  return {
+    httpsProxy: proxyUrl('HTTPS_PROXY', variables),
+    httpProxy: proxyUrl('HTTP_PROXY', variables),
+    noProxy: given('NO_PROXY', variables),
+  };
+}
+
+/** Lets this process use the proxies of another environment, such as that of an installed service. */
+export function adoptProxies(variables: Variables): void {
+  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']) {
+    const value = given(name, variables);
+    if (value !== '') process.env[name.toLowerCase()] = value;
+  }
+}
+
+/** Whether requests to this URL may go through a proxy; NO_PROXY may still except it. Never to this machine itself. */
+export function mayUseProxy(url: string, variables: Variables): boolean {
+  const isNamed = given('HTTPS_PROXY', variables) || given('HTTP_PROXY', variables);
+  return isNamed !== '' && !isLoopback(new URL(url).hostname);
+}
+
+/** For `doctor`, without credentials; null for no proxy. Throws as `readProxies`. */
+export function describeProxies(variables: Variables): string | null {
+  const { httpsProxy, httpProxy, noProxy } = readProxies(variables);
+  const parts = [
+    httpsProxy && `HTTPS_PROXY ${withoutCredentials(httpsProxy)}`,
+    httpProxy && `HTTP_PROXY ${withoutCredentials(httpProxy)}`,
+    noProxy && `NO_PROXY ${noProxy}`,
+  ];
+  return httpsProxy || httpProxy ? parts.filter(Boolean).join(', ') : null;
+}
+
+export function withoutCredentials(proxy: string): string {
+  const url = new URL(proxy);
+  return `${url.protocol}//${url.username || url.password ? '***@' : ''}${url.host}`;
+}
+
+/** As curl, takes `HOST:PORT` for an http proxy. */
+export function proxyUrl(name: string, variables: Variables): string {
+  const value = given(name, variables);
+  if (value === '') return '';
+  const url = value.includes('://') ? value : `http://${value}`;
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw new SvcError('invalid_configuration', `${name} is not the address of an HTTP proxy.`, {
+    hint: `Set it to http://HOST:PORT, or unset it. In user and password, write @ as %40, : as %3A and % as %25.`,
+  });
+}
+
+function given(name: string, variables: Variables): string {
+  return (variables[name.toLowerCase()] || variables[name] || '').trim();
+}

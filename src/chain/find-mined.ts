@@ -3,6 +3,7 @@ import { parseTransaction } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
 import {
   headerAt,
+  malformed,
   quantityOf,
   receiptOf,
   type TransactionReceipt,
@@ -12,7 +13,7 @@ import { ProviderError } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import type { Still } from './provider-pool.ts';
 import { confirmationsOf } from './read-block.ts';
-import { type Ask, askInParts, blockCall, resultOf } from './rpc.ts';
+import { type Ask, askInParts, blockCall, type RpcAnswer, resultOf } from './rpc.ts';
 import { lesser } from './sender-state.ts';
 
 /** A sent anchor whose receipt is searched, with all variants of its nonce. */
@@ -59,8 +60,16 @@ export interface Found {
   /** The lowest head at which any part of the search was read. */
   readonly headNumber: bigint;
   readonly mined: MinedAnchor[];
+  /** Anchors of which a URL showed no receipt, and did not say of every variant that there is none. */
+  readonly unknown: readonly UnknownAnchor[];
   /** Every configured URL answered: no provider knows an anchor that is missing from `mined`. */
   readonly isUnanimous: boolean;
+}
+
+interface UnknownAnchor {
+  readonly id: string;
+  /** What came instead of an answer, for the log. */
+  readonly reason: string;
 }
 
 /**
@@ -70,7 +79,7 @@ export interface Found {
  */
 export async function findMined(ask: Ask, search: Search, signal?: AbortSignal): Promise<Found> {
   const { confirmations, sender } = search;
-  const { headNumber, found } = await readReceipts(ask, search, signal);
+  const { headNumber, found, unknown } = await readReceipts(ask, search, signal);
   const isDeep = ({ receipt }: Match) => confirmationsOf(receipt, headNumber) >= confirmations;
   const deep = await readDetails(ask, sender, found.filter(isDeep), signal);
   const shallow = found
@@ -80,7 +89,7 @@ export async function findMined(ask: Ask, search: Search, signal?: AbortSignal):
       outcome: 'shallow' as const,
       blockNumber,
     }));
-  return { headNumber, mined: [...deep, ...shallow], isUnanimous: true };
+  return { headNumber, mined: [...deep, ...shallow], unknown, isUnanimous: true };
 }
 
 interface Match {
@@ -97,13 +106,18 @@ export function minedByQuorum(
   results: readonly Found[],
   terms: Still & { quorum: number; configured: number; askAll: boolean },
 ): Found | undefined {
-  const reports = results.map(({ headNumber, mined }) => ({
+  const reports = results.map(({ headNumber, mined, unknown }) => ({
     headNumber,
     byId: new Map(mined.map((anchor) => [anchor.id, anchor])),
+    unknown: new Set(unknown.map(({ id }) => id)),
   }));
   const verdicts = anchors.map(({ id }) =>
     verdictOn(
-      reports.map(({ headNumber, byId }) => ({ headNumber, anchor: byId.get(id) ?? null })),
+      reports.map(({ headNumber, byId, unknown }) => ({
+        headNumber,
+        anchor: byId.get(id) ?? null,
+        isUnknown: unknown.has(id),
+      })),
       terms,
     ),
   );
@@ -113,6 +127,7 @@ export function minedByQuorum(
   return {
     headNumber: reports.map(({ headNumber }) => headNumber).reduce(lesser),
     mined: verdicts.flatMap(({ anchor }) => anchor ?? []),
+    unknown: results.flatMap((result) => result.unknown),
     isUnanimous:
       results.length === terms.configured &&
       verdicts.every(({ anchor, isSeen }) => anchor !== null || !isSeen),
@@ -126,7 +141,7 @@ async function readReceipts(
   ask: Ask,
   { identity, anchors }: Search,
   signal?: AbortSignal,
-): Promise<{ headNumber: bigint; found: Match[] }> {
+): Promise<Pick<Found, 'headNumber' | 'unknown'> & { found: Match[] }> {
   const sent = anchors.flatMap((anchor) => anchor.variants.map((variant) => ({ anchor, variant })));
   const head = [...identityCalls, { method: 'eth_blockNumber', params: [] }];
   const calls = sent.map(({ variant }) => ({
@@ -138,13 +153,35 @@ async function readReceipts(
     return { headNumber: quantityOf(resultOf(head)), receipts };
   });
   const answers = parts.flatMap(({ receipts }) => receipts);
-  const found = sent.flatMap(({ anchor, variant }, i) => {
-    const receipt = receiptOf(resultOf(answers[i]));
-    if (receipt?.txHash !== variant.txHash) return [];
-    requirePossible(receipt, variant);
-    return [{ anchor, receipt }];
-  });
-  return { headNumber: parts.map(({ headNumber }) => headNumber).reduce(lesser), found };
+  const read = sent.map(({ anchor, variant }, i) => ({
+    anchor,
+    ...receiptIn(answers[i], variant),
+  }));
+  const found = read.flatMap(({ anchor, receipt }) => (receipt ? { anchor, receipt } : []));
+  const seen = new Set(found.map(({ anchor }) => anchor.id));
+  return {
+    headNumber: parts.map(({ headNumber }) => headNumber).reduce(lesser),
+    found,
+    unknown: read.flatMap(({ anchor: { id }, reason }) =>
+      reason === null || seen.has(id) ? [] : { id, reason },
+    ),
+  };
+}
+
+/** The receipt of a variant, null for none. With a `reason` the node did not say whether there is one. */
+function receiptIn(
+  answer: RpcAnswer | undefined,
+  variant: SentVariant,
+): { receipt: TransactionReceipt | null; reason: string | null } {
+  try {
+    const receipt = receiptOf(resultOf(answer));
+    if (receipt !== null && receipt.txHash !== variant.txHash) throw malformed();
+    if (receipt !== null) requirePossible(receipt, variant);
+    return { receipt, reason: null };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return { receipt: null, reason: error.reason };
+  }
 }
 
 /** Rejects a receipt that costs more than was signed: a charge must not depend on it. */
@@ -187,8 +224,10 @@ async function readDetails(
 
 interface Report {
   readonly headNumber: bigint;
-  /** Null: this URL has no receipt. */
+  /** Null: this URL showed no receipt. */
   readonly anchor: MinedAnchor | null;
+  /** It did not say whether it has one. */
+  readonly isUnknown: boolean;
 }
 
 interface Verdict {
@@ -249,7 +288,8 @@ function seenAt(
   if (first === undefined) return null;
   const blockNumber = seen.map(blockOf).reduce(lesser);
   const isMissed = reports.some(
-    (report) => report.anchor === null && report.headNumber >= blockNumber,
+    ({ anchor, isUnknown, headNumber }) =>
+      anchor === null && !isUnknown && headNumber >= blockNumber,
   );
   return isMissed && !askAll ? null : { id: first.id, outcome: 'shallow', blockNumber };
 }

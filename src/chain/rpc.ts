@@ -203,12 +203,17 @@ function answersOf(text: string, count: number, redact: (text: string) => string
     if (typeof entry === 'object' && entry !== null && 'id' in entry)
       byId.set(String(entry.id), entry);
   }
-  return Array.from({ length: count }, (_, i) =>
+  const answers = Array.from({ length: count }, (_, i) =>
     answerOf(byId.get(String(i + 1)) ?? (count === 1 ? list[0] : undefined), redact),
   );
+  if (answers.every((answer) => answer === null)) throw new ProviderError(notJsonRpc.reason);
+  return answers.map((answer) => answer ?? { ok: false, refusal: notJsonRpc });
 }
 
-function answerOf(entry: unknown, redact: (text: string) => string): RpcAnswer {
+/** One unreadable entry says nothing about the others. The code marks it as an error of the provider. */
+const notJsonRpc: RpcRefusal = { rpcCode: -32700, reason: 'the answer is not JSON-RPC' };
+
+function answerOf(entry: unknown, redact: (text: string) => string): RpcAnswer | null {
   if (isErrorAnswer(entry)) {
     const { code, message } = entry.error;
     return { ok: false, refusal: { rpcCode: code, reason: redact(message) } };
@@ -216,7 +221,7 @@ function answerOf(entry: unknown, redact: (text: string) => string): RpcAnswer {
   if (typeof entry === 'object' && entry !== null && 'result' in entry) {
     return { ok: true, result: entry.result };
   }
-  throw new ProviderError('the answer is not JSON-RPC');
+  return null;
 }
 
 async function askPart(ask: Ask, part: Parts, signal?: AbortSignal): Promise<RpcAnswer[][]> {

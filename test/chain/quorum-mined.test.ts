@@ -41,6 +41,7 @@ const anyVoice: fc.Arbitrary<Found> = fc
   .map(({ headNumber, mined }) => ({
     headNumber,
     mined: mined.filter((anchor) => anchor !== null),
+    unknown: [],
     isUnanimous: true,
   }));
 
@@ -98,6 +99,18 @@ describe('what several URLs say of mined anchors', () => {
         }
       }),
     );
+  });
+
+  it('is no absence where one of them does not know', () => {
+    const shallow: MinedAnchor = { id: 'a', outcome: 'shallow', blockNumber: 2n };
+    const shown = { headNumber: 2n, mined: [shallow], unknown: [], isUnanimous: true };
+    const silent = { headNumber: 5n, mined: [], isUnanimous: true };
+    const unknown = [{ id: 'a', reason: 'transaction indexing is in progress' }];
+    const said = (last: Found) =>
+      decided({ voices: [shown, last], missing: 0, askAll: false }).mined;
+
+    expect(said({ ...silent, unknown })).toEqual([shallow]);
+    expect(said({ ...silent, unknown: [] })).toEqual([]);
   });
 
   it('is no failure, where all are asked, while anybody has seen better', () => {

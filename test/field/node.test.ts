@@ -4,12 +4,8 @@ import { openChain } from '../../src/chain/chain.ts';
 import { broadcastOutcome } from '../../src/chain/errors.ts';
 import { startAnchoringRig } from '../support/anchoring-rig.ts';
 import { startTestChain } from '../support/anvil.ts';
-import {
-  type Answer,
-  type RpcProxy,
-  type RpcRequest,
-  startRpcProxy,
-} from '../support/rpc-proxy.ts';
+import { answers, changeResult, refuses, rewrite } from '../support/node-behavior.ts';
+import { type RpcProxy, type RpcRequest, startRpcProxy } from '../support/rpc-proxy.ts';
 
 interface Row {
   name: string;
@@ -19,20 +15,6 @@ interface Row {
   behave(proxy: RpcProxy): void;
 }
 
-/** Changes each answer of the node before it is written, with its id. */
-const rewrite = (change: (answer: object, call: RpcRequest) => object) => (proxy: RpcProxy) =>
-  proxy.handle(async ({ calls, forward, response }) => {
-    const answers = await forward(calls);
-    const entries = calls.map((call, i) =>
-      change({ jsonrpc: '2.0', id: call.id, ...answers[i] }, call),
-    );
-    response.end(JSON.stringify(entries.length === 1 ? entries[0] : entries));
-  });
-
-const answers = (method: string, answer: Answer) => (proxy: RpcProxy) =>
-  proxy.intercept((call) => (call.method === method ? answer : null));
-
-const refuses = (message: string, code = -32000): Answer => ({ error: { code, message } });
 const TIP = 'eth_maxPriorityFeePerGas';
 
 const anchors: Row[] = [
@@ -104,11 +86,10 @@ const implausible: (Row & { says: string })[] = [
   {
     name: 'has block times in milliseconds',
     report: 'polygon-edge 398, cita 230',
-    behave: rewrite((entry, { method }) => {
-      const { result } = entry as { result?: { timestamp?: string } };
-      if (method !== 'eth_getBlockByNumber' || !result) return entry;
-      return { ...entry, result: { ...result, timestamp: '0x19a9d9bd900' } };
-    }),
+    behave: changeResult('eth_getBlockByNumber', (block) => ({
+      ...block,
+      timestamp: '0x19a9d9bd900',
+    })),
     says: 'the timestamp of a block is 1763580827904 s, after the year 9999',
   },
 ];

@@ -25,6 +25,7 @@ import { FinalityWatch } from './finality.ts';
 import { follow } from './inclusion.ts';
 import {
   type BumpClock,
+  hasUnexplained,
   isInBlock,
   type LiveAttempts,
   recoverAttempts,
@@ -184,6 +185,8 @@ async function readFees(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
     loop.quote = { singleGas: gas.gas, baseFeePerGas, maxPriorityFeePerGas, dataFeeWei };
   }
   live.counted = { latestNonce, headNumber };
+  // Nothing is signed before the receipt of a used nonce is looked up.
+  if (hasUnexplained(live)) loop.pollAt = 0;
   live.balance = senderState.balance;
   noteReorgedNonces(loop, live, senderState);
   timing.note(headNumber, performance.now());
@@ -243,7 +246,8 @@ async function signQueued(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
 function maySign({ context, queue, hold }: AnchorLoop, live: LiveAttempts): boolean {
   if (context.key === null) return false;
   const hasPlace = unmined(live).length < context.options.maxInFlight;
-  return queue.mayHold && hold === null && !live.nonceConflict && hasPlace;
+  const isExplained = !live.nonceConflict && !hasUnexplained(live);
+  return queue.mayHold && hold === null && isExplained && hasPlace;
 }
 
 function nextDueAt(loop: AnchorLoop, live: LiveAttempts): number {

@@ -23,7 +23,10 @@ export const PAUSES = {
   bumpAgainMs: 1_000,
   /** Before refused bytes are broadcast again: the reason may pass before the next block. */
   refusedMs: 5_000,
-  /** Before another lookup of a mined transaction that is no anchor: the answer changes only if the node lied. */
+  /**
+   * Before another lookup of a mined transaction that is no anchor: the answer changes only if the node lied. Also the
+   * longest pause between two lookups of a receipt that is unknown.
+   */
   failedLookMs: 5_000,
   /**
    * How long the nonce of a new sender must stay unchanged when no second block appears. Longer than the block time of

@@ -4,7 +4,7 @@ import type { InclusionChanges } from '../ports/anchoring.ts';
 import type { AnchoringContext } from './context.ts';
 import { Background } from './context.ts';
 import { createIncludedWatch, type IncludedWatch } from './inclusion.ts';
-import { isInBlock, type LiveAttempts, refreshAttempts } from './open-attempts.ts';
+import { hasUnexplained, isInBlock, type LiveAttempts, refreshAttempts } from './open-attempts.ts';
 import {
   adopt,
   createReplacedNonceWatch,
@@ -64,9 +64,9 @@ export class FinalityWatch extends Background {
     const { signal, logger } = this.context;
     try {
       const { changes, count, isMoreDue } = await this.#included.look(live);
-      const { lost, adoptable } = await this.#replacedNonces.look(live);
+      const replaced = await this.#replacedNonces.look(live);
       this.#left = count + live.attempts.length;
-      this.#found = { changes, lost, adoptable };
+      this.#found = { changes, ...replaced };
       if (isMoreDue) this.dueAt = 0;
       this.#isFailing = false;
     } catch (error) {
@@ -82,7 +82,7 @@ export class FinalityWatch extends Background {
 async function recordVerdicts(
   context: AnchoringContext,
   live: LiveAttempts,
-  { changes, lost, adoptable }: Verdicts,
+  { changes, lost, adoptable, sought }: Verdicts,
 ): Promise<boolean> {
   const { store, lease, clock, logger } = context;
   const { safe, finalized, reorged } = changes;
@@ -97,6 +97,10 @@ async function recordVerdicts(
     live.counted = null;
   }
   await adopt(context, live, adoptable);
+  for (const attempt of live.attempts) {
+    if (attempt.unread > 0) attempt.mined = sought.get(attempt.id) ?? attempt.mined;
+  }
+  live.nonceConflict &&= hasUnexplained(live);
   const unmined = live.attempts.filter((attempt) => !isInBlock(attempt)).map(({ id }) => id);
   const dead = lost.filter((id) => unmined.includes(id));
   for (const id of dead) {

@@ -1,11 +1,18 @@
 // Finds and records the blocks that hold attempts, and resends what a reorganization dropped.
+import { backoffMs } from '../../base/backoff.ts';
 import type { MinedAnchor, MinedTransaction } from '../../chain/find-mined.ts';
 import type { PlaceInclusion } from '../../chain/inclusion.ts';
 import { lesser } from '../../chain/sender-state.ts';
 import type { IncludedAttempt, InclusionChanges, MinedAttempt } from '../ports/anchoring.ts';
 import { gasLimit, maxFeePerGas } from '../rules/credits.ts';
 import { type AnchoringContext, readSenderState } from './context.ts';
-import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
+import {
+  hasUnexplained,
+  isInBlock,
+  isUsed,
+  type LiveAttempt,
+  type LiveAttempts,
+} from './open-attempts.ts';
 
 /**
  * Step 5: looks up the receipts of everything sent, and records inclusions that are deep enough, to be settled next.
@@ -16,7 +23,7 @@ export async function follow(context: AnchoringContext, live: LiveAttempts) {
   const now = performance.now();
   const followed = live.attempts.filter((one) => !isInBlock(one) && now >= one.lookAt);
   if (followed.length === 0) return null;
-  const { headNumber, mined } = await chain.findMined(
+  const { headNumber, mined, unknown } = await chain.findMined(
     {
       identity,
       sender: lease.sender,
@@ -26,10 +33,15 @@ export async function follow(context: AnchoringContext, live: LiveAttempts) {
     signal,
   );
   const byId = new Map(mined.map((anchor) => [anchor.id, anchor]));
+  const reasons = new Map(unknown.map(({ id, reason }) => [id, reason]));
   for (const attempt of followed) {
     const anchor = byId.get(attempt.id);
-    // If its block is gone, the transaction is in flight again and occupies its slot.
-    attempt.mined = anchor !== undefined;
+    const reason = anchor === undefined ? reasons.get(attempt.id) : undefined;
+    noteUnread(context, attempt, reason ?? null);
+    // If its block is gone, the transaction is in flight again and occupies its slot. An unknown receipt says nothing
+    // about its block.
+    const stays = reason !== undefined && attempt.mined && isUsed(live, attempt);
+    attempt.mined = anchor !== undefined || stays;
     if (anchor?.outcome === 'reverted' || anchor?.outcome === 'altered') {
       noteFailure(context, attempt, anchor);
     } else {
@@ -89,6 +101,22 @@ export function createIncludedWatch(context: AnchoringContext) {
   };
 }
 
+/** A receipt that is unknown is looked up less and less often: it neither ends nor delays anything. */
+function noteUnread(
+  { logger, options }: AnchoringContext,
+  attempt: LiveAttempt,
+  reason: string | null,
+): void {
+  attempt.unread = reason === null ? 0 : attempt.unread + 1;
+  if (reason === null) return;
+  if (attempt.unread === 1) {
+    logger.warn({ attempt: attempt.id, reason }, 'node did not say whether there is a receipt');
+  }
+  const { pollMs, failedLookMs } = options.pauses;
+  const waitMs = backoffMs(attempt.unread, { firstMs: pollMs, maxMs: failedLookMs });
+  attempt.lookAt = performance.now() + waitMs;
+}
+
 function noteFailure(
   { logger, options }: AnchoringContext,
   attempt: LiveAttempt,
@@ -115,9 +143,9 @@ async function include(context: AnchoringContext, attempt: LiveAttempt, mined: M
  * A nonce below the sender's transaction count must have a receipt at that head. Without one, a transaction that is not
  * ours has used it.
  */
-function hasNonceConflict({ counted, attempts }: LiveAttempts, headNumber: bigint): boolean {
-  if (counted === null || headNumber < counted.headNumber) return false;
-  return attempts.some(({ mined, nonce }) => !mined && nonce < counted.latestNonce);
+function hasNonceConflict(live: LiveAttempts, headNumber: bigint): boolean {
+  if (live.counted === null || headNumber < live.counted.headNumber) return false;
+  return hasUnexplained(live);
 }
 
 function isBelow(a: Place, b: Place): boolean {

@@ -9,10 +9,12 @@ export interface LiveAttempt extends OpenAttempt {
   broadcastAt: number | null;
   /** Why every node refused the last broadcast; null: a node may have accepted it. */
   refusal: RefusalMeaning | null;
-  /** A receipt was seen: its nonce is used, and it no longer counts as in flight. */
+  /** It was seen in a block: its nonce is used, and it no longer counts as in flight. */
   mined: boolean;
   /** At the last lookup its mined transaction was no anchor. */
   failed: boolean;
+  /** Lookups in a row in which a provider did not say whether there is a receipt, and none was seen. */
+  unread: number;
   /** Receipts are not looked up before this time (`performance.now()`). */
   lookAt: number;
 }
@@ -114,6 +116,16 @@ export function unmined({ attempts }: LiveAttempts): LiveAttempt[] {
   return attempts.filter(({ mined }) => !mined);
 }
 
+/** Whether its nonce was counted as used, perhaps by a transaction that is not ours. */
+export function isUsed({ counted }: LiveAttempts, { nonce }: LiveAttempt): boolean {
+  return counted !== null && nonce < counted.latestNonce;
+}
+
+/** Whether the nonce of an attempt is used, and no transaction of the attempt was seen in a block. */
+export function hasUnexplained(live: LiveAttempts): boolean {
+  return unmined(live).some((attempt) => isUsed(live, attempt));
+}
+
 /** The lowest nonce that is in no block; null until the first nonce is used. */
 export function lowestUnmined(live: LiveAttempts): number | null {
   return unmined(live)[0]?.nonce ?? live.nextNonce;
@@ -132,5 +144,6 @@ export function isInBlock({ state }: OpenAttempt): boolean {
 
 function liveAttempt(attempt: OpenAttempt): LiveAttempt {
   const mined = isInBlock(attempt);
-  return { ...attempt, broadcastAt: null, refusal: null, mined, failed: false, lookAt: 0 };
+  const seen = { mined, failed: false, unread: 0 };
+  return { ...attempt, ...seen, broadcastAt: null, refusal: null, lookAt: 0 };
 }

@@ -5,7 +5,7 @@ import type { NonceUse } from '../../chain/nonce-use.ts';
 import { decodePayload } from '../../proof/payload.ts';
 import type { OpenAttempt, Variant } from '../ports/anchoring.ts';
 import type { AnchoringContext } from './context.ts';
-import type { LiveAttempt, LiveAttempts } from './open-attempts.ts';
+import { isUsed, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
 
 /** Maximum number of nonces looked up per check; the others follow in later checks. */
 const LOOKED_UP = 4;
@@ -15,6 +15,8 @@ export interface ReplacedNonces {
   readonly lost: readonly string[];
   /** Mined transactions of an attempt that this database does not know. */
   readonly adoptable: readonly Adoptable[];
+  /** Attempts with an unknown receipt that were looked up: whether every provider shows a transaction of theirs. */
+  readonly sought: ReadonlyMap<string, boolean>;
 }
 
 interface Adoptable {
@@ -33,7 +35,7 @@ export type ReplacedNonceWatch = ReturnType<typeof createReplacedNonceWatch>;
 /**
  * Looks up which transaction used the nonce of an attempt without a receipt. Absence never ends an attempt; only a
  * transaction that was seen does: one that is no anchor, in a block that every configured provider shows and calls
- * final.
+ * final. While a receipt is unknown, the lookup is repeated: a reorganization may replace what was found.
  */
 export function createReplacedNonceWatch(context: AnchoringContext) {
   const { chain, identity, lease, signal, logger } = context;
@@ -76,7 +78,7 @@ export function createReplacedNonceWatch(context: AnchoringContext) {
       // After an error there is no transaction count yet. Keep the progress of searches.
       if (live.counted === null) {
         doubted.clear();
-        return { lost: [], adoptable: [] };
+        return { lost: [], adoptable: [], sought: new Map() };
       }
       const suspects = new Map(suspectsOf(live).map((attempt) => [attempt.id, attempt]));
       for (const id of trails.keys()) {
@@ -96,11 +98,14 @@ export function createReplacedNonceWatch(context: AnchoringContext) {
         those('own').filter(({ use }) => use.isFinal),
       );
       const lost = new Set([...final, ...failed].map(({ attempt }) => attempt.id));
+      const own = new Set(those('own').map(({ attempt }) => attempt.id));
+      const unread = due.filter((attempt) => attempt.unread > 0);
       return {
         lost: seenTwice(due, lost),
         adoptable: those('adoptable').flatMap(({ attempt: { id }, use: { signed } }) =>
           signed === null ? [] : [{ attemptId: id, variant: signed }],
         ),
+        sought: new Map(unread.map(({ id }) => [id, own.has(id)])),
       };
     },
   };
@@ -147,10 +152,11 @@ export function isAnchor({ payload }: NonceUse): boolean {
   return payload !== null && decodePayload(payload) !== null;
 }
 
-/** Attempts whose nonce is used, but with no variant known to be in a block and successful. */
-function suspectsOf({ attempts, counted }: LiveAttempts): LiveAttempt[] {
-  const count = counted?.latestNonce ?? 0;
-  return attempts.filter(({ nonce, mined, failed }) => nonce < count && (!mined || failed));
+/** Attempts whose nonce is used, but with no receipt that shows a variant in a block and successful. */
+function suspectsOf(live: LiveAttempts): LiveAttempt[] {
+  return live.attempts.filter(
+    (attempt) => isUsed(live, attempt) && (!attempt.mined || attempt.failed || attempt.unread > 0),
+  );
 }
 
 /** The findings, all of transactions of ours in final blocks, whose receipt says that they failed. */
@@ -163,9 +169,11 @@ async function failedOf(
   const search = { identity, sender: lease.sender, anchors, confirmations: 1n, askAll: true };
   const found = await chain.findMined(search, signal);
   if (!found.isUnanimous) return [];
+  const unknown = new Set(found.unknown.map(({ id }) => id));
   return findings.filter(({ attempt, use }) =>
     found.mined.some(
       (one) =>
+        !unknown.has(one.id) &&
         one.id === attempt.id &&
         one.outcome === 'reverted' &&
         one.mined.txHash === use.txHash &&

@@ -1,0 +1,272 @@
+// How nodes and providers really answer when they are asked for receipts.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
+import type { Hex } from '../../src/proof/bytes.ts';
+import { encodePayload } from '../../src/proof/payload.ts';
+import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
+import { anvilAccounts } from '../support/anvil.ts';
+import { refuses, rewrite } from '../support/node-behavior.ts';
+import type { RpcProxy } from '../support/rpc-proxy.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const RECEIPT = 'eth_getTransactionReceipt';
+const gwei = 10n ** 9n;
+
+let rig: AnchoringRig;
+
+beforeEach(async () => {
+  rig = await startAnchoringRig({}, 2);
+});
+afterEach(() => rig.closeSound());
+
+/** What comes in place of an answer. */
+type Entry = (answer: object) => object;
+
+/** The entry comes where there is no receipt, or for every hash. */
+const unknown =
+  (entry: Entry, of: 'absent' | 'every' = 'every') =>
+  (proxy: RpcProxy) =>
+    rewrite((answer, { method }) => {
+      const { result } = answer as { result?: unknown };
+      const isOne = method === RECEIPT && (of === 'every' || result === null);
+      return isOne ? entry(answer) : answer;
+    })(proxy);
+
+const indexing: Entry = ({ result: _, ...answer }: { result?: unknown }) => ({
+  ...answer,
+  ...refuses('transaction indexing is in progress'),
+});
+
+const entries: { name: string; report: string; entry: Entry }[] = [
+  {
+    name: 'an error while it indexes transactions',
+    report: 'go-ethereum 29956, ethers.js 4999',
+    entry: indexing,
+  },
+  {
+    name: 'that the transaction is not found',
+    report: 'cosmos/evm 380, zkevm-node 255',
+    entry: ({ result: _, ...answer }: { result?: unknown }) => ({
+      ...answer,
+      ...refuses('tx not found', -32603),
+    }),
+  },
+  {
+    name: 'no result at all',
+    report: 'of our own',
+    entry: ({ result: _, ...answer }: { result?: unknown }) => answer,
+  },
+  {
+    name: 'a text',
+    report: 'of our own',
+    entry: (answer) => ({ ...answer, result: 'pending' }),
+  },
+  {
+    name: 'the receipt of another transaction',
+    report: 'of our own',
+    entry: (answer) => ({
+      ...answer,
+      result: {
+        transactionHash: `0x${'ab'.repeat(32)}`,
+        blockHash: `0x${'cd'.repeat(32)}`,
+        blockNumber: '0x1',
+        transactionIndex: '0x0',
+        status: '0x1',
+        gasUsed: '0x5208',
+        effectiveGasPrice: '0x1',
+      },
+    }),
+  },
+];
+
+const behave = (entry: Entry, of: 'absent' | 'every', urls: readonly number[] = [0, 1]) => {
+  for (const i of urls) unknown(entry, of)(rig.proxies[i] as RpcProxy);
+};
+const mend = () => {
+  for (const proxy of rig.proxies) proxy.mend();
+};
+const sent = (count: number) => rig.pending(count);
+const stateOf = async (id: string) => (await rig.task(id)).completion?.state;
+const asked = (method: string) =>
+  rig.proxies.flatMap((proxy) => proxy.asked.methods).filter((one) => one === method).length;
+/** Resolves after that many more readings of fees, so after that many rounds of the loop. */
+const moreRounds = async (count: number) => {
+  const before = asked('eth_estimateGas');
+  await waitFor(`${count} rounds`, () => asked('eth_estimateGas') >= before + 2 * count);
+};
+const one = async () => (await rig.queue())[0] ?? '';
+/** A proof whose transaction is in a block, and whose receipt is unknown. */
+const minedUnread = async () => {
+  const id = await one();
+  await sent(1);
+  await rig.node.mine();
+  return id;
+};
+const send = async (payload: Hex, nonce: number) => {
+  const key = await loadAnchorKey({ privateKey: anvilAccounts[0].privateKey });
+  const { rawTx } = await key.signTransaction({
+    chainId: 31337,
+    nonce,
+    payload,
+    gas: 100_000n,
+    maxFeePerGas: 100n * gwei,
+    maxPriorityFeePerGas: 50n * gwei,
+  });
+  await rig.node.rpc('eth_sendRawTransaction', [rawTx]);
+  await rig.node.mine();
+};
+const dropAll = async () => {
+  await rig.node.rpc('anvil_dropAllTransactions');
+};
+const anchorOfAnother = encodePayload({
+  kind: 'batch',
+  root: `0x${'11'.repeat(32)}`,
+  leaf_count: 2,
+});
+
+describe('a node that answers', () => {
+  it.each(entries)('$name for a replaced transaction stops nobody ($report)', async ({ entry }) => {
+    behave(entry, 'absent');
+    rig.start({ bumpAfterMs: 300 });
+    const id = await one();
+    await sent(1);
+    const before = (await rig.task(id)).completion?.txHash;
+    await rig.node.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(100n * gwei).toString(16)}`]);
+    await rig.node.mine();
+    await waitFor('a replacement in the pool', async () => {
+      const txHash = (await rig.task(id)).completion?.txHash;
+      return txHash !== before && (await rig.node.rpc('eth_getTransactionByHash', [txHash]));
+    });
+    await rig.node.mine();
+    await rig.verified([id]);
+
+    const next = await one();
+    await sent(1);
+    await rig.node.mine();
+    await rig.verified([next]);
+
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
+  });
+
+  it.each(entries)('$name for every transaction stops nobody ($report)', async ({ entry }) => {
+    behave(entry, 'every');
+    rig.start({ maxInFlight: 1 });
+    const first = await minedUnread();
+
+    const second = await minedUnread();
+
+    expect([await stateOf(first), await stateOf(second)]).toEqual(['submitted', 'submitted']);
+    expect(await rig.degraded()).toContain('provider_unhealthy');
+    mend();
+    const tasks = await rig.verified([first, second]);
+    expect(tasks.map(({ completion }) => completion?.attempts)).toEqual([1, 1]);
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
+  });
+});
+
+describe('an unknown receipt', () => {
+  it('of one provider of two gives no receipt and stops nobody (of our own)', async () => {
+    behave(indexing, 'every', [1]);
+    rig.start();
+    const first = await minedUnread();
+
+    const second = await minedUnread();
+
+    expect([await stateOf(first), await stateOf(second)]).toEqual(['submitted', 'submitted']);
+    mend();
+    await rig.verified([first, second]);
+    expect(await rig.minedAnchors()).toHaveLength(2);
+  });
+
+  it('stops nobody after a restart (of our own)', async () => {
+    behave(indexing, 'every');
+    const before = rig.start();
+    const first = await minedUnread();
+    await before.drain();
+
+    rig.start();
+    const second = await minedUnread();
+
+    mend();
+    await rig.verified([first, second]);
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
+  });
+
+  it('does not hide another database that uses the key (of our own)', async () => {
+    behave(indexing, 'every');
+    const before = rig.start();
+    const first = await one();
+    await sent(1);
+    await before.drain();
+    await dropAll();
+    await send(anchorOfAnother, 0);
+
+    rig.start();
+    const second = await one();
+    await waitFor('the report', () => rig.log.some((line) => /another database/.test(line)));
+    await moreRounds(3);
+
+    expect([await stateOf(first), await stateOf(second)]).toEqual(['submitted', 'queued']);
+    expect(await rig.degraded()).toContain('nonce_conflict');
+    expect(await rig.minedAnchors()).toHaveLength(1);
+  });
+
+  it('of one provider ends no attempt that failed at the other (of our own)', async () => {
+    rig.start();
+    const id = await one();
+    await sent(1);
+    behave(indexing, 'every', [1]);
+    // Code that reverts everything; only a delegated account can have it.
+    await rig.node.rpc('anvil_setCode', [rig.sender, '0x60006000fd']);
+    await rig.node.mine();
+    await rig.node.rpc('anvil_setCode', [rig.sender, '0x']);
+    for (let i = 0; i < 3; i += 1) await rig.node.mine();
+    await moreRounds(5);
+
+    expect(await stateOf(id)).toBe('submitted');
+    mend();
+    await sent(1);
+    await rig.node.mine();
+    const [task] = await rig.verified([id]);
+    expect(task?.completion?.attempts).toBe(2);
+  });
+
+  it('is looked up in the blocks again after a reorganization (of our own)', async () => {
+    behave(indexing, 'every');
+    rig.start();
+    const first = await minedUnread();
+    const second = await minedUnread();
+    await dropAll();
+    await rig.node.rpc('anvil_reorg', [2, []]);
+    await dropAll();
+    await send(anchorOfAnother, 0);
+    await rig.node.mine();
+
+    await waitFor('the report', () => rig.log.some((line) => /another database/.test(line)));
+    await waitFor('the hold', async () => (await rig.degraded()).includes('nonce_conflict'));
+    const third = await one();
+    await moreRounds(3);
+
+    expect(await Promise.all([first, second, third].map(stateOf))).toEqual([
+      'submitted',
+      'submitted',
+      'queued',
+    ]);
+  });
+
+  it('ends with one anchor after a reorganization that drops it (of our own)', async () => {
+    behave(indexing, 'every');
+    rig.start({ bumpAfterMs: 1_000 });
+    const first = await minedUnread();
+    const second = await minedUnread();
+    await rig.node.rpc('anvil_reorg', [2, []]);
+
+    await sent(2);
+    await rig.node.mine();
+    mend();
+    const tasks = await rig.verified([first, second]);
+
+    expect(tasks.map(({ completion }) => completion?.attempts)).toEqual([1, 1]);
+    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
+  });
+});

@@ -8,8 +8,12 @@ export function objectOf(value: unknown): Record<string, unknown> {
 }
 
 export function quantityOf(value: unknown): bigint {
-  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) throw malformed();
+  if (!isQuantity(value)) throw malformed();
   return BigInt(value);
+}
+
+function isQuantity(value: unknown): value is string {
+  return typeof value === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(value);
 }
 
 /** `member` names the value in the error. */
@@ -80,8 +84,9 @@ export interface TransactionReceipt {
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
   readonly txIndex: number;
-  readonly gasUsed: bigint;
-  readonly effectiveGasPrice: bigint;
+  /** Null if the node does not report it. */
+  readonly gasUsed: bigint | null;
+  readonly effectiveGasPrice: bigint | null;
   /** The data fee that an OP-stack L2 charges in addition to gas; 0 elsewhere. */
   readonly dataFeeWei: bigint;
 }
@@ -98,10 +103,15 @@ export function receiptOf(value: unknown): TransactionReceipt | null {
     blockNumber: quantityOf(receipt.blockNumber),
     blockHash: hashOf(receipt.blockHash),
     txIndex: numberOf(receipt.transactionIndex, 'transactionIndex'),
-    gasUsed: quantityOf(receipt.gasUsed),
-    effectiveGasPrice: quantityOf(receipt.effectiveGasPrice),
-    dataFeeWei: receipt.l1Fee == null ? 0n : quantityOf(receipt.l1Fee),
+    gasUsed: amountOf(receipt.gasUsed),
+    effectiveGasPrice: amountOf(receipt.effectiveGasPrice),
+    dataFeeWei: amountOf(receipt.l1Fee) ?? 0n,
   };
+}
+
+/** Null for what is missing or malformed: a receipt is found without its amounts too. */
+function amountOf(value: unknown): bigint | null {
+  return isQuantity(value) ? BigInt(value) : null;
 }
 
 export interface Transaction {

@@ -42,8 +42,15 @@ export interface Search {
 }
 
 /** Place and cost of a mined variant. Times in milliseconds since the epoch, amounts in wei. */
-export interface MinedTransaction extends Omit<TransactionReceipt, 'status'> {
+export interface MinedTransaction extends Omit<TransactionReceipt, 'status' | keyof Cost>, Cost {
   readonly blockTimestamp: number;
+}
+
+interface Cost {
+  readonly gasUsed: bigint;
+  readonly effectiveGasPrice: bigint;
+  /** Both are reported by the node, and at most what was signed. Otherwise they are the most that was signed. */
+  readonly isReported: boolean;
 }
 
 export type MinedAnchor =
@@ -94,6 +101,7 @@ export async function findMined(ask: Ask, search: Search, signal?: AbortSignal):
 
 interface Match {
   readonly anchor: SentAnchor;
+  readonly variant: SentVariant;
   readonly receipt: TransactionReceipt;
 }
 
@@ -153,11 +161,8 @@ async function readReceipts(
     return { headNumber: quantityOf(resultOf(head)), receipts };
   });
   const answers = parts.flatMap(({ receipts }) => receipts);
-  const read = sent.map(({ anchor, variant }, i) => ({
-    anchor,
-    ...receiptIn(answers[i], variant),
-  }));
-  const found = read.flatMap(({ anchor, receipt }) => (receipt ? { anchor, receipt } : []));
+  const read = sent.map((one, i) => ({ ...one, ...receiptIn(answers[i], one.variant) }));
+  const found = read.flatMap(({ receipt, ...one }) => (receipt ? { ...one, receipt } : []));
   const seen = new Set(found.map(({ anchor }) => anchor.id));
   return {
     headNumber: parts.map(({ headNumber }) => headNumber).reduce(lesser),
@@ -176,7 +181,6 @@ function receiptIn(
   try {
     const receipt = receiptOf(resultOf(answer));
     if (receipt !== null && receipt.txHash !== variant.txHash) throw malformed();
-    if (receipt !== null) requirePossible(receipt, variant);
     return { receipt, reason: null };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
@@ -184,12 +188,21 @@ function receiptIn(
   }
 }
 
-/** Rejects a receipt that costs more than was signed: a charge must not depend on it. */
-function requirePossible(receipt: TransactionReceipt, { rawTx }: SentVariant): void {
-  const { gas = 0n, maxFeePerGas = 0n } = parseTransaction(rawTx);
-  if (receipt.effectiveGasPrice > maxFeePerGas || receipt.gasUsed > gas) {
-    throw new ProviderError('a receipt charges more than the signed fee');
-  }
+/** A report that is missing or above what was signed is replaced: by the gas limit, and by base fee plus signed tip. */
+function costOf(
+  { gasUsed, effectiveGasPrice }: TransactionReceipt,
+  { rawTx }: SentVariant,
+  baseFee: bigint | null,
+): Cost {
+  const { gas = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = parseTransaction(rawTx);
+  const isGas = gasUsed !== null && gasUsed <= gas;
+  const isPrice = effectiveGasPrice !== null && effectiveGasPrice <= maxFeePerGas;
+  const price = baseFee === null ? maxFeePerGas : baseFee + maxPriorityFeePerGas;
+  return {
+    gasUsed: isGas ? gasUsed : gas,
+    effectiveGasPrice: isPrice ? effectiveGasPrice : lesser(price, maxFeePerGas),
+    isReported: isGas && isPrice,
+  };
 }
 
 async function readDetails(
@@ -204,7 +217,7 @@ async function readDetails(
     { method: 'eth_getTransactionByHash', params: [receipt.txHash] },
   ]);
   const details = (await askInParts(ask, { head: [], calls }, signal)).flat();
-  return matches.flatMap(({ anchor, receipt }, i) => {
+  return matches.flatMap(({ anchor, variant, receipt }, i) => {
     const block = headerAt(receipt.blockNumber, resultOf(details[2 * i]));
     const tx = transactionOf(resultOf(details[2 * i + 1]));
     const { blockNumber } = receipt;
@@ -214,10 +227,11 @@ async function readDetails(
     const self = sender.toLowerCase();
     const intact = tx.input === anchor.payload && tx.from === self && tx.to === self;
     const { status, ...place } = receipt;
+    const cost = costOf(receipt, variant, block.baseFeePerGas);
     return {
       id: anchor.id,
       outcome: status === 'reverted' ? status : intact ? 'success' : 'altered',
-      mined: { ...place, blockTimestamp: block.timestamp },
+      mined: { ...place, ...cost, blockTimestamp: block.timestamp },
     } satisfies MinedAnchor;
   });
 }
@@ -244,7 +258,7 @@ function verdictOn(
   { quorum, askAll }: { quorum: number; askAll: boolean },
 ): Verdict {
   const seen = reports.flatMap(({ anchor }) => anchor ?? []);
-  const most = mostOf(seen.filter(({ outcome }) => outcome !== 'shallow'));
+  const most = mostOf(seen.filter(isRead));
   const agreed = most.length >= quorum;
   const [first] = most;
   // With `askAll`, a failure counts only if no provider saw anything better.
@@ -254,7 +268,7 @@ function verdictOn(
     agreed,
     votes: most.length,
     isSeen: seen.length > 0,
-    anchor: isTaken ? (first ?? null) : seenAt(reports, seen, askAll),
+    anchor: isTaken ? cheapest(most) : seenAt(reports, seen, askAll),
   };
 }
 
@@ -262,14 +276,28 @@ function isHopeful({ outcome }: MinedAnchor): boolean {
   return outcome === 'success' || outcome === 'shallow';
 }
 
-/** The largest group of equal reports. */
-function mostOf(anchors: readonly MinedAnchor[]): readonly MinedAnchor[] {
-  const groups = new Map<string, MinedAnchor[]>();
+type ReadAnchor = Exclude<MinedAnchor, { outcome: 'shallow' }>;
+
+function isRead(anchor: MinedAnchor): anchor is ReadAnchor {
+  return anchor.outcome !== 'shallow';
+}
+
+/** Of equal reports, the one with the lowest cost among those whose cost is reported. */
+function cheapest(anchors: readonly ReadAnchor[]): ReadAnchor | null {
+  const reported = anchors.filter(({ mined }) => mined.isReported);
+  const costs = reported.length > 0 ? reported : anchors;
+  const wei = ({ mined }: ReadAnchor) => mined.gasUsed * mined.effectiveGasPrice + mined.dataFeeWei;
+  return costs.toSorted((a, b) => (wei(a) < wei(b) ? -1 : 1))[0] ?? null;
+}
+
+/** The largest group of reports with the same place and outcome, whatever the cost. */
+function mostOf(anchors: readonly ReadAnchor[]): readonly ReadAnchor[] {
+  const groups = new Map<string, ReadAnchor[]>();
   for (const anchor of anchors) {
     const key = keyOf(anchor);
     groups.set(key, [...(groups.get(key) ?? []), anchor]);
   }
-  return [...groups.values()].reduce<readonly MinedAnchor[]>(
+  return [...groups.values()].reduce<readonly ReadAnchor[]>(
     (most, group) => (group.length > most.length ? group : most),
     [],
   );
@@ -298,6 +326,7 @@ function blockOf(anchor: MinedAnchor): bigint {
   return anchor.outcome === 'shallow' ? anchor.blockNumber : anchor.mined.blockNumber;
 }
 
-function keyOf(anchor: MinedAnchor): string {
-  return JSON.stringify(anchor, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
+function keyOf({ outcome, mined }: ReadAnchor): string {
+  const { txHash, blockNumber, blockHash, txIndex, blockTimestamp } = mined;
+  return [outcome, txHash, blockNumber, blockHash, txIndex, blockTimestamp].join();
 }

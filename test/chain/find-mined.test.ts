@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
 import { ProviderError } from '../../src/chain/errors.ts';
-import type { SentAnchor } from '../../src/chain/find-mined.ts';
+import type { MinedTransaction, SentAnchor } from '../../src/chain/find-mined.ts';
 import type { Identity } from '../../src/chain/identity.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { anvilAccounts, type TestChain } from '../support/anvil.ts';
@@ -140,10 +140,15 @@ describe('findMined', () => {
   it.each([
     ['its price is above the signed one', { effectiveGasPrice: `0x${'f'.repeat(64)}` }],
     ['its gas is above the signed limit', { gasUsed: '0xea61' }],
-  ])('does not believe a receipt when %s', async (_what, lie) => {
+  ])('does not believe the cost in a receipt when %s', async (_what, lie) => {
     await change('eth_getTransactionReceipt', [anchor.variants[0]?.txHash], lie);
 
-    expect(await find([anchor])).toMatchObject({ mined: [], unknown: [{ id: 'anchor 0' }] });
+    const { mined } = await find([anchor]);
+
+    expect(mined).toMatchObject([{ outcome: 'success', mined: { isReported: false } }]);
+    const cost = (mined[0] as { mined: MinedTransaction }).mined;
+    expect(cost.effectiveGasPrice).toBeLessThanOrEqual(10_000_000_000n);
+    expect(cost.gasUsed).toBeLessThanOrEqual(terms.gas);
   });
 
   it.each([

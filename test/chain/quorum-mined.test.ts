@@ -30,6 +30,7 @@ const anyAnchor = (id: string): fc.Arbitrary<MinedAnchor | null> =>
         blockTimestamp: 0,
         gasUsed: 21_000n,
         effectiveGasPrice: 1n,
+        isReported: true,
         dataFeeWei: 0n,
       };
       return { id, outcome: outcome as 'success' | 'reverted' | 'altered', mined };
@@ -99,6 +100,42 @@ describe('what several URLs say of mined anchors', () => {
         }
       }),
     );
+  });
+
+  it('has the lowest cost that one of them reports, whatever a place costs', () => {
+    const at = (cost: object) => ({
+      headNumber: 2n,
+      mined: [
+        {
+          id: 'a',
+          outcome: 'success' as const,
+          mined: {
+            txHash: '0xa' as Hex,
+            blockNumber: 1n,
+            blockHash: '0xaa' as Hex,
+            txIndex: 0,
+            blockTimestamp: 0,
+            gasUsed: 22_000n,
+            effectiveGasPrice: 9n,
+            dataFeeWei: 0n,
+            isReported: true,
+            ...cost,
+          },
+        },
+      ],
+      unknown: [],
+      isUnanimous: true,
+    });
+    const priceOf = (...costs: object[]) => {
+      const voices = costs.map(at);
+      const [one] = decided({ voices, missing: 0, askAll: false }).mined;
+      return one?.outcome === 'success' ? one.mined.effectiveGasPrice : null;
+    };
+
+    expect(priceOf({}, { effectiveGasPrice: 8n })).toBe(8n);
+    expect(priceOf({}, { effectiveGasPrice: 2n, isReported: false })).toBe(9n);
+    const none = { isReported: false };
+    expect(priceOf(none, { ...none, effectiveGasPrice: 7n })).toBe(7n);
   });
 
   it('is no absence where one of them does not know', () => {

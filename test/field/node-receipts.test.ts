@@ -5,7 +5,7 @@ import type { Hex } from '../../src/proof/bytes.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
 import { anvilAccounts } from '../support/anvil.ts';
-import { refuses, rewrite } from '../support/node-behavior.ts';
+import { changeResult, refuses, rewrite } from '../support/node-behavior.ts';
 import type { RpcProxy } from '../support/rpc-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -161,6 +161,108 @@ describe('a node that answers', () => {
     const tasks = await rig.verified([first, second]);
     expect(tasks.map(({ completion }) => completion?.attempts)).toEqual([1, 1]);
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
+  });
+});
+
+const WALLET = anvilAccounts[1].address;
+const gasCredit = async () => (await rig.store.getBalance(WALLET))?.gasCreditWei ?? 0n;
+
+/** How a receipt differs from that of anvil, and what is charged for the transaction. */
+const costs: {
+  name: string;
+  report: string;
+  receipt: object;
+  gas: 'used' | 'limit';
+}[] = [
+  {
+    name: 'no price',
+    report: 'iotex-core 4478, moko-web3 67',
+    receipt: { effectiveGasPrice: undefined },
+    gas: 'used',
+  },
+  { name: 'a null price', report: 'bsc 1980', receipt: { effectiveGasPrice: null }, gas: 'used' },
+  {
+    name: 'a price above the signed fee',
+    report: 'of our own',
+    receipt: { effectiveGasPrice: `0x${'f'.repeat(64)}` },
+    gas: 'used',
+  },
+  {
+    name: 'a price in decimal digits',
+    report: 'of our own',
+    receipt: { effectiveGasPrice: 1_000_000_000 },
+    gas: 'used',
+  },
+  {
+    name: 'gas above the limit',
+    report: 'of our own',
+    receipt: { gasUsed: '0xffffff' },
+    gas: 'limit',
+  },
+  { name: 'no gas', report: 'of our own', receipt: { gasUsed: null }, gas: 'limit' },
+];
+
+describe('a receipt with', () => {
+  const change = (changes: object, urls: readonly number[] = [0, 1]) => {
+    const behave = changeResult(RECEIPT, (receipt) => ({ ...receipt, ...changes }));
+    for (const i of urls) behave(rig.proxies[i] as RpcProxy);
+  };
+  const mined = async () => {
+    const before = await gasCredit();
+    const id = await one();
+    await sent(1);
+    const reserved = before - (await gasCredit());
+    await rig.node.mine();
+    await rig.verified([id]);
+    const [anchor] = await rig.minedAnchors();
+    const read = (method: string) => rig.node.rpc<Record<string, Hex>>(method, [anchor?.hash]);
+    const receipt = await read(RECEIPT);
+    const tx = await read('eth_getTransactionByHash');
+    const reported = BigInt(receipt.effectiveGasPrice ?? 0) * BigInt(receipt.gasUsed ?? 0);
+    return { receipt, tx, reserved, reported, charged: before - (await gasCredit()) };
+  };
+
+  it.each(costs)('$name is settled at what was signed ($report)', async ({ receipt, gas }) => {
+    change(receipt);
+    rig.start();
+
+    const { tx, receipt: real, reserved, charged } = await mined();
+
+    // The price of an anvil block is base fee plus tip.
+    const price = BigInt(real.effectiveGasPrice ?? 0);
+    const cost = price * BigInt((gas === 'used' ? real.gasUsed : tx.gas) ?? 0);
+    expect(charged).toBe(cost < reserved ? cost : reserved);
+  });
+
+  it.each(costs)('$name from one provider costs what the other says ($report)', async (row) => {
+    change(row.receipt, [0]);
+    rig.start();
+
+    const { reported, charged } = await mined();
+
+    expect(charged).toBe(reported);
+  });
+
+  it('a lower price from one provider costs the lower one (of our own)', async () => {
+    change({ effectiveGasPrice: '0x1' }, [1]);
+    rig.start();
+
+    const { receipt, charged } = await mined();
+
+    expect(charged).toBe(BigInt(receipt.gasUsed ?? 0));
+  });
+
+  it('another place from one provider is not settled (of our own)', async () => {
+    change({ blockHash: `0x${'ee'.repeat(32)}` }, [1]);
+    rig.start();
+    const id = await one();
+    await sent(1);
+    await rig.node.mine();
+    await moreRounds(3);
+
+    expect(await stateOf(id)).toBe('submitted');
+    mend();
+    await rig.verified([id]);
   });
 });
 

@@ -1,16 +1,9 @@
 // Reads nonce, balance, code, gas and fees of an anchoring account.
-import { encodeFunctionData, parseAbi, serializeTransaction } from 'viem';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { type BlockHeader, dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
-import {
-  isDeterministicRefusal,
-  isNotOffered,
-  isUnsupported,
-  meaningOf,
-  ProviderError,
-  type RefusalMeaning,
-} from './errors.ts';
+import { isDeterministicRefusal, meaningOf, ProviderError, type RefusalMeaning } from './errors.ts';
+import { dataFeeCall, dataFeeOf, isFree, tipOf } from './fees.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type Ask, askInParts, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
 
@@ -44,14 +37,7 @@ type GasEstimate =
   /** The transaction would fail on every node and at every price. */
   | { readonly outcome: 'refused'; readonly meaning: RefusalMeaning; readonly reason: string };
 
-/** Tip in wei per gas if the node suggests none. */
-const DEFAULT_TIP = 1_000_000_000n;
-/** Some nodes suggest 0, with which a transaction may wait long. */
-const LEAST_TIP = 1_000_000n;
-/** GasPriceOracle, a predeploy of every OP-stack chain. */
-const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000F';
 const headCall: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', false] };
-const gasPriceOracle = parseAbi(['function getL1Fee(bytes) view returns (uint256)']);
 
 /**
  * Reads the state of chain and sender, and the cost of `payload`, in one request if the endpoint accepts it. Rejects
@@ -73,16 +59,18 @@ export async function senderState(
   if (header.baseFeePerGas === null) {
     throw new SvcError('unsupported_chain', 'The chain has no base fee (EIP-1559).');
   }
+  const funds = quantityOf(resultOf(balance));
+  const hasNoFees = header.baseFeePerGas === 0n && (await isFree(ask, funds, signal));
   return {
     headNumber: header.number,
     latestNonce: numberOf(resultOf(latest), 'eth_getTransactionCount'),
     lowestNonce: numberOf(resultOf(latest), 'eth_getTransactionCount'),
     pendingNonce: numberOf(resultOf(pending), 'eth_getTransactionCount'),
-    balance: quantityOf(resultOf(balance)),
+    balance: funds,
     // A delegated account (EIP-7702) has code as well, and its calls to itself could revert.
     hasCode: dataOf(resultOf(code)) !== '0x',
     baseFeePerGas: header.baseFeePerGas,
-    maxPriorityFeePerGas: tipOf(tip),
+    maxPriorityFeePerGas: hasNoFees ? 0n : tipOf(tip),
     gas: gasOf(gas, gasLimit),
     dataFeeWei: dataFeeOf(dataFee),
   };
@@ -158,7 +146,7 @@ function senderStateCalls(sender: string, payload: Hex): RpcCall[] {
     { method: 'eth_getCode', params: [sender, 'latest'] },
     { method: 'eth_estimateGas', params: [transaction] },
     { method: 'eth_maxPriorityFeePerGas', params: [] },
-    { method: 'eth_call', params: [dataFeeCall(sender as Hex, payload), 'latest'] },
+    dataFeeCall(sender as Hex, payload),
   ];
 }
 
@@ -175,45 +163,6 @@ function gasOf(answer: RpcAnswer | undefined, most: bigint): GasEstimate {
   const gas = quantityOf(resultOf(answer));
   if (gas > most) throw new ProviderError(`implausible gas estimate ${gas}`);
   return { outcome: 'estimated', gas, most };
-}
-
-function tipOf(answer: RpcAnswer | undefined): bigint {
-  if (answer?.ok === false && isNotOffered(answer.refusal)) return DEFAULT_TIP;
-  const result = resultOf(answer);
-  if (result === null || result === '0x') return DEFAULT_TIP;
-  const tip = quantityOf(result);
-  return tip < LEAST_TIP ? LEAST_TIP : tip;
-}
-
-/** Reads the L2 data fee. Without an oracle the call returns nothing; another contract at its address may revert. */
-function dataFeeOf(answer: RpcAnswer | undefined): bigint {
-  if (answer?.ok === false) {
-    const { refusal } = answer;
-    if (isUnsupported(refusal) || isDeterministicRefusal(refusal)) return 0n;
-  }
-  const fee = dataOf(resultOf(answer));
-  return fee.length === 66 ? BigInt(fee) : 0n;
-}
-
-function dataFeeCall(sender: Hex, payload: Hex): { to: string; data: Hex } {
-  // The oracle expects the unsigned transaction; typical fees stand in for the real ones.
-  const unsigned = serializeTransaction({
-    type: 'eip1559',
-    chainId: 1,
-    nonce: 1_000_000,
-    gas: 30_000n,
-    maxFeePerGas: 1_000_000_000n,
-    maxPriorityFeePerGas: 1_000_000_000n,
-    to: sender,
-    value: 0n,
-    data: payload,
-  });
-  const data = encodeFunctionData({
-    abi: gasPriceOracle,
-    functionName: 'getL1Fee',
-    args: [unsigned],
-  });
-  return { to: GAS_PRICE_ORACLE, data };
 }
 
 function gasByQuorum(reads: readonly SenderState[]): GasEstimate {

@@ -35,6 +35,18 @@ describe('raised fees', () => {
     });
   });
 
+  it('are above zero where the first fees were zero', () => {
+    const free = { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n };
+    const market = { baseFeePerGas: 0n, maxPriorityFeePerGas: 0n };
+
+    for (const isUnderpriced of [false, true]) {
+      expect(raisedFees(free, market, { cap, isUnderpriced })).toEqual({
+        maxFeePerGas: 1n,
+        maxPriorityFeePerGas: 1n,
+      });
+    }
+  });
+
   it('end at the cap', () => {
     const fees = (maxFeePerGas: bigint) =>
       raisedFees({ maxFeePerGas, maxPriorityFeePerGas: 1n }, quiet, { cap, isUnderpriced: true });

@@ -102,7 +102,7 @@ export function raisedFees(
   { cap, isUnderpriced }: { cap: bigint; isUnderpriced: boolean },
 ): Fees | null {
   if (eighthMore(before.maxFeePerGas) > cap) return null;
-  const raise = isUnderpriced ? (fee: bigint) => 2n * fee : eighthMore;
+  const raise = isUnderpriced ? (fee: bigint) => most(2n * fee, 1n) : eighthMore;
   const fee = lesser(cap, most(raise(before.maxFeePerGas), maxFeePerGas(market)));
   const tip = most(raise(before.maxPriorityFeePerGas), market.maxPriorityFeePerGas);
   return { maxFeePerGas: fee, maxPriorityFeePerGas: lesser(fee, tip) };
@@ -170,7 +170,7 @@ async function replace(
 }
 
 function eighthMore(fee: bigint): bigint {
-  return (9n * fee + 7n) / 8n;
+  return most((9n * fee + 7n) / 8n, 1n);
 }
 
 function most(a: bigint, b: bigint): bigint {

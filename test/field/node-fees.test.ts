@@ -1,0 +1,129 @@
+// What nodes and providers really say of fees.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Hex } from '../../src/proof/bytes.ts';
+import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';
+import { anvilAccounts } from '../support/anvil.ts';
+import { answers, refuses } from '../support/node-behavior.ts';
+import type { Answer } from '../support/rpc-proxy.ts';
+
+const gwei = 10n ** 9n;
+const WALLET = anvilAccounts[1].address;
+
+let rig: AnchoringRig;
+
+beforeEach(async () => {
+  rig = await startAnchoringRig();
+});
+afterEach(() => rig.closeSound());
+
+const gasCredit = async () => (await rig.store.getBalance(WALLET))?.gasCreditWei ?? 0n;
+
+/** A chain whose last 20 blocks have no base fee. anvil suggests a price of 1 gwei all the same. */
+const withoutBaseFee = async () => {
+  await rig.node.rpc('anvil_setNextBlockBaseFeePerGas', ['0x0']);
+  await rig.node.rpc('anvil_mine', ['0x15']);
+};
+/** The fees of the first anchor, and what was charged for it. */
+const anchored = async () => {
+  const before = await gasCredit();
+  const ids = await rig.queue();
+  await rig.pending(1);
+  await rig.node.mine();
+  await rig.verified(ids);
+  const [anchor] = await rig.minedAnchors();
+  const tx = await rig.node.rpc<Record<string, Hex>>('eth_getTransactionByHash', [anchor?.hash]);
+  return {
+    fee: BigInt(tx.maxFeePerGas ?? -1),
+    tip: BigInt(tx.maxPriorityFeePerGas ?? -1),
+    charged: before - (await gasCredit()),
+  };
+};
+
+const free: { name: string; report: string; balance: bigint; price?: Answer }[] = [
+  {
+    name: 'has no gas price either',
+    report: 'besu 4003, hardhat-ignition 730',
+    balance: 0n,
+    price: { result: '0x0' },
+  },
+  {
+    name: 'has no gas price, for an account with funds',
+    report: 'of our own',
+    balance: gwei * gwei,
+    price: { result: '0x0' },
+  },
+  {
+    name: 'suggests a price that nobody pays, for an account without funds',
+    report: 'metamask-extension 19863',
+    balance: 0n,
+  },
+];
+
+describe('a chain without base fee that', () => {
+  it.each(free)('$name anchors at no cost ($report)', async ({ balance, price }) => {
+    await withoutBaseFee();
+    await rig.node.rpc('anvil_setBalance', [rig.sender, `0x${balance.toString(16)}`]);
+    if (price) answers('eth_gasPrice', price)(rig.proxy);
+    rig.start();
+
+    expect(await anchored()).toEqual({ fee: 0n, tip: 0n, charged: 0n });
+  });
+
+  const paid: { name: string; report: string; method: string; answer: Answer }[] = [
+    {
+      name: 'has a gas price',
+      report: 'besu 6335',
+      method: 'eth_gasPrice',
+      answer: { result: '0x3b9aca00' },
+    },
+    {
+      name: 'had a base fee of 1 wei in one of these blocks',
+      report: 'besu 4218',
+      method: 'eth_feeHistory',
+      answer: {
+        result: {
+          oldestBlock: '0x1',
+          baseFeePerGas: ['0x0', '0x1', '0x0'],
+          gasUsedRatio: [0, 0.6],
+          reward: [['0x0'], ['0x0']],
+        },
+      },
+    },
+    {
+      name: 'has a block in which somebody paid a tip',
+      report: 'of our own',
+      method: 'eth_feeHistory',
+      answer: {
+        result: {
+          oldestBlock: '0x1',
+          baseFeePerGas: ['0x0', '0x0', '0x0'],
+          gasUsedRatio: [0, 0.1],
+          reward: [['0x0'], ['0x1']],
+        },
+      },
+    },
+    {
+      name: 'has no history of fees',
+      report: 'of our own',
+      method: 'eth_feeHistory',
+      answer: refuses('the method eth_feeHistory does not exist', -32601),
+    },
+    {
+      name: 'has a history of fees without tips',
+      report: 'of our own',
+      method: 'eth_feeHistory',
+      answer: { result: { oldestBlock: '0x1', baseFeePerGas: ['0x0'], gasUsedRatio: [] } },
+    },
+  ];
+
+  it.each(paid)('$name is paid the suggested tip ($report)', async ({ method, answer }) => {
+    await withoutBaseFee();
+    rig.proxy.intercept((call) => {
+      if (call.method === method) return answer;
+      return call.method === 'eth_gasPrice' ? { result: '0x0' } : null;
+    });
+    rig.start();
+
+    expect(await anchored()).toMatchObject({ tip: gwei });
+  });
+});

@@ -13,7 +13,7 @@ export async function broadcast(
   rawTx: Hex,
   signal?: AbortSignal,
 ): Promise<BroadcastOutcome> {
-  const reachable = providers.filter(({ health }) => !health.isWrongChain);
+  const reachable = providers.filter(({ health }) => health.isUsable);
   try {
     return await poll(reachable, {
       isWrite: true,

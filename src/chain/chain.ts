@@ -14,6 +14,7 @@ import {
   identityByQuorum,
   identityCalls,
   identityOf,
+  identityOn,
   isSameChain,
 } from './identity.ts';
 import { type InclusionSubject, inclusionByQuorum, readInclusion } from './inclusion.ts';
@@ -147,22 +148,37 @@ function anchorChain(pool: ProviderPool, finality: FinalityRule) {
       },
     });
   };
+  const identify = (blockNumber: number, expected: Identity | null, signal?: AbortSignal) =>
+    pool.poll({
+      ask: async ({ anchoring, health }) => {
+        const answers = await anchoring(identityCalls(blockNumber), signal);
+        if (expected === null) return identityOf(answers, blockNumber);
+        const named = identityOn(expected, answers);
+        if (!isSameChain(named, expected)) health.strayed();
+        return named;
+      },
+      decide: (named, { open }) => identityByQuorum(named, { expected, quorum, configured, open }),
+    });
   return {
     /**
      * Identifies the chain behind the URLs. With `expected`, resolves with it as soon as any URL serves that chain.
-     * Rejects with SvcError `chain_mismatch` if none does, or, without `expected`, if the URLs do not agree.
+     * Without it, the chain is identified by block 0, or by a finalized block if too few URLs show block 0. Rejects with
+     * SvcError `chain_mismatch` if no URL serves the expected chain, or, without `expected`, if the URLs do not agree.
      */
-    identity(signal?: AbortSignal, expected: Identity | null = null) {
+    async identity(signal?: AbortSignal, expected: Identity | null = null): Promise<Identity> {
       pool.expected ??= expected;
-      return pool.poll({
-        ask: async ({ anchoring, health }) => {
-          const named = identityOf(await anchoring(identityCalls, signal));
-          if (expected !== null && !isSameChain(named, expected)) health.strayed();
-          return named;
-        },
-        decide: (named, { open }) =>
-          identityByQuorum(named, { expected, quorum, configured, open }),
+      const identity = await identify(expected?.blockNumber ?? 0, expected, signal);
+      if (identity !== null) return identity;
+      const { finalized } = await pool.poll({
+        ask: ({ anchoring }) => readHeads(anchoring, finality, signal),
+        decide: (heads, { open }) => freshHeads(heads, { quorum, open }),
       });
+      if (finalized === null) {
+        throw new ProviderError('too few providers show block 0, and no block is final yet');
+      }
+      const bound = await identify(Number(finalized), null, signal);
+      if (bound !== null) return bound;
+      throw new ProviderError(`too few providers show the finalized block ${finalized}`);
     },
     senderState: (subject: SenderStateSubject, signal?: AbortSignal) =>
       about(subject.identity, {
@@ -207,7 +223,7 @@ async function chainProof(
   place: BlockPlace,
   signal?: AbortSignal,
 ): Promise<ChainProof | null> {
-  const usable = providers.filter(({ health }) => !health.isWrongChain);
+  const usable = providers.filter(({ health }) => health.isUsable);
   let failure: ProviderError | null = null;
   if (usable.length === 0) failure = new ProviderError('no provider of the expected chain answers');
   for (const { reading } of usable) {

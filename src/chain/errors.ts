@@ -29,6 +29,13 @@ export class ProviderError extends SvcError<'chain_unavailable'> {
   }
 }
 
+/** The provider does not show the block that identifies the chain, so nothing is known of its chain. */
+export class UnidentifiedError extends ProviderError {
+  constructor(blockNumber: number) {
+    super(`it does not show block ${blockNumber}, which identifies the chain`);
+  }
+}
+
 /** The node answered a call with a JSON-RPC error. `reason` is the node's text, redacted. */
 export interface RpcRefusal {
   readonly rpcCode: number;

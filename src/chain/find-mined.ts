@@ -151,7 +151,7 @@ async function readReceipts(
   signal?: AbortSignal,
 ): Promise<Pick<Found, 'headNumber' | 'unknown'> & { found: Match[] }> {
   const sent = anchors.flatMap((anchor) => anchor.variants.map((variant) => ({ anchor, variant })));
-  const head = [...identityCalls, { method: 'eth_blockNumber', params: [] }];
+  const head = [...identityCalls(identity.blockNumber), { method: 'eth_blockNumber', params: [] }];
   const calls = sent.map(({ variant }) => ({
     method: 'eth_getTransactionReceipt',
     params: [variant.txHash],

@@ -131,7 +131,7 @@ async function probe(
     method: 'eth_getTransactionCount',
     params: [sender, `0x${number.toString(16)}`],
   }));
-  const parts = await askInParts(ask, { head: identityCalls, calls }, signal);
+  const parts = await askInParts(ask, { head: identityCalls(identity.blockNumber), calls }, signal);
   const answers = parts.flatMap((part) => answersOn(identity, part));
   const isUsed = (i: number) => {
     const answer = answers[i];
@@ -177,7 +177,7 @@ async function readBlocks(
   { finality, signal }: { finality: FinalityRule; signal: AbortSignal | undefined },
 ): Promise<Read> {
   const { identity } = search;
-  const head = [...identityCalls, ...headCalls(finality)];
+  const head = [...identityCalls(identity.blockNumber), ...headCalls(finality)];
   const parts = await askInParts(
     ask,
     { head, calls: blocks.map((number) => blockCall(number, true)) },

@@ -1,59 +1,76 @@
-// Identifies the chain by chain id and genesis hash.
+// Identifies the chain by chain id and one block: the genesis block, or a finalized one where nodes lack block 0.
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
-import { hashOf, headerAt, malformed, numberOf } from './decode.ts';
-import { ProviderError } from './errors.ts';
-import { type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+import { headerOf, numberOf } from './decode.ts';
+import { isRateLimit, ProviderError, UnidentifiedError } from './errors.ts';
+import { blockCall, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
 
-/** Chain id and genesis hash: distinguishes two chains with the same id. */
+/** Chain id and the hash of one block, usually block 0: distinguishes two chains with the same id. */
 export interface Identity {
   readonly chainId: number;
-  readonly genesisHash: Hex;
+  readonly blockNumber: number;
+  readonly blockHash: Hex;
 }
 
 /**
  * Identity calls, to be put first in a batch: the rest of the batch is then answered by the chain that they identify.
  */
-export const identityCalls: readonly RpcCall[] = [
-  { method: 'eth_chainId', params: [] },
-  { method: 'eth_getBlockByNumber', params: ['0x0', false] },
-];
+export function identityCalls(blockNumber: number): readonly RpcCall[] {
+  return [{ method: 'eth_chainId', params: [] }, blockCall(BigInt(blockNumber))];
+}
 
-/** Reads the identity from the first answers of a batch that begins with `identityCalls`. */
-export function identityOf([chainId, genesis]: readonly RpcAnswer[]): Identity {
-  const header = headerAt(0n, resultOf(genesis));
-  if (header === null) throw malformed();
-  return { chainId: numberOf(resultOf(chainId), 'eth_chainId'), genesisHash: hashOf(header.hash) };
+/**
+ * Reads the identity from the first answers of a batch that begins with `identityCalls`. Null if the node does not show
+ * the block: it may have pruned it, or never had it.
+ */
+export function identityOf(
+  [chainId, block]: readonly RpcAnswer[],
+  blockNumber: number,
+): Identity | null {
+  const id = numberOf(resultOf(chainId), 'eth_chainId');
+  if (block?.ok === false && !isRateLimit(block.refusal)) return null;
+  const header = headerOf(resultOf(block));
+  if (header?.number !== BigInt(blockNumber)) return null;
+  return { chainId: id, blockNumber, blockHash: header.hash };
+}
+
+/** As `identityOf`, for a chain that is bound. Throws UnidentifiedError if the node does not show the block. */
+export function identityOn(expected: Identity, answers: readonly RpcAnswer[]): Identity {
+  const identity = identityOf(answers, expected.blockNumber);
+  if (identity === null) throw new UnidentifiedError(expected.blockNumber);
+  return identity;
 }
 
 /** Checks the identity, and returns the answers after it. Throws SvcError `chain_mismatch` if the chain is another. */
 export function answersOn(expected: Identity, answers: readonly RpcAnswer[]): RpcAnswer[] {
-  if (!isSameChain(identityOf(answers), expected)) {
+  if (!isSameChain(identityOn(expected, answers), expected)) {
     throw new SvcError('chain_mismatch', 'The RPC URL belongs to another chain than expected.');
   }
-  return answers.slice(identityCalls.length);
+  return answers.slice(identityCalls(expected.blockNumber).length);
 }
 
 export function isSameChain(a: Identity, b: Identity): boolean {
-  return a.chainId === b.chainId && a.genesisHash === b.genesisHash;
+  return a.chainId === b.chainId && a.blockNumber === b.blockNumber && a.blockHash === b.blockHash;
 }
 
 /**
  * The chain of several URLs: `expected` as soon as one names it; without `expected` what `quorum` of them name, or the
- * only one named. Undefined while an open answer can still matter. Throws ProviderError while a URL that does not
- * answer may serve the expected chain.
+ * only one named. Null if `expected` is, and too few name one because some do not show the block. Undefined while an
+ * open answer can still matter. Throws ProviderError while a URL that does not answer may serve the expected chain.
  */
 export function identityByQuorum(
-  named: readonly Identity[],
+  answers: readonly (Identity | null)[],
   terms: { expected: Identity | null; quorum: number; configured: number; open: number },
-): Identity | undefined {
+): Identity | null | undefined {
   const { expected, quorum, open } = terms;
+  const named = answers.filter((one) => one !== null);
   const votes = (one: Identity) => named.filter((other) => isSameChain(one, other)).length;
   const agreed =
     expected === null
       ? named.find((one) => votes(one) >= quorum)
       : named.find((one) => isSameChain(one, expected));
   if (agreed !== undefined || open > 0) return agreed;
+  if (named.length < answers.length) return null;
   if (expected !== null && named.length < terms.configured) {
     throw new ProviderError('no provider of the expected chain answers');
   }

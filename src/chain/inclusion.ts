@@ -48,7 +48,7 @@ export async function readInclusion(
   finality: FinalityRule,
   signal?: AbortSignal,
 ): Promise<InclusionReading> {
-  const head = [...identityCalls, ...headCalls(finality)];
+  const head = [...identityCalls(identity.blockNumber), ...headCalls(finality)];
   const numbers = [...new Set(places.map(({ blockNumber }) => blockNumber))];
   const parts = await askInParts(
     ask,

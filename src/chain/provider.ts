@@ -2,7 +2,7 @@
 import { type BackoffRange, backoffMs } from '../base/backoff.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { chainProofCalls } from './chain-proof.ts';
-import { isRateLimit, ProviderError } from './errors.ts';
+import { isRateLimit, ProviderError, UnidentifiedError } from './errors.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type Ask, type Asked, connectRpc, limitRate, type RpcOptions } from './rpc.ts';
 
@@ -98,13 +98,14 @@ export function openProvider({ label, onAsked, verifyPerSecond, ...options }: Pr
   };
 }
 
-/** Updates the health if a rejected call shows that the provider serves another chain. */
+/** Updates the health if a rejected call shows that the provider serves another chain, or not which one. */
 export function noteStray(health: ProviderHealth, error: unknown): void {
+  if (error instanceof UnidentifiedError) health.hid(error.reason);
   if (error instanceof SvcError && error.code === 'chain_mismatch') health.strayed();
 }
 
 async function identify(ask: Ask, expected: Identity | null): Promise<void> {
-  const answers = await ask(identityCalls);
+  const answers = await ask(identityCalls(expected?.blockNumber ?? 0));
   if (expected !== null) answersOn(expected, answers);
 }
 
@@ -133,6 +134,8 @@ class ProviderHealth {
   /** Its chain was confirmed since its last failure. */
   isIdentified = false;
   isWrongChain = false;
+  /** It does not show the block that identifies the chain, so it is not used. */
+  #isHidden = false;
   /** It was too slow the last time, so the pool does not wait for it. */
   lags = false;
   lastReason: string | null = null;
@@ -142,9 +145,14 @@ class ProviderHealth {
   #latency = 0;
   #reliability = 1;
 
-  /** It answers, and does not serve another chain. */
+  /** It is not known to serve another chain, nor to hide which one. */
+  get isUsable(): boolean {
+    return !this.isWrongChain && !this.#isHidden;
+  }
+
+  /** It answers, and is usable. */
   get isUp(): boolean {
-    return this.#failures === 0 && !this.isWrongChain;
+    return this.#failures === 0 && this.isUsable;
   }
 
   /** It asked not to be called now (429 or 503 with Retry-After). */
@@ -168,7 +176,7 @@ class ProviderHealth {
   }
 
   answered(seconds: number): void {
-    if (!this.isWrongChain) this.#failures = 0;
+    if (this.isUsable) this.#failures = 0;
     this.#latency = this.#latency === 0 ? seconds : MEMORY * this.#latency + (1 - MEMORY) * seconds;
     this.#reliability = MEMORY * this.#reliability + (1 - MEMORY);
   }
@@ -184,13 +192,22 @@ class ProviderHealth {
   identified(): void {
     this.isIdentified = true;
     this.isWrongChain = false;
+    this.#isHidden = false;
     this.#failures = 0;
   }
 
   /** Its last answer came from another chain. */
   strayed(): void {
     this.isWrongChain = true;
+    this.#isHidden = false;
     this.#rest('another chain answers');
+  }
+
+  /** Its last answer did not show which chain it serves. */
+  hid(reason: string): void {
+    this.#isHidden = true;
+    this.isWrongChain = false;
+    this.#rest(reason);
   }
 
   #rest(reason: string): void {

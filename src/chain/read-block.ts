@@ -83,8 +83,12 @@ export function blockByQuorum(
   return { ...first, transactions: new Set([...all].filter(isAgreed)) };
 }
 
-export async function readHeads(ask: Ask, rule: FinalityRule): Promise<Heads> {
-  return headsOf(await ask(headCalls(rule)), rule);
+export async function readHeads(
+  ask: Ask,
+  rule: FinalityRule,
+  signal?: AbortSignal,
+): Promise<Heads> {
+  return headsOf(await ask(headCalls(rule), signal), rule);
 }
 
 /** The highest heads that a quorum has reached. Undefined while too few have answered. */

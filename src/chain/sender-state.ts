@@ -50,7 +50,11 @@ export async function senderState(
   signal?: AbortSignal,
 ): Promise<SenderState> {
   const calls = senderStateCalls(sender, payload);
-  const parts = await askInParts(ask, { head: [...identityCalls, headCall], calls }, signal);
+  const parts = await askInParts(
+    ask,
+    { head: [...identityCalls(identity.blockNumber), headCall], calls },
+    signal,
+  );
   const readings = parts.map((part) => answersOn(identity, part));
   const [latest, pending, balance, code, gas, tip, dataFee] = readings.flatMap(
     ([, ...answers]) => answers,

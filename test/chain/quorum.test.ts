@@ -341,7 +341,7 @@ describe('inclusion', () => {
     await urls.node.mine();
     proxy(1).intercept(({ params }) =>
       params[0] === 'finalized'
-        ? { result: { number: '0x0', hash: urls.identity.genesisHash, timestamp: '0x1' } }
+        ? { result: { number: '0x0', hash: urls.identity.blockHash, timestamp: '0x1' } }
         : null,
     );
 
@@ -487,7 +487,7 @@ describe('what has used a nonce', () => {
     await urls.node.mine();
     proxy(1).intercept(({ params }) =>
       params[0] === 'finalized'
-        ? { result: { number: '0x0', hash: urls.identity.genesisHash, timestamp: '0x1' } }
+        ? { result: { number: '0x0', hash: urls.identity.blockHash, timestamp: '0x1' } }
         : null,
     );
 
@@ -546,7 +546,7 @@ describe('a reading for everybody', () => {
     proxy(0).intercept(({ method, params }) => {
       if (method === 'eth_blockNumber') return { result: '0x2' };
       return params[0] === 'finalized'
-        ? { result: { number: '0x0', hash: urls.identity.genesisHash, timestamp: '0x1' } }
+        ? { result: { number: '0x0', hash: urls.identity.blockHash, timestamp: '0x1' } }
         : null;
     });
 

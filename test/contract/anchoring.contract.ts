@@ -27,7 +27,7 @@ export function anchorContract(open: OpenStore): void {
 
   describe('the chain', () => {
     it('is fixed by the first that is bound', async () => {
-      const identity = { chainId, genesisHash: randomHash() };
+      const identity = { chainId, blockNumber: 0, blockHash: randomHash() };
       expect(await world.store.getChainIdentity()).toBeNull();
 
       await world.store.bindChain(identity);
@@ -36,10 +36,10 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.getChainIdentity()).toEqual(identity);
     });
 
-    it.each([{ chainId: 1 }, { genesisHash: randomHash() }])(
+    it.each([{ chainId: 1 }, { blockNumber: 1 }, { blockHash: randomHash() }])(
       'refuses another (%#)',
       async (change) => {
-        const identity = { chainId, genesisHash: randomHash() };
+        const identity = { chainId, blockNumber: 0, blockHash: randomHash() };
         await world.store.bindChain(identity);
 
         await expect(world.store.bindChain({ ...identity, ...change })).rejects.toMatchObject(

@@ -5,7 +5,11 @@ const sender = { chainId: 31337, address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb
 
 /** Leaves a fee quote in the store as an anchorer would, so that completions queue and nobody anchors them. */
 export async function letCompletionsIn(store: Store): Promise<Lease> {
-  await store.bindChain({ chainId: sender.chainId, genesisHash: `0x${'0'.repeat(64)}` });
+  await store.bindChain({
+    chainId: sender.chainId,
+    blockNumber: 0,
+    blockHash: `0x${'0'.repeat(64)}`,
+  });
   const lease = await store.acquireLease(sender, 'test', 60_000, Date.now());
   if (lease === null) throw new Error('The lease is taken');
   const quote = {

@@ -55,8 +55,7 @@ const MOST_SEARCHES = 256;
 export async function reconcile(deps: ReconcileDependencies): Promise<Reconciliation> {
   const { store, chain, now } = deps;
   const isAcceptedAnchor = (txHash: Hex) => deps.acceptedAnchors.includes(txHash);
-  const identity = await chain.identity();
-  if ((await store.getChainIdentity()) !== null) await store.bindChain(identity);
+  const identity = await chain.identity(undefined, await store.getChainIdentity());
   const known = (await store.listSenders()).filter(({ chainId }) => chainId === identity.chainId);
   const unknown = deps.addresses
     .filter((address) => !known.some((sender) => sender.address === address))

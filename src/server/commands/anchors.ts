@@ -69,7 +69,9 @@ async function readHead(store: Store, { rpcUrls, values }: ServerConfig): Promis
   }
   const chain = openChain({ urls: rpcUrls, finalityDepth: values.SVC_ANCHOR_FINALITY_DEPTH });
   try {
-    await store.bindChain(await chain.anchoring.identity());
+    await store.bindChain(
+      await chain.anchoring.identity(undefined, await store.getChainIdentity()),
+    );
     return (await chain.readHeads()).head;
   } finally {
     await chain.close();

@@ -6,7 +6,9 @@ import type { ChainProof } from '../../proof/chain-proof.ts';
 
 export interface ChainIdentity {
   chainId: number;
-  genesisHash: Hex;
+  /** The block that identifies the chain: 0, unless too few providers showed it at the first contact. */
+  blockNumber: number;
+  blockHash: Hex;
 }
 
 /** An account that may anchor. */

@@ -39,7 +39,7 @@ export const transferTables: readonly TransferTable[] = `
   chain_proofs: attempt_id: due_at tries header nodes
   leaves: attempt_id leaf_index: task_id leaf path generation live settled_at
   receipts: seq: task_id proof_hash attempt_id leaf_index
-  chain_identity: id: chain_id genesis_hash
+  chain_identity: id: chain_id genesis_hash block_number
   chain_status: id: single_gas base_fee_per_gas max_priority_fee_per_gas data_fee_wei degraded updated_at
   leases: chain_id address: holder fence expires_at degraded parked
   anchoring_accounts: chain_id address: first_block last_block changed_in origin signature

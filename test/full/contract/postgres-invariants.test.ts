@@ -103,7 +103,7 @@ describe('the check of the invariants', () => {
     ['safe_attempt_is_mined', `UPDATE attempts SET safe = true WHERE state = 'submitted'`],
     ['variants_get_dearer', 'UPDATE variants SET max_priority_fee_per_gas = 1 WHERE seq = 1'],
     ['nonces_are_contiguous', 'UPDATE attempts SET nonce = nonce + 10 WHERE nonce = 2'],
-    ['attempts_belong_to_the_chain', `INSERT INTO chain_identity VALUES (1, 1, '0x')`],
+    ['attempts_belong_to_the_chain', `INSERT INTO chain_identity VALUES (1, 1, '0x', 0)`],
     [
       'settled_leaf_is_in_the_ledger',
       `DELETE FROM ledger WHERE kind = 'settle' AND task_id IN (SELECT task_id FROM tombstones)`,

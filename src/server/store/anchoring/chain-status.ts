@@ -12,7 +12,7 @@ import {
 
 export const chainStatusSql = {
   identity: READ_IDENTITY,
-  bind: `INSERT INTO chain_identity (id, chain_id, genesis_hash) VALUES (1, $1, $2)
+  bind: `INSERT INTO chain_identity (id, chain_id, block_number, genesis_hash) VALUES (1, $1, $2, $3)
     ON CONFLICT DO NOTHING`,
   save: `INSERT INTO chain_status (id, single_gas, base_fee_per_gas, max_priority_fee_per_gas,
       data_fee_wei, degraded, updated_at)
@@ -37,7 +37,8 @@ export function chainStatusStore({ read, write, leased, clock }: StepRunner) {
       write(function* () {
         const known = yield* identity();
         if (known === undefined) {
-          yield* rows(chainStatusSql.bind, given.chainId, given.genesisHash);
+          const { chainId, blockNumber, blockHash } = given;
+          yield* rows(chainStatusSql.bind, chainId, blockNumber, blockHash);
         }
         requireSameChain(known ?? (yield* identity()), given);
       }),

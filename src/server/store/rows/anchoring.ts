@@ -126,17 +126,20 @@ export function toBacklog(row: BacklogRow | undefined): Backlog {
 }
 
 export const READ_IDENTITY =
-  'SELECT chain_id AS "chainId", genesis_hash AS "genesisHash" FROM chain_identity';
+  'SELECT chain_id AS "chainId", block_number AS "blockNumber", genesis_hash AS "blockHash" FROM chain_identity';
 
 /** @throws SvcError `chain_mismatch` unless the database is bound to this chain. */
 export function requireSameChain(bound: ChainIdentity | undefined, given: ChainIdentity): void {
-  const { chainId, genesisHash } = given;
-  if (bound?.chainId === chainId && bound.genesisHash === genesisHash) return;
+  if (bound !== undefined && textOf(bound) === textOf(given)) return;
   throw new SvcError(
     'chain_mismatch',
-    `This database belongs to chain ${bound?.chainId} with genesis ${bound?.genesisHash}, but SVC_CHAIN_RPC_URL belongs to chain ${chainId} with genesis ${genesisHash}.`,
+    `This database belongs to ${bound && textOf(bound)}, but SVC_CHAIN_RPC_URL belongs to ${textOf(given)}.`,
     { hint: 'Set SVC_CHAIN_RPC_URL to a node of the first chain, or use another database.' },
   );
+}
+
+function textOf({ chainId, blockNumber, blockHash }: ChainIdentity): string {
+  return `chain ${chainId} with block ${blockNumber} ${blockHash}`;
 }
 
 /** The inclusion path of a leaf by its index in the attempt. */

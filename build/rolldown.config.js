@@ -40,7 +40,7 @@ const withoutUnused = {
 
 /**
  * The routes table without its schemas, which take a third of a start to build. The client needs method and path,
- * and src/cli/program/check-answers.ts the shape of the answers.
+ * and src/client/answers.ts the shape of the answers.
  * @type {import('rolldown').Plugin}
  */
 const routesWithoutSchemas = {

@@ -24,6 +24,7 @@ export const quickUploaderPauses = {
   keyCheck: { firstMs: 50, maxMs: 50 },
   usual: { firstMs: 100, maxMs: 1_000 },
   lost: { firstMs: 100, maxMs: 1_000 },
+  unexpected: { firstMs: 100, maxMs: 1_000 },
   poll: { firstMs: 100, maxMs: 1_000 },
   credits: { firstMs: 200, maxMs: 1_000 },
   spool: { firstMs: 100, maxMs: 1_000 },

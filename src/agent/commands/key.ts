@@ -73,9 +73,9 @@ export async function setKey(own: NodeJS.ProcessEnv, text: string, root = '/'): 
 }
 
 async function proveKey(apiKey: string, baseUrl: string, socket: string): Promise<Robot> {
-  const { createClient } = await import('../../client/client.ts');
+  const { createReader } = await import('../uploads/answers.ts');
   const { proxiedFetch: fetch } = await import('../../base/proxy/connections.ts');
-  const client = createClient({ baseUrl, fetch, credential: { apiKey } });
+  const client = createReader({ baseUrl, fetch, credential: { apiKey } });
   const { robot } = (await client.call('getOwnRobot')).body;
   const robotOfRecords = await robotOfDaemon(socket);
   if (robotOfRecords === null || robotOfRecords === robot.id) return robot;

@@ -5,11 +5,11 @@ import { connect } from 'node:tls';
 import { proxiedFetch as fetch } from '../../base/proxy/connections.ts';
 import { describeProxies, mayUseProxy } from '../../base/proxy/variables.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { createClient } from '../../client/client.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import type { AgentConfig } from '../config.ts';
 import { type KeySource, keyHint, readKey } from '../key.ts';
 import type { AgentStatus } from '../status.ts';
+import { createReader } from '../uploads/answers.ts';
 import { callError } from '../uploads/retry.ts';
 import { type Check, check, valueOrThrow, wrong } from './check.ts';
 
@@ -29,7 +29,7 @@ export async function checkService(
   if (url === undefined)
     return [{ name: 'service', ok: false, detail: 'SVC_AGENT_URL is not set.' }];
   const proxy = await check('proxy', () => describeProxies(process.env) ?? '');
-  const guest = createClient({ baseUrl: url, fetch });
+  const guest = createReader({ baseUrl: url, fetch });
   const askedAt = Date.now();
   const health = await ask((signal) => guest.call('getHealth', { signal }));
   const answeredAt = Date.now();
@@ -66,7 +66,7 @@ async function keyOf(source: KeySource | null): Promise<string | SvcError> {
 
 async function askWhose(baseUrl: string, apiKey: string | SvcError): Promise<OwnRobot | SvcError> {
   if (apiKey instanceof SvcError) return apiKey;
-  const client = createClient({ baseUrl, fetch, credential: { apiKey } });
+  const client = createReader({ baseUrl, fetch, credential: { apiKey } });
   return ask((signal) => client.call('getOwnRobot', { signal }));
 }
 

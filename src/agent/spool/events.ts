@@ -24,6 +24,8 @@ export class EventTable {
       read: db.prepare<[number, number], RecordRow>(
         `SELECT ${recordColumns} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
       ),
+      oldestWithout: db.prepare<[string], RecordRow>(oldest('NOT IN')),
+      oldestOf: db.prepare<[string], RecordRow>(oldest('IN')),
       remove: db.prepare('DELETE FROM events WHERE seq = ? AND id = ?'),
       oldest: db.prepare<[], number>('SELECT wall_ms FROM events ORDER BY seq LIMIT 1').pluck(),
     };
@@ -36,6 +38,16 @@ export class EventTable {
   /** Events after the number `after`, oldest first. @throws DamagedRecord */
   read(most: number, after = 0): StoredRecord[] {
     return this.#sql.read.all(after, most).map(recordOf);
+  }
+
+  /** The oldest event without these ids; null if there is none. @throws DamagedRecord */
+  oldestWithout(ids: readonly string[]): StoredRecord | null {
+    return firstOf(this.#sql.oldestWithout.get(JSON.stringify(ids)));
+  }
+
+  /** The oldest event with one of these ids; null if there is none. @throws DamagedRecord */
+  oldestOf(ids: readonly string[]): StoredRecord | null {
+    return firstOf(this.#sql.oldestOf.get(JSON.stringify(ids)));
   }
 
   /** Does nothing if another event has the number, as after a recovery. */
@@ -55,4 +67,12 @@ export class EventTable {
   oldestMs(): number | null {
     return this.#sql.oldest.get() ?? null;
   }
+}
+
+function oldest(which: 'IN' | 'NOT IN'): string {
+  return `SELECT ${recordColumns} FROM events WHERE id ${which} (SELECT value FROM json_each(?)) ORDER BY seq LIMIT 1`;
+}
+
+function firstOf(row: RecordRow | undefined): StoredRecord | null {
+  return row === undefined ? null : recordOf(row);
 }

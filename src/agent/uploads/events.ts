@@ -1,26 +1,36 @@
 // Delivers ops events, one at a time, and reports what the spool had to drop.
+import { SvcError } from '../../base/svc-error.ts';
 import type { Body } from '../../protocol/routes.ts';
 import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
-import { callError, verdictOf } from './retry.ts';
-import { Uploads } from './service-client.ts';
+import { retryAfterMs } from './retry.ts';
 import { timestampOf } from './time.ts';
+import { type NextCalls, Uploads } from './uploads.ts';
 
-/** Events looked at, oldest first: one that fails does not hold up those behind it. */
-const EVENTS_LOOKED_AT = 16;
+/** With this many failed events, no other is tried until one of them is delivered. */
+const MOST_FAILED = 2000;
 
 /** Delivers events in their order, but for those that wait for a retry. */
 export class EventUploads extends Uploads {
   #underWay = false;
 
-  /** The next call to make; null for nothing. */
-  next(): (() => Promise<void>) | null {
-    if (this.#underWay) return null;
+  next(): NextCalls {
+    if (this.#underWay) return { fresh: null, retry: null };
     if (this.spool.read(({ state }) => state.dropped()) !== null) {
-      return () => this.#run(this.spool.reportDropped());
+      return { fresh: () => this.#run(this.spool.reportDropped()), retry: null };
     }
-    const events = this.spool.read((tables) => tables.events.read(EVENTS_LOOKED_AT));
-    const event = events.find(({ id }) => this.retries.waitMs(id) === 0);
-    return event === undefined ? null : () => this.#run(this.#send(event));
+    const [waiting, due] = [this.retries.names({ due: false }), this.retries.names({ due: true })];
+    const failed = [...waiting, ...due];
+    const { fresh, retry } = this.spool.read(({ events }) => ({
+      fresh: failed.length < MOST_FAILED ? events.oldestWithout(failed) : null,
+      retry: due.length > 0 ? events.oldestOf(due) : null,
+    }));
+    // The spool dropped them for space.
+    if (retry === null) for (const id of due) this.done(id);
+    return { fresh: this.#callFor(fresh), retry: this.#callFor(retry) };
+  }
+
+  #callFor(event: StoredRecord | null): (() => Promise<void>) | null {
+    return event && (() => this.#run(this.#send(event)));
   }
 
   async #run(work: Promise<void>): Promise<void> {
@@ -33,19 +43,20 @@ export class EventUploads extends Uploads {
   }
 
   async #send(event: StoredRecord): Promise<void> {
+    const { id } = event;
     const epoch = this.spool.read(({ state }) => state.epochOf(event.boot));
-    const error = await this.service
-      .call('createEvent', { body: eventBody(event, epoch) })
-      .then(() => null, callError);
-    if (error === null) {
-      this.retries.succeeded(event.id);
+    const input = { body: eventBody(event, epoch) };
+    const answer = await this.ask('createEvent', input, event, ({ body }) => body.event.id === id);
+    if (!(answer instanceof SvcError)) {
+      this.done(id);
       await this.spool.update(({ events }) => events.remove(event));
-    } else if (verdictOf(error) === 'refused') {
-      const { code, message } = error;
-      this.logger.warn({ event: event.id, code, reason: message }, 'event set aside');
+    } else if (this.isFinal(id, answer)) {
+      const { code, message } = answer;
+      this.logger.warn({ event: id, code, reason: message }, 'event set aside');
       await this.spool.refuseEvent(event, { code, message });
+      this.done(id);
     } else {
-      this.retries.failed(event.id, this.service.retryRange(error));
+      this.retries.failed(id, this.service.retryRange(answer), retryAfterMs(answer));
     }
   }
 }

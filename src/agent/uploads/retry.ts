@@ -6,14 +6,24 @@ import { errors, isErrorCode } from '../../protocol/errors.ts';
 /**
  * What an error means for the queues:
  * - `link`: pause all uploads.
+ * - `unexpected`: something else than the service answered. A look at the own robot tells whether the link is the cause
+ *   or the record, which is tried again later.
  * - `key`: pause all uploads until the key changes.
  * - `credits`: pause completions until the account has credits or the chain can be read.
  * - `record`: try this record later, and others now.
  * - `quota`: as `record`, although nothing is wrong with the record.
  * - `slow`: the request is too large for the service's time limit or for something before it.
- * - `refused`: the service will never accept this record.
+ * - `refused`: the service will never accept this record, if the refusal is its own (`Uploads.isFinal`).
  */
-export type Verdict = 'link' | 'key' | 'credits' | 'record' | 'quota' | 'slow' | 'refused';
+export type Verdict =
+  | 'link'
+  | 'unexpected'
+  | 'key'
+  | 'credits'
+  | 'record'
+  | 'quota'
+  | 'slow'
+  | 'refused';
 
 const verdicts: Readonly<Record<string, Verdict>> = {
   missing_api_key: 'key',
@@ -22,7 +32,7 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   overloaded: 'link',
   storage_unavailable: 'link',
   service_unreachable: 'link',
-  unexpected_answer: 'link',
+  unexpected_answer: 'unexpected',
   no_anchor_quota: 'credits',
   no_gas_credit: 'credits',
   chain_unavailable: 'credits',
@@ -37,11 +47,10 @@ const verdicts: Readonly<Record<string, Verdict>> = {
 /** Upper bound for `Retry-After`, in case something on the way asks for more. */
 const LONGEST_RETRY_AFTER_MS = 60 * 60_000;
 
-/** Other codes of the service follow its error table. An unknown code counts as refused if its HTTP status is 4xx. */
+/** Other codes of the service follow its error table. */
 export function verdictOf({ code, details }: SvcError): Verdict {
-  const status = typeof details.status === 'number' ? details.status : 0;
-  if (code === 'unexpected_answer' && status === 413) return 'slow';
-  const isFinal = isErrorCode(code) ? !errors[code].retryable : status >= 400 && status < 500;
+  if (code === 'unexpected_answer' && details.status === 413) return 'slow';
+  const isFinal = isErrorCode(code) && !errors[code].retryable;
   return verdicts[code] ?? (isFinal ? 'refused' : 'record');
 }
 
@@ -106,6 +115,19 @@ export class Retries {
     return Math.max(0, at - performance.now());
   }
 
+  /** Names that failed and did not succeed since: those that wait for a retry, or those due for one. */
+  names({ due }: { due: boolean }): string[] {
+    const now = performance.now();
+    return [...this.#entries].filter(([, { at }]) => at <= now === due).map(([name]) => name);
+  }
+
+  /** Gives the failures of a name to others, which may be tried at once. */
+  inherit(name: string, heirs: readonly string[]): void {
+    const failures = this.failuresOf(name);
+    this.succeeded(name);
+    for (const heir of heirs) this.#entries.set(heir, { failures, at: 0 });
+  }
+
   /** Allows every next try now. */
   clear(): void {
     this.#entries.clear();
@@ -124,6 +146,8 @@ export const PAUSES = {
   usual: { firstMs: 1_000, maxMs: 15 * 60_000 },
   /** Between two tries of a record whose answer was lost: the record is seldom the cause. */
   lost: { firstMs: 1_000, maxMs: 60_000 },
+  /** Between two tries of a record that something else than the service answered to, while the service is there. */
+  unexpected: { firstMs: 1_000, maxMs: 60 * 60_000 },
   /** Between two looks at a completion that the service has accepted and not anchored yet. */
   poll: { firstMs: 4_000, maxMs: 60_000 },
   /** Between two tries while the account has no credits or the service no chain: one completion tries for all. */

@@ -1,5 +1,5 @@
 // Delivers samples: the newest once a second, and the backlog in parallel requests.
-import type { SvcError } from '../../base/svc-error.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -7,9 +7,9 @@ import type { NewSample } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
 import type { Batch } from '../spool/samples.ts';
-import { callError, isLost, verdictOf } from './retry.ts';
-import { type NextCall, Uploads } from './service-client.ts';
+import { isLost, retryAfterMs, verdictOf } from './retry.ts';
 import { timestampOf } from './time.ts';
+import { type NextCall, type NextCalls, Uploads } from './uploads.ts';
 
 /** Requests with the newest samples under way at once. */
 const LIVE_PARALLEL = 2;
@@ -19,6 +19,8 @@ const PARALLEL = 4;
 const BATCHES_PER_COMMIT = 8;
 /** A batch that failed this often, while other calls succeed, is halved. */
 const MOST_FAILURES = 3;
+/** With this many batches, no other is made until one of them is delivered, and none is halved. */
+const MOST_BATCHES = 2048;
 /** A batch delivered within this time lets the next ones be twice as large. */
 const EASY_MS = 5_000;
 
@@ -45,14 +47,19 @@ export class SampleUploads extends Uploads {
   nextLive(): NextCall {
     this.#forgetOldBatches();
     const waitMs = this.#lastLive + this.service.pauses.liveEveryMs - performance.now();
-    if (this.#liveUnderWay >= LIVE_PARALLEL || !this.#hasUnbatched()) return null;
+    if (this.#liveUnderWay >= LIVE_PARALLEL || this.#isFull || !this.#hasUnbatched()) return null;
     return waitMs > 0 ? { waitMs } : () => this.#sendLive();
   }
 
   /** Makes batches of the backlog for the next requests; null if there are enough. */
   prepare(): Promise<void> | null {
-    if (this.#batching || this.#batches.length >= PARALLEL || !this.#hasBacklog()) return null;
-    return this.#batchBacklog();
+    const fresh = this.#batches.filter((batch) => this.retries.failuresOf(nameOf(batch)) === 0);
+    const isEnough = this.#batching || this.#isFull || fresh.length >= PARALLEL;
+    return isEnough || !this.#hasBacklog() ? null : this.#batchBacklog();
+  }
+
+  get #isFull(): boolean {
+    return this.#batches.length >= MOST_BATCHES;
   }
 
   /** Recovery of the spool dissolves all batches. */
@@ -62,16 +69,25 @@ export class SampleUploads extends Uploads {
     this.#batches = this.spool.read(({ samples }) => samples.batches());
   }
 
-  /** A request of the backlog, else the time until a retry is due; null for nothing. */
-  next(): NextCall {
-    if (this.#underWay >= PARALLEL) return null;
+  /** Requests of the backlog. Of those that failed, the one that failed least often is next. */
+  next(): NextCalls {
+    if (this.#underWay >= PARALLEL) return { fresh: null, retry: null };
+    let fresh: Batch | null = null;
+    let retry: { batch: Batch; failures: number } | null = null;
     let waitMs = Number.POSITIVE_INFINITY;
     for (const batch of this.#batches) {
-      const wait = this.retries.waitMs(nameOf(batch));
-      if (wait === 0) return () => this.#sendBacklog(batch);
-      waitMs = Math.min(waitMs, wait);
+      const name = nameOf(batch);
+      const failures = this.retries.failuresOf(name);
+      const wait = this.retries.waitMs(name);
+      if (failures === 0 && wait === 0) fresh ??= batch;
+      else if (wait > 0) waitMs = Math.min(waitMs, wait);
+      else if (retry === null || failures < retry.failures) retry = { batch, failures };
     }
-    return Number.isFinite(waitMs) ? { waitMs } : null;
+    const callFor = (batch: Batch) => () => this.#sendBacklog(batch);
+    return {
+      fresh: fresh && callFor(fresh),
+      retry: retry ? callFor(retry.batch) : Number.isFinite(waitMs) ? { waitMs } : null,
+    };
   }
 
   /** Whether any sample is in no batch. */
@@ -135,10 +151,10 @@ export class SampleUploads extends Uploads {
     const records = this.spool.read(({ samples }) => samples.read(batch));
     if (records.length > this.#most) return this.#halve(batch);
     const startedAt = performance.now();
-    const error = await this.#deliver(records);
+    const error = await this.#deliver(batch, records);
     if (generation !== this.spool.generation) return;
     if (error !== null) return this.#batchFailed(batch, records, error);
-    this.retries.succeeded(nameOf(batch));
+    this.done(nameOf(batch));
     this.#delivered += records.length;
     const isEasy = performance.now() - startedAt <= EASY_MS && records.length >= this.#most;
     if (isEasy) this.#most = Math.min(2 * this.#most, limits.samplesPerRequest);
@@ -148,10 +164,14 @@ export class SampleUploads extends Uploads {
   }
 
   /** Null if the service has the samples, else the error. */
-  async #deliver(records: StoredRecord[]): Promise<SvcError | null> {
-    if (records.length === 0) return null;
-    const body = { samples: this.#bodiesOf(records) };
-    return this.service.call('recordSamples', { body }).then(() => null, callError);
+  async #deliver(batch: Batch, records: StoredRecord[]): Promise<SvcError | null> {
+    const [first] = records;
+    if (first === undefined) return null;
+    const input = { body: { samples: this.#bodiesOf(records) } };
+    const about = { ...first, name: nameOf(batch), count: records.length };
+    const isOwn = ({ body }: { body: { accepted: number } }) => body.accepted === records.length;
+    const answer = await this.ask('recordSamples', input, about, isOwn);
+    return answer instanceof SvcError ? answer : null;
   }
 
   #bodiesOf(records: StoredRecord[]): NewSample[] {
@@ -169,14 +189,14 @@ export class SampleUploads extends Uploads {
     const name = nameOf(batch);
     const verdict = verdictOf(error);
     const isAlone = records.length === 1;
-    if (verdict === 'refused') {
-      return isAlone ? this.#refuse(batch, records, error) : this.#halve(batch);
-    }
-    this.retries.failed(name, this.service.retryRange(error));
+    if (verdict === 'refused' && !isAlone) return this.#halve(batch);
+    if (this.isFinal(name, error)) return this.#refuse(batch, records, error);
+    this.retries.failed(name, this.service.retryRange(error), retryAfterMs(error));
     const half = Math.max(1, Math.floor(records.length / 2));
     if (verdict === 'slow') this.#most = Math.min(this.#most, half);
     const mayBeTheCause = (isLost(error) || verdict === 'record') && this.#failedOften(name);
-    if (!isAlone && (verdict === 'slow' || mayBeTheCause)) await this.#halve(batch);
+    const isHalved = verdict === 'slow' || (mayBeTheCause && !this.#isFull);
+    if (!isAlone && isHalved) await this.#halve(batch);
     else this.#batches.unshift(batch);
   }
 
@@ -186,15 +206,16 @@ export class SampleUploads extends Uploads {
 
   async #halve(batch: Batch): Promise<void> {
     const halves = await this.spool.update(({ samples }) => samples.halve(batch));
-    this.retries.succeeded(nameOf(batch));
-    this.#batches.unshift(...(halves ?? [batch]));
+    const parts = halves ?? [batch];
+    this.split(nameOf(batch), parts.map(nameOf));
+    this.#batches.unshift(...parts);
   }
 
   async #refuse(batch: Batch, records: StoredRecord[], error: SvcError): Promise<void> {
     const { code, message } = error;
     this.logger.warn({ sample: records[0]?.id, code, reason: message }, 'sample set aside');
     await this.spool.refuseSamples(batch, { code, message });
-    this.retries.succeeded(nameOf(batch));
+    this.done(nameOf(batch));
   }
 }
 

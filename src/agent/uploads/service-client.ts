@@ -4,11 +4,12 @@ import type { BackoffRange } from '../../base/backoff.ts';
 import type { Logger } from '../../base/logger.ts';
 import { connectionsTo } from '../../base/proxy/connections.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { type CallName, type Client, createClient } from '../../client/client.ts';
+import type { CallName, Client } from '../../client/client.ts';
 import type { Answer, Input } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
 import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
 import type { Spool } from '../spool/spool.ts';
+import { createReader, unexpectedAnswer } from './answers.ts';
 import { RateBudget } from './rate-budget.ts';
 import {
   callError,
@@ -64,7 +65,7 @@ export class ServiceClient {
   readonly #options: ServiceClientOptions;
   readonly #retries = new Retries();
   #connections: Dispatcher;
-  #client: Client | null = null;
+  #client: Pick<Client, 'call'> | null = null;
   #state: ServiceState = 'disconnected';
   #refused: { key: string; at: number } | null = null;
   #hint: string | null = null;
@@ -72,6 +73,13 @@ export class ServiceClient {
   #offsetMs: number | null = null;
   #keySeen: string | null = null;
   #lookedAt = 0;
+  /** Whether an answer casts doubt on what is at the service's address. */
+  #doubted = false;
+  #askedWhoseAt = Number.NEGATIVE_INFINITY;
+  /** When the service last named this robot: start and end of the call. */
+  #named = { startedAt: Number.NEGATIVE_INFINITY, endedAt: Number.NEGATIVE_INFINITY };
+  /** The last failure of the connection, which is logged once. */
+  #reason: string | null = null;
   /**
    * Limit of concurrent calls, with a fraction. It is halved when one of several calls is too slow, so that
    * fewer share a slow network, and grows by one after as many answers as there were concurrent calls.
@@ -104,7 +112,23 @@ export class ServiceClient {
 
   /** Range of pauses after this error. */
   retryRange(error: SvcError): BackoffRange {
+    if (verdictOf(error) === 'unexpected') return this.pauses.unexpected;
     return isLost(error) ? this.pauses.lost : this.pauses.usual;
+  }
+
+  /** Asks for a look at the own robot, soon: a gateway may have answered in place of the service. */
+  doubt(): void {
+    this.#doubted = true;
+  }
+
+  /** Whether `connect` should look at the own robot, although the service is connected. One look serves all doubts. */
+  get isDoubted(): boolean {
+    return this.#doubted && performance.now() - this.#askedWhoseAt >= this.pauses.usual.firstMs;
+  }
+
+  /** Whether the service named this robot between two moments of `performance.now()`, in a call of that time. */
+  namedRobotBetween(from: number, to: number): boolean {
+    return this.connected && this.#named.startedAt > from && this.#named.endedAt <= to;
   }
 
   /** Whether the limit of concurrent calls is reached. */
@@ -136,15 +160,20 @@ export class ServiceClient {
     const { serviceUrl: baseUrl } = this.#options;
     const fetch = (input: unknown, init?: object) =>
       undiciFetch(String(input), { ...init, dispatcher: this.#connections });
-    this.#client = createClient({
+    this.#client = createReader({
       baseUrl,
       fetch: fetch as unknown as typeof globalThis.fetch, // undici declares types of its own.
       credential: { apiKey: key },
+      nowMs: () => this.#options.clock.now().wallMs,
     });
+    this.#doubted = false;
+    const startedAt = performance.now();
+    this.#askedWhoseAt = startedAt;
     try {
       this.rate.take();
       const { robot } = (await this.call('getOwnRobot')).body;
-      await this.#identify(robot.id, key);
+      const endedAt = performance.now();
+      if (await this.#identify(robot.id, key)) this.#named = { startedAt, endedAt };
     } catch (error) {
       const known = callError(error);
       if (verdictOf(known) === 'key') this.#refused = { key, at: performance.now() };
@@ -156,12 +185,14 @@ export class ServiceClient {
 
   /**
    * Makes one call, which the caller has taken from `rate`, and records what its outcome means for other calls.
-   * @throws SvcError, `timed_out` among them
+   * `isOwn`: whether the answer is about what was sent.
+   * @throws SvcError as `createReader`, and `timed_out`
    */
   async call<Name extends CallName>(
     name: Name,
-    ...[input]: Record<never, never> extends Input<Name> ? [Input<Name>?] : [Input<Name>]
-  ): Promise<Answer<Name> & { headers: Headers }> {
+    input?: Input<Name>,
+    isOwn: (answer: Answer<Name>) => boolean = () => true,
+  ): Promise<Answer<Name>> {
     if (this.#client === null) throw new SvcError('service_unreachable', 'Not connected yet.');
     const base = name === 'completeTask' ? COMPLETION_MS : ANSWER_MS;
     const { body } = (input ?? {}) as { body?: unknown };
@@ -172,11 +203,16 @@ export class ServiceClient {
     try {
       // Every input accepts a signal.
       const answer = await this.#client.call(name, { ...input, signal } as never);
-      this.#succeeded(answer.headers, performance.now() - startedAt);
+      const { headers } = answer;
+      if (!isOwn(answer)) {
+        const status = Number(answer.status);
+        throw unexpectedAnswer(this.#options.serviceUrl, { status, headers });
+      }
+      this.#succeeded(headers, performance.now() - startedAt);
       return answer;
     } catch (error) {
       const known = callError(error, signal);
-      this.#failed(known, startedAt);
+      this.#failed(name, known, startedAt);
       throw known;
     } finally {
       this.#underWay -= 1;
@@ -200,14 +236,15 @@ export class ServiceClient {
     void this.#connections.destroy();
   }
 
-  async #identify(robotId: string, key: string): Promise<void> {
+  /** Whether the key belongs to the robot of the records. */
+  async #identify(robotId: string, key: string): Promise<boolean> {
     const { spool, clock, logger } = this.#options;
     const own = spool.read(({ state }) => state.robotId());
     if (own !== null && own !== robotId) {
       this.#refused = { key, at: performance.now() };
       const message = `The key belongs to robot ${robotId}, but the spool has records of ${own}.`;
       this.#keyFailed('foreign_key', new SvcError('foreign_key', message));
-      return;
+      return false;
     }
     const now = clock.now();
     const serverMs = now.wallMs - (this.#offsetMs ?? 0);
@@ -215,9 +252,13 @@ export class ServiceClient {
       if (own === null) state.keepRobotId(robotId);
       fixBootEpochs(state, now, serverMs);
     });
-    if (this.#state !== 'connected') logger.info({ robot: robotId }, 'connected');
+    if (this.#state !== 'connected') {
+      logger.info({ robot: robotId }, 'connected');
+      this.#reason = null;
+    }
     this.#state = 'connected';
     this.#refused = null;
+    return true;
   }
 
   #isStillRefused(key: string): boolean {
@@ -237,12 +278,21 @@ export class ServiceClient {
     }
   }
 
-  #failed(error: SvcError, startedAt: number): void {
+  #failed(name: CallName, error: SvcError, startedAt: number): void {
     this.#noteError(error);
     const verdict = verdictOf(error);
     if (verdict === 'key') this.#keyFailed('key_refused', error);
-    else if (verdict === 'link' || verdict === 'slow') this.#serviceFailed(error, startedAt);
-    else this.#allowMore();
+    else if (verdict === 'unexpected' && name !== 'getOwnRobot') this.#answeredElsewhere(error);
+    else if (verdict === 'link' || verdict === 'slow' || verdict === 'unexpected') {
+      this.#serviceFailed(error, startedAt);
+    } else this.#allowMore();
+  }
+
+  /** Only the look at the own robot tells whether the link is to blame or the record. */
+  #answeredElsewhere(error: SvcError): void {
+    this.doubt();
+    if (isBusy(error)) this.#retries.hold(ASKED, retryAfterMs(error));
+    this.#allowMore();
   }
 
   #allowMore(): void {
@@ -260,7 +310,6 @@ export class ServiceClient {
     this.#retries.failed(CONNECTION, this.pauses.usual);
     if (!isLost(error)) return;
     // The next call is a small one that tests the connection.
-    if (this.connected) this.#options.logger.warn({ code: error.code }, 'connection lost');
     this.#state = 'disconnected';
     this.#replaceConnections();
   }
@@ -280,28 +329,20 @@ export class ServiceClient {
     this.#retries.failed(CONNECTION, this.pauses.keyCheck);
   }
 
-  #noteError({ code, message }: SvcError): void {
+  #noteError(error: SvcError): void {
+    const { code, message } = error;
     const at = new Date(this.#options.clock.now().wallMs).toISOString();
     this.#lastError = { code, message, at };
+    if (!isLost(error) || message === this.#reason) return;
+    this.#reason = message;
+    this.#options.logger.warn({ code, reason: message }, 'call failed');
   }
 }
 
-/** The uploads of one kind of record. */
-export abstract class Uploads {
-  protected readonly spool: Spool;
-  protected readonly service: ServiceClient;
-  protected readonly logger: Logger;
-  protected readonly retries = new Retries();
-
-  constructor(spool: Spool, service: ServiceClient, logger: Logger) {
-    this.spool = spool;
-    this.service = service;
-    this.logger = logger;
-  }
+/** Whether the caller should send less: in other answers, `Retry-After` says nothing about other records. */
+function isBusy({ details }: SvcError): boolean {
+  return details.status === 429 || details.status === 503;
 }
-
-/** The next call, else the time until a retry is due; null for nothing. */
-export type NextCall = (() => Promise<void>) | { waitMs: number } | null;
 
 /** The signal of each call limits its time. */
 function openConnections(serviceUrl: string): Dispatcher {

@@ -3,13 +3,13 @@ import { SvcError } from '../../base/svc-error.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import type { Verification } from '../../protocol/resources.ts';
-import type { Answer, Body, Input } from '../../protocol/routes.ts';
+import type { Answer, Body } from '../../protocol/routes.ts';
 import { utcOf } from '../../protocol/timestamp.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
-import { callError, isLost, retryAfterMs, type Verdict, verdictOf } from './retry.ts';
-import { type NextCall, Uploads } from './service-client.ts';
+import { isLost, retryAfterMs, type Verdict, verdictOf } from './retry.ts';
 import { timestampOf } from './time.ts';
+import { type NextCall, type NextCalls, Uploads } from './uploads.ts';
 
 /** Calls under way at once, by kind. Completions may wait for a block. */
 const PARALLEL = { completion: 16, claim: 4, poll: 4 };
@@ -17,6 +17,8 @@ const PARALLEL = { completion: 16, claim: 4, poll: 4 };
 const LOOKED_AT = 2000;
 
 const CREDITS = 'credits';
+
+const kinds = ['completion', 'claim', 'poll'] as const;
 
 type TaskOfService = Answer<'getTask'>['body']['task'];
 
@@ -30,30 +32,34 @@ export class TaskUploads extends Uploads {
     return this.#withoutCredits;
   }
 
-  /** The next call, else the time until a retry is due; null for nothing. */
-  next(): NextCall {
-    let waitMs = Number.POSITIVE_INFINITY;
-    for (const kind of ['completion', 'claim', 'poll'] as const) {
-      if (this.#countUnderWay(kind) >= PARALLEL[kind]) continue;
-      const found = this.#nextOf(kind);
-      if (typeof found === 'function') return found;
-      waitMs = Math.min(waitMs, found);
-    }
-    return Number.isFinite(waitMs) ? { waitMs } : null;
+  next(): NextCalls {
+    const found = kinds
+      .filter((kind) => this.#countUnderWay(kind) < PARALLEL[kind])
+      .map((kind) => this.#nextOf(kind));
+    return {
+      fresh: firstOf(found.map(({ fresh }) => fresh)),
+      retry: firstOf(found.map(({ retry }) => retry)),
+    };
   }
 
-  /** The next call of the kind, else milliseconds until a retry is due; Infinity for nothing. */
-  #nextOf(kind: TaskUpload['kind']): (() => Promise<void>) | number {
+  #nextOf(kind: TaskUpload['kind']): NextCalls {
     const held = kind === 'completion' ? this.#creditsWaitMs() : 0;
-    if (held > 0) return held;
+    if (held > 0) return { fresh: { waitMs: held }, retry: null };
+    let fresh: NextCall = null;
+    let retry: NextCall = null;
     let waitMs = Number.POSITIVE_INFINITY;
     for (const upload of this.spool.read(({ tasks }) => tasks.uploadsOf(kind, LOOKED_AT))) {
       if (this.#underWay.has(upload.id)) continue;
       const wait = this.retries.waitMs(upload.id);
-      if (wait === 0) return () => this.#run(upload);
-      waitMs = Math.min(waitMs, wait);
+      const hasFailed = kind !== 'poll' && this.retries.failuresOf(upload.id) > 0;
+      if (wait > 0) waitMs = Math.min(waitMs, wait);
+      else if (hasFailed) retry ??= () => this.#run(upload);
+      else {
+        fresh = () => this.#run(upload);
+        break;
+      }
     }
-    return waitMs;
+    return { fresh: fresh ?? (Number.isFinite(waitMs) ? { waitMs } : null), retry };
   }
 
   #countUnderWay(kind: TaskUpload['kind']): number {
@@ -81,10 +87,11 @@ export class TaskUploads extends Uploads {
     const claim = this.spool.findClaim(id);
     if (claim === null) return;
     const epoch = this.spool.read(({ state }) => state.epochOf(claim.boot));
-    const answer = await this.#call('createTask', { body: claimBody(claim, epoch) });
+    const input = { body: claimBody(claim, epoch) };
+    const answer = await this.ask('createTask', input, claim, ({ body }) => body.task.id === id);
     if (!(answer instanceof SvcError)) {
       await this.spool.deliverClaim(id, answer.body.task);
-      this.retries.succeeded(id);
+      this.done(id);
     } else if (answer.code === 'id_conflict') {
       await this.#conflicting(claim, answer);
     } else {
@@ -97,7 +104,7 @@ export class TaskUploads extends Uploads {
    * delivered it.
    */
   async #conflicting(claim: Claim, conflict: SvcError): Promise<void> {
-    const answer = await this.#call('getTask', { params: { id: claim.id } });
+    const answer = await this.#read(claim);
     if (answer instanceof SvcError) {
       // Only the service's word that the task is another caller's refuses the claim.
       return this.#failed(claim, answer.code === 'not_found' ? conflict : answer);
@@ -106,13 +113,18 @@ export class TaskUploads extends Uploads {
     if (!isSameClaim(JSON.parse(claim.body), task)) return this.#failed(claim, conflict);
     const { id, title, description, status, created_at } = task;
     await this.spool.deliverClaim(claim.id, { id, title, description, status, created_at });
+    this.done(id);
   }
 
   async #complete(id: string): Promise<void> {
     const completion = this.spool.findCompletion(id);
     if (completion === null) return;
     const proof: Proof = JSON.parse(completion.body);
-    const answer = await this.#call('completeTask', { params: { id }, body: { proof } });
+    const { proofHash } = completion;
+    const input = { params: { id }, body: { proof } };
+    const answer = await this.ask('completeTask', input, completion, ({ status, body }) =>
+      status === 200 ? isReceiptOf(completion, body.verification) : body.proof_hash === proofHash,
+    );
     if (answer instanceof SvcError) return this.#completionFailed(completion, answer);
     this.#hasCredits();
     if (answer.status === 200) await this.#settle(completion, answer.body.verification);
@@ -139,17 +151,17 @@ export class TaskUploads extends Uploads {
   async #poll(id: string): Promise<void> {
     const completion = this.spool.findCompletion(id);
     if (completion === null) return;
-    const answer = await this.#call('getTask', { params: { id } });
+    const answer = await this.#read(completion);
     if (answer instanceof SvcError) {
       return answer.code === 'not_found'
         ? this.#unknownTask(completion, answer)
         : this.#failed(completion, answer);
     }
     const { verification, anchor } = answer.body;
-    if (verification !== null) {
+    if (verification !== null && isReceiptOf(completion, verification)) {
       await this.#settle(completion, verification);
-    } else if (anchor === null || anchor.state === 'failed') {
-      // The service dropped the completion, or was restored to a time before it.
+    } else if (verification !== null || anchor === null || anchor.state === 'failed') {
+      // The service dropped the completion, was restored to a time before it, or has another one.
       await this.spool.update(({ tasks }) => tasks.requeue(id));
       this.retries.failed(id, this.service.pauses.usual);
     } else {
@@ -166,34 +178,25 @@ export class TaskUploads extends Uploads {
     this.retries.failed(id, this.service.pauses.usual);
   }
 
-  /** The answer or the error of a call. Errors of the spool are not among them. */
-  async #call<Name extends 'createTask' | 'completeTask' | 'getTask'>(
-    name: Name,
-    input: Input<Name>,
-  ): Promise<Answer<Name> | SvcError> {
-    try {
-      // TypeScript cannot match one input of the union to one route of the union.
-      return await this.service.call(name, input as never);
-    } catch (error) {
-      return callError(error);
-    }
+  #read(record: Claim | Completion): Promise<Answer<'getTask'> | SvcError> {
+    const { id } = record;
+    return this.ask('getTask', { params: { id } }, record, ({ body }) => body.task.id === id);
   }
 
   async #accepted(id: string, waitMs = 0): Promise<void> {
     await this.spool.update(({ tasks }) => tasks.accept(id));
-    this.retries.succeeded(id);
+    this.done(id);
     this.retries.failed(id, this.service.pauses.poll, waitMs);
   }
 
   /** The completion leaves the spool only with the receipt of its own proof. */
   async #settle(completion: Completion, verification: Verification): Promise<void> {
     const { id, proofHash } = completion;
-    this.retries.succeeded(id);
-    if (verification.proof_hash === proofHash && verification.task_id === id) {
+    if (isReceiptOf(completion, verification)) {
       await this.spool.settle(id, { proofHash, verification });
-      return;
+      return this.done(id);
     }
-    await this.#refuse(
+    await this.#failed(
       completion,
       new SvcError(
         'already_completed',
@@ -204,18 +207,17 @@ export class TaskUploads extends Uploads {
 
   async #failed(record: Claim | Completion, error: SvcError): Promise<void> {
     const verdict: Verdict = verdictOf(error);
-    if (verdict === 'refused') return this.#refuse(record, error);
-    if (verdict === 'credits') this.#outOfCredits(error);
+    if (this.isFinal(record.id, error)) return this.#refuse(record, error);
+    if (verdict === 'credits') return this.#outOfCredits(error);
     // Failures of key and connection pause all uploads. The record gets a pause of its own only if it may be the cause.
-    if (verdict === 'record' || verdict === 'quota' || verdict === 'slow')
-      this.retries.failed(record.id, this.service.pauses.usual);
-    else if (isLost(error)) this.retries.failed(record.id, this.service.pauses.lost);
+    if ((verdict === 'link' && !isLost(error)) || verdict === 'key') return;
+    this.retries.failed(record.id, this.service.retryRange(error), retryAfterMs(error));
   }
 
   async #refuse(record: Claim | Completion, { code, message }: SvcError): Promise<void> {
-    this.retries.succeeded(record.id);
     this.logger.error({ task: record.id, code, reason: message }, `${record.kind} set aside`);
     await this.spool.refuseTask(record, { code, message });
+    this.done(record.id);
   }
 
   #outOfCredits(error: SvcError): void {
@@ -229,6 +231,20 @@ export class TaskUploads extends Uploads {
     this.#withoutCredits = null;
     this.retries.succeeded(CREDITS);
   }
+}
+
+function isReceiptOf({ id, proofHash }: Completion, verification: Verification): boolean {
+  return verification.proof_hash === proofHash && verification.task_id === id;
+}
+
+function firstOf(calls: readonly NextCall[]): NextCall {
+  return calls.find((one) => typeof one === 'function') ?? earliest(calls);
+}
+
+/** The shortest of the waits; null without one. */
+function earliest(calls: readonly NextCall[]): NextCall {
+  const waits = calls.flatMap((one) => (one !== null && 'waitMs' in one ? one.waitMs : []));
+  return waits.length === 0 ? null : { waitMs: Math.min(...waits) };
 }
 
 function isSameClaim(wanted: Omit<Body<'createTask'>, 'id'>, task: TaskOfService): boolean {

@@ -8,8 +8,9 @@ import { agentError } from '../errors.ts';
 import { EventUploads } from './events.ts';
 import { callError, Retries } from './retry.ts';
 import { SampleUploads } from './samples.ts';
-import { type NextCall, ServiceClient, type ServiceClientOptions } from './service-client.ts';
+import { ServiceClient, type ServiceClientOptions } from './service-client.ts';
 import { TaskUploads } from './tasks.ts';
+import type { NextCall, Retried } from './uploads.ts';
 
 /** Longest wait of a local caller for the service. */
 const READ_MS = 5_000;
@@ -33,13 +34,14 @@ export class Uploader {
   readonly #events: EventUploads;
   readonly #samples: SampleUploads;
   readonly #underWay = new Set<Promise<void>>();
-  #connecting = false;
+  #connecting: Promise<void> | null = null;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
   #scheduled = false;
   #rates: { at: number; delivered: number }[] = [];
   #progressAt = performance.now();
   #sentLive = false;
+  #sentRetry = false;
   readonly #spoolRetries = new Retries();
 
   constructor(options: ServiceClientOptions) {
@@ -55,9 +57,26 @@ export class Uploader {
 
   /** The task as the service has it. Rejects with the service's error or `service_unreachable`. */
   async readTask(id: string): Promise<Answer<'getTask'>['body']> {
+    try {
+      return await this.#readTask(id);
+    } catch (error) {
+      if (callError(error).code !== 'not_found') throw error;
+      // A gateway can say the same: it counts if it is repeated after the service named this robot.
+      const refusedAt = performance.now();
+      await inTime(READ_MS, this.#connectAnew(), null);
+      if (!this.#service.namedRobotBetween(refusedAt, performance.now())) throw unreachable(error);
+      return this.#readTask(id);
+    }
+  }
+
+  async #readTask(id: string): Promise<Answer<'getTask'>['body']> {
     if (!this.#service.connected || this.#service.waitMs() > READ_MS) throw unreachable();
     this.#service.rate.take();
-    const call = this.#service.call('getTask', { params: { id } });
+    const call = this.#service.call(
+      'getTask',
+      { params: { id } },
+      ({ body }) => body.task.id === id,
+    );
     const answer = await inTime(READ_MS, call, null).catch((error: unknown) => {
       throw callError(error).code === 'not_found' ? error : unreachable(error);
     });
@@ -73,6 +92,8 @@ export class Uploader {
   status() {
     return {
       ...this.#service.status(),
+      /** Records that failed and stay in the spool: how many, and some of them. */
+      retried: retriedOf([this.#tasks, this.#events, this.#samples].flatMap((one) => one.retried)),
       completions_wait_for: this.#tasks.withoutCredits,
       samples_per_minute: this.#rate(),
       calls_per_minute_allowed: Math.floor(this.#service.rate.perMinute),
@@ -125,33 +146,45 @@ export class Uploader {
         this.#connect();
         return this.#options.pauses.lookMs;
       }
+      if (this.#service.isDoubted) this.#connect();
       if (this.#service.isFull) return this.#options.pauses.lookMs;
       const preparing = this.#samples.prepare();
       if (preparing !== null) this.#track(preparing);
-      const [live, ...others] = [
-        this.#samples.nextLive(),
+      const live = this.#samples.nextLive();
+      const [tasks, events, samples] = [
         this.#tasks.next(),
         this.#events.next(),
         this.#samples.next(),
       ];
+      const retries = [tasks.retry, events.retry, samples.retry];
+      // Neither retries nor the backlog may take all calls, so every second one is of the other.
+      const last = this.#sentRetry ? [samples.fresh, ...retries] : [...retries, samples.fresh];
+      const others = [tasks.fresh, events.fresh, ...last];
       // On a network that live samples alone would fill, every second call is another one.
       const found = this.#sentLive ? [...others, live] : [live, ...others];
       const call = found.find((one) => typeof one === 'function');
       if (call === undefined) return earliest(found);
       this.#sentLive = call === live;
+      if (!this.#sentLive) this.#sentRetry = retries.includes(call);
       this.#service.rate.take();
       this.#track(call());
     }
   }
 
-  #connect(): void {
-    if (this.#connecting) return;
-    this.#connecting = true;
-    this.#track(
-      this.#service.connect().finally(() => {
-        this.#connecting = false;
-      }),
-    );
+  #connect(): Promise<void> {
+    if (this.#connecting !== null) return this.#connecting;
+    const connecting = this.#service.connect().finally(() => {
+      this.#connecting = null;
+    });
+    this.#connecting = connecting;
+    this.#track(connecting);
+    return connecting;
+  }
+
+  /** A look at the own robot that starts now or later. */
+  async #connectAnew(): Promise<void> {
+    await this.#connecting;
+    await this.#connect();
   }
 
   #track(work: Promise<void>): void {
@@ -192,6 +225,16 @@ export class Uploader {
     if (first === undefined || now - first.at < 1000) return 0;
     return Math.round(((this.#samples.delivered - first.delivered) * 60_000) / (now - first.at));
   }
+}
+
+/** Most of the records that the status lists, so that its answer stays short. */
+const RETRIED_SHOWN = 20;
+
+function retriedOf(all: readonly Retried[]) {
+  return {
+    count: all.reduce((sum, { count }) => sum + count, 0),
+    records: all.slice(0, RETRIED_SHOWN),
+  };
 }
 
 function unreachable(cause?: unknown) {

@@ -1,18 +1,9 @@
 // Checks the shape of answers, so that a wrong address is reported as one and not as `undefined` in a table.
 import { SvcError } from '../../base/svc-error.ts';
+import { answerMismatch } from '../../client/answers.ts';
 import type { Client } from '../../client/client.ts';
 import type { Route } from '../../protocol/route.ts';
 import { routes } from '../../protocol/routes.ts';
-
-/** The part of a schema that answers are checked against. The bundle has no more of it: build/rolldown.config.js. */
-interface AnswerSchema {
-  type?: string;
-  required?: readonly string[];
-  properties?: Readonly<Record<string, AnswerSchema>>;
-  items?: AnswerSchema;
-  anyOf?: readonly AnswerSchema[];
-  pattern?: string;
-}
 
 /**
  * Wraps a client so that it checks answers: required members, JSON types and patterns of texts. Members and list
@@ -23,12 +14,9 @@ export function withCheckedAnswers(client: Client, baseUrl: string): Client {
     ...client,
     async call(name, ...input) {
       const answer = await client.call(name, ...input);
-      const { method, path, responses }: Route = routes[name];
-      const status = Number(answer.status);
-      const schema = responses[status] as AnswerSchema | undefined;
-      const mismatch =
-        schema === undefined ? `HTTP ${status}` : mismatchOf(schema, answer.body, 'the answer');
+      const mismatch = answerMismatch(name, { status: Number(answer.status), body: answer.body });
       if (mismatch === null) return answer;
+      const { method, path }: Route = routes[name];
       throw new SvcError(
         'unexpected_answer',
         `Unexpected answer from ${baseUrl} to ${method} ${path}: ${mismatch}.`,
@@ -36,49 +24,4 @@ export function withCheckedAnswers(client: Client, baseUrl: string): Client {
       );
     },
   };
-}
-
-/** What the value should be; null if it fits. `place` names the value in that sentence. */
-function mismatchOf(schema: AnswerSchema, value: unknown, place: string): string | null {
-  const { type, anyOf, required = [], properties = {}, items, pattern } = schema;
-  if (anyOf !== undefined) {
-    const mismatches = anyOf.map((one) => mismatchOf(one, value, place));
-    return mismatches.includes(null) ? null : (mismatches[0] ?? null);
-  }
-  if (type !== undefined && !isOfType(value, type)) return `${place} must be of type ${type}`;
-  if (pattern !== undefined && !new RegExp(pattern).test(value as string)) {
-    return `${place} must match ${pattern}`;
-  }
-  if (Array.isArray(value)) {
-    return items === undefined
-      ? null
-      : firstMismatch(value, (item) => mismatchOf(items, item, `an item of ${place}`));
-  }
-  if (type !== 'object') return null;
-  const members = value as Record<string, unknown>;
-  const missing = required.find((name) => !Object.hasOwn(members, name));
-  if (missing !== undefined) return `${place} must have ${missing}`;
-  return firstMismatch(Object.entries(properties), ([name, member]) =>
-    Object.hasOwn(members, name) ? mismatchOf(member, members[name], name) : null,
-  );
-}
-
-function firstMismatch<Item>(all: readonly Item[], look: (item: Item) => string | null) {
-  for (const item of all) {
-    const mismatch = look(item);
-    if (mismatch !== null) return mismatch;
-  }
-  return null;
-}
-
-/** `type` is a name of JSON Schema. */
-function isOfType(value: unknown, type: string): boolean {
-  if (type === 'null') return value === null;
-  if (type === 'array') return Array.isArray(value);
-  if (type === 'integer') return Number.isInteger(value);
-  if (type === 'object')
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  // JavaScript has the same names for the other types.
-  const own: string = typeof value;
-  return own === type;
 }

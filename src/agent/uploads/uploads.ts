@@ -1,0 +1,121 @@
+// What the uploads of all kinds of records have in common: calls about a record, and what is known of those that failed.
+import type { Logger } from '../../base/logger.ts';
+import type { SvcError } from '../../base/svc-error.ts';
+import type { CallName } from '../../client/client.ts';
+import type { Answer, Input } from '../../protocol/routes.ts';
+import type { SpoolRecord } from '../spool/records.ts';
+import type { Spool } from '../spool/spool.ts';
+import { callError, Retries, verdictOf } from './retry.ts';
+import type { ServiceClient } from './service-client.ts';
+
+/** The next call, else the time until a retry is due; null for nothing. */
+export type NextCall = (() => Promise<void>) | { waitMs: number } | null;
+
+/** Calls for records that did not fail yet, and for those that did: a failure delays nothing behind it. */
+export interface NextCalls {
+  readonly fresh: NextCall;
+  readonly retry: NextCall;
+}
+
+/** A record that stays in the spool after a failure of its own. */
+export interface Retried extends Pick<SpoolRecord, 'kind' | 'id'> {
+  /** Number of records, if they fail together. */
+  readonly count: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+interface Failed extends Retried {
+  /** The `performance.now()` of the first refusal; null without one. */
+  readonly refusedAt: number | null;
+  /** The refusal was repeated after the service named this robot. */
+  readonly isFinal: boolean;
+}
+
+/** The uploads of one kind of record. */
+export abstract class Uploads {
+  protected readonly spool: Spool;
+  protected readonly service: ServiceClient;
+  protected readonly logger: Logger;
+  /** By the name of a record. */
+  protected readonly retries = new Retries();
+  readonly #failed = new Map<string, Failed>();
+
+  constructor(spool: Spool, service: ServiceClient, logger: Logger) {
+    this.spool = spool;
+    this.service = service;
+    this.logger = logger;
+  }
+
+  /** Records that failed and are tried again. */
+  get retried(): Retried[] {
+    return [...this.#failed.values()].map(({ kind, id, count, code, message }) => ({
+      kind,
+      id,
+      count,
+      code,
+      message,
+    }));
+  }
+
+  /**
+   * The answer or the error of a call about a record, or about several of one name. Errors of the spool are not among
+   * them. `isOwn`: whether the answer is about what was sent.
+   */
+  protected async ask<Name extends CallName>(
+    name: Name,
+    input: Input<Name>,
+    about: Pick<Retried, 'kind' | 'id'> & { name?: string; count?: number },
+    isOwn: (answer: Answer<Name>) => boolean,
+  ): Promise<Answer<Name> | SvcError> {
+    const startedAt = performance.now();
+    try {
+      return await this.service.call(name, input, isOwn);
+    } catch (error) {
+      const known = callError(error);
+      const { kind, id, count = 1 } = about;
+      this.#note(about.name ?? id, { kind, id, count }, known, startedAt);
+      return known;
+    }
+  }
+
+  /**
+   * Whether the error is a refusal of the record that is final. A gateway can refuse in the service's words, so the refusal must be
+   * repeated after the service named this robot.
+   */
+  protected isFinal(name: string, error: SvcError): boolean {
+    return verdictOf(error) === 'refused' && (this.#failed.get(name)?.isFinal ?? false);
+  }
+
+  /** The service has the record, or it left the spool. */
+  protected done(name: string): void {
+    this.retries.succeeded(name);
+    this.#failed.delete(name);
+  }
+
+  /** The record was split. */
+  protected split(name: string, parts: readonly string[]): void {
+    this.retries.inherit(name, parts);
+    this.#failed.delete(name);
+  }
+
+  #note(
+    name: string,
+    about: Pick<Retried, 'kind' | 'id' | 'count'>,
+    error: SvcError,
+    startedAt: number,
+  ): void {
+    const { code, message } = error;
+    const verdict = verdictOf(error);
+    if (verdict === 'link' || verdict === 'key' || verdict === 'credits') return;
+    let { refusedAt = null } = this.#failed.get(name) ?? {};
+    const isRefused = verdict === 'refused';
+    const isFinal =
+      isRefused && refusedAt !== null && this.service.namedRobotBetween(refusedAt, startedAt);
+    if (isRefused && !isFinal) {
+      refusedAt ??= performance.now();
+      this.service.doubt();
+    }
+    this.#failed.set(name, { ...about, code, message, refusedAt, isFinal });
+  }
+}

@@ -38,7 +38,7 @@ export function setAsideError(aside: { task_id: string; code: string; message: s
     'set_aside',
     `Completion of task ${task} was set aside (${code}): ${message}`,
     {
-      hint: 'Run svc-agent spool retarget to submit it for another task, or svc-agent spool drop.',
+      hint: 'Run svc-agent spool resend, or spool retarget to submit it for another task, or spool drop.',
     },
   );
 }

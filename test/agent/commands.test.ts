@@ -247,6 +247,25 @@ describe('a completion that was set aside', () => {
     expect((await agent(['status'])).stdout).not.toContain(wrong);
   });
 
+  it('can be sent again, and submitted for its own task again', async () => {
+    const [first, second] = [await setAside(), await setAside()];
+
+    const resent = await agent(['spool', 'resend']);
+    const refused = await agent(['complete', first, '-', '--wait', '60'], '{"lost":1}');
+    const { stderr } = await agent(['complete', second, '-', '--wait', '60'], '{"lost":1}');
+    const same = await agent(['spool', 'retarget', first, '--task', first]);
+
+    expect([resent.exitCode, resent.stderr]).toEqual([0, '2 queued again.\n']);
+    expect([refused.exitCode, stderr]).toEqual([1, expect.stringContaining('another proof')]);
+    expect([same.exitCode, JSON.parse(same.stdout)]).toEqual([
+      0,
+      { task_id: first, proof_hash: hashProof({ lost: 1 }), state: 'queued' },
+    ]);
+    await agent(['complete', first, '-', '--wait', '60'], '{"lost":1}');
+    for (const task of [first, second])
+      while ((await agent(['spool', 'drop', task])).exitCode === 0);
+  });
+
   it('can be dropped, which prints its proof, and only once', async () => {
     const task = await setAside();
 

@@ -69,6 +69,19 @@ it('leaves a batch alone that begins where a thinning has ended', async () => {
   expect(spool.read(({ samples }) => samples.read(batch))).toHaveLength(1);
 });
 
+it('drops samples that wait in batches once all others are dropped, but for the newest', async () => {
+  record(60);
+  const first = await change((samples) => samples.batchOldest(50));
+  const second = await change((samples) => samples.batchOldest(50));
+
+  const steps = await change((samples) => Array.from({ length: 3 }, () => samples.makeRoom()));
+
+  expect(steps.map((dropped) => dropped?.count)).toEqual([50, 9, undefined]);
+  expect(numbers()).toEqual([60]);
+  const batches = spool.read(({ samples }) => samples.batches());
+  expect([first?.lastSeq, batches]).toEqual([50, [second]]);
+});
+
 it('puts only samples that have no batch into the next', async () => {
   record(10);
   await change((samples) => samples.batchNewest(5));

@@ -68,6 +68,7 @@ const steps: Record<string, (spool: Spool, id: string) => unknown> = {
   },
   retarget: (spool, id) => spool.retargetCompletion(id, randomUUID()),
   drop: (spool, id) => spool.dropCompletion(id),
+  resend: (spool) => spool.resendSetAside(),
   sample: (spool) => spool.recordSamples([place.record('sample', { state: 'müßig' })]),
   event: (spool) => spool.createEvent(place.record('event', { event_type: 'info' })),
   async send(spool) {

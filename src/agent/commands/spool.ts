@@ -1,4 +1,4 @@
-// `svc-agent spool`: exports and compacts the spool, and handles completions that were set aside.
+// `svc-agent spool`: exports and compacts the spool, and handles records that were set aside.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { askDaemon, readText } from './local-client.ts';
 export function addCommands(program: Command): void {
   const spool = program
     .command('spool')
-    .description('Export or compact the spool, or decide about set-aside completions');
+    .description('Export or compact the spool, or decide about set-aside records');
   spool
     .command('export')
     .description(
@@ -25,6 +25,13 @@ export function addCommands(program: Command): void {
     .description('Free the disk space of delivered records; the daemon must be stopped')
     .addHelpText('after', '\nExample:\n  sudo svc-agent spool compact')
     .action(compactSpool);
+  spool
+    .command('resend')
+    .description(
+      'Send all set-aside records (refused by the service) again: claims, completions, samples and events; the daemon must run',
+    )
+    .addHelpText('after', '\nExample:\n  svc-agent spool resend')
+    .action(resend);
   spool
     .command('retarget')
     .description(
@@ -76,6 +83,12 @@ async function compactSpool(): Promise<void> {
   } finally {
     spool.close();
   }
+}
+
+/** Prints how many records are queued again. */
+async function resend(): Promise<void> {
+  const { body } = await askDaemon('POST', '/api/v1/set-aside/resend');
+  process.stderr.write(`${body.queued} queued again.\n`);
 }
 
 /** Decides what becomes of a completion that was set aside, and prints the daemon's answer. */

@@ -8,6 +8,8 @@ import { askDaemon } from './local-client.ts';
 const EVERY_MS = 2_000;
 /** Completions that were set aside; --json has up to 100. */
 const SET_ASIDE_SHOWN = 5;
+/** Records that are tried again; --json has up to 20. */
+const RETRIED_SHOWN = 5;
 
 export function addCommands(program: Command): void {
   program
@@ -44,6 +46,7 @@ function describe(status: AgentStatus): string {
       'set aside',
       status.refused === 0 ? 'none' : `${status.refused} records that the service refused`,
     ],
+    ['retried', status.retried.count === 0 ? 'none' : `${status.retried.count} records`],
     ['spool', spoolLine(spool)],
     ['upload', `${status.samples_per_minute} samples per minute${drainText(status.drain_seconds)}`],
     ['clock', clockLine(clock)],
@@ -53,6 +56,9 @@ function describe(status: AgentStatus): string {
   const { damaged_file: damaged } = status.spool;
   if (damaged !== null) lines.push(['damaged', `${damaged} was set aside`]);
   if (waiting !== null) lines.push(['attention', `completions are paused: ${waiting}`]);
+  for (const { kind, id, message } of status.retried.records.slice(0, RETRIED_SHOWN)) {
+    lines.push(['attention', `${kind} ${id} is tried again: ${message}`]);
+  }
   for (const { task_id, code, message } of status.set_aside.slice(0, SET_ASIDE_SHOWN)) {
     lines.push(['attention', `completion of ${task_id} was set aside (${code}): ${message}`]);
   }

@@ -1,4 +1,4 @@
-// The routes of `svc-agent spool`, on the unix socket alone: export, and completions that were set aside.
+// The routes of `svc-agent spool`, on the unix socket alone: export, and records that were set aside.
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { type Params, routes } from '../../protocol/routes.ts';
@@ -21,6 +21,11 @@ export function addSpoolRoutes(app: FastifyInstance, deps: LocalDeps): void {
     required: ['task_id'],
     additionalProperties: false,
   };
+  app.post('/api/v1/set-aside/resend', async () => {
+    const queued = await spool.resendSetAside();
+    deps.logger.warn({ records: queued }, 'set-aside records queued again');
+    return { queued };
+  });
   app.post('/api/v1/set-aside/:id/retarget', { schema: { params, body } }, async (request) => {
     const { id } = request.params as Params<'completeTask'>;
     const { task_id: taskId } = request.body as { task_id: string };

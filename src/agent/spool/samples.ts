@@ -127,8 +127,9 @@ export class SampleTable {
   }
 
   /**
-   * One step of dropping samples that were never sent: first every second of the oldest, and after several
-   * rounds of that the oldest themselves. Null if every sample is in a batch.
+   * One step of dropping samples: of those that were never sent, first every second of the oldest, and after several
+   * rounds of that the oldest themselves. Then those that may have been sent, which wait for a retry, oldest batch first.
+   * Null if only the newest sample is left.
    */
   makeRoom(): Dropped | null {
     const last = this.ends()?.last ?? 0;
@@ -138,11 +139,25 @@ export class SampleTable {
       if (dropped !== null) return dropped;
     }
     const gap = this.#firstGap();
-    if (gap === null) return null;
+    if (gap === null) return this.#dropBatch(last);
     const rows = this.#sql.read.all(gap.from, gap.to, DROPPED_AT_ONCE);
     const dropped = this.#drop(rows, []);
     this.#capThinned();
     return dropped;
+  }
+
+  /** Drops the oldest batch, but for the newest sample: its number would be given to a new one. Null without any. */
+  #dropBatch(newest: number): Dropped | null {
+    for (const batch of this.batches()) {
+      const end = Math.min(batch.lastSeq, newest - 1);
+      const rows = this.#sql.read.all(batch.firstSeq, end, Number.MAX_SAFE_INTEGER);
+      const [first, last] = [rows[0], rows.at(-1)];
+      if (batch.lastSeq < newest) this.#sql.removeBatch.run(batch.firstSeq);
+      if (first === undefined || last === undefined) continue;
+      this.#sql.remove.run(first.seq, last.seq);
+      return droppedOf(rows, rows.length);
+    }
+    return null;
   }
 
   /** The number that each round of thinning has reached. */
@@ -212,7 +227,9 @@ export class SampleTable {
     let from = start;
     for (const { firstSeq, lastSeq } of this.batches()) {
       if (lastSeq < from) continue;
-      if (this.#sql.oldest.get(from, firstSeq - 1, 1)) return { from, to: firstSeq - 1 };
+      // Batches often follow each other.
+      if (firstSeq > from && this.#sql.oldest.get(from, firstSeq - 1, 1))
+        return { from, to: firstSeq - 1 };
       from = lastSeq + 1;
     }
     const to = Number.MAX_SAFE_INTEGER;

@@ -10,7 +10,8 @@ import type { Database } from 'better-sqlite3';
  *   then `accepted`. The row is deleted when the receipt arrives.
  * - `batches`: ranges of samples in a request that may have been sent.
  * - `receipts.task`: the service's task, if the claim went through this agent.
- * - `refused`: records that the service will never accept, with the reason.
+ * - `refused`: records that the service will never accept, with the reason. `boot` and `mono_ms` are null if an earlier
+ *   version set the record aside.
  * - `boots`: the clocks at the agent's first start of the boot. `epoch_ms` is the service's time when the
  *   monotonic clock was 0. It is null until it is known, and does not change after that.
  * - `totals`: number of rows and bytes of their bodies, kept by triggers.
@@ -75,8 +76,15 @@ CREATE INDEX completions_by_state ON completions (state, seq);
 PRAGMA user_version = 2;
 `;
 
+/** A record that was set aside can be sent again with the same time. */
+const refusedClocks = `
+ALTER TABLE refused ADD COLUMN boot INTEGER;
+ALTER TABLE refused ADD COLUMN mono_ms INTEGER;
+PRAGMA user_version = 3;
+`;
+
 /** The statements that upgrade a spool from each version to the next, starting with an empty file. */
-export const upgrades: readonly string[] = [records, totals];
+export const upgrades: readonly string[] = [records, totals, refusedClocks];
 
 export interface Total {
   readonly count: number;

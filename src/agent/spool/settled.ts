@@ -20,7 +20,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export type RefusedRecord = Refusal & Omit<StoredRecord, 'boot' | 'monoMs'>;
+export type RefusedRecord = Refusal & StoredRecord;
 
 /** Receipts kept to answer a repeated `complete`. The service has all of them. */
 const RECEIPTS_KEPT = 1000;
@@ -43,7 +43,9 @@ export class Settled {
   readonly #sql;
 
   constructor(db: Database) {
-    const columns = 'seq, kind, id, code, message, wall_ms wallMs, body';
+    // No boot has the number 0, so that the wall time counts.
+    const columns =
+      'seq, kind, id, code, message, wall_ms wallMs, coalesce(boot, 0) boot, coalesce(mono_ms, 0) monoMs, body';
     this.#sql = {
       receipt: db.prepare<[string], { proof_hash: Hex; verification: string; task: string | null }>(
         'SELECT proof_hash, verification, task FROM receipts WHERE task_id = ?',
@@ -59,7 +61,8 @@ export class Settled {
         `DELETE FROM receipts WHERE seq <= (SELECT max(seq) FROM receipts) - ${RECEIPTS_KEPT}`,
       ),
       refuse: db.prepare(
-        'INSERT INTO refused (kind, id, code, message, wall_ms, body) VALUES (@kind, @id, @code, @message, @wallMs, @body)',
+        `INSERT INTO refused (kind, id, code, message, wall_ms, body, boot, mono_ms)
+           VALUES (@kind, @id, @code, @message, @wallMs, @body, @boot, @monoMs)`,
       ),
       trimRefused: db.prepare(
         `DELETE FROM refused WHERE kind IN ('sample', 'event') AND seq <= (SELECT max(seq) FROM refused) - ${REFUSED_KEPT}`,
@@ -74,8 +77,11 @@ export class Settled {
         `SELECT id AS task_id, code, message, wall_ms FROM refused
            WHERE kind = 'completion' ORDER BY seq DESC LIMIT ${SET_ASIDE_SHOWN}`,
       ),
-      completion: db.prepare<[string], RefusedRecord>(
-        `SELECT ${columns} FROM refused WHERE kind = 'completion' AND id = ? ORDER BY seq DESC LIMIT 1`,
+      newest: db.prepare<[string, string], RefusedRecord>(
+        `SELECT ${columns} FROM refused WHERE kind = ? AND id = ? ORDER BY seq DESC LIMIT 1`,
+      ),
+      newestBefore: db.prepare<[number, number], RefusedRecord>(
+        `SELECT ${columns} FROM refused WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
       ),
       remove: db.prepare('DELETE FROM refused WHERE seq = ?'),
     };
@@ -124,11 +130,20 @@ export class Settled {
     return this.#sql.setAside.all();
   }
 
-  /** Removes the newest completion of the task that was set aside, and returns it; null if there is none. */
-  takeCompletion(taskId: string): RefusedRecord | null {
-    const record = this.#sql.completion.get(taskId);
+  /** Refused records before the number `before`, newest first. */
+  refusedBefore(before: number, most: number): RefusedRecord[] {
+    return this.#sql.newestBefore.all(before, most);
+  }
+
+  /** Removes the newest claim or completion of the task that was set aside, and returns it; null if there is none. */
+  take(kind: 'claim' | 'completion', taskId: string): RefusedRecord | null {
+    const record = this.#sql.newest.get(kind, taskId);
     if (record === undefined) return null;
-    this.#sql.remove.run(record.seq);
+    this.remove(record);
     return record;
+  }
+
+  remove({ seq }: RefusedRecord): void {
+    this.#sql.remove.run(seq);
   }
 }

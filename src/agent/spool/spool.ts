@@ -19,6 +19,9 @@ import type { Tables } from './tables.ts';
 import type { Claim, Completion } from './tasks.ts';
 import { GroupWriter } from './writes.ts';
 
+/** Records moved in one commit, to keep the write-ahead log short. */
+const RESENT_AT_ONCE = 3;
+
 export interface SpoolOptions extends SpoolFileOptions {
   folder: string;
 }
@@ -216,10 +219,13 @@ export class Spool {
     const outcome = await this.update(({ tasks, settled }) => {
       const isUsed = tasks.completion(newTaskId) !== null || settled.receipt(newTaskId) !== null;
       if (isUsed) return 'in_use' as const;
-      const aside = settled.takeCompletion(taskId);
+      const aside = settled.take('completion', taskId);
       if (aside === null) return 'absent' as const;
       const { body } = aside;
       const proofHash = hashCanonicalText(body);
+      // The completion needs its claim.
+      const claim = tasks.claim(newTaskId) === null ? settled.take('claim', newTaskId) : null;
+      if (claim !== null) tasks.insertClaim(claim);
       tasks.insertCompletion({ kind: 'completion', id: newTaskId, ...now, body }, proofHash);
       return { proofHash };
     });
@@ -229,7 +235,39 @@ export class Spool {
 
   /** Deletes the newest completion of a task that was set aside, and returns it; null if there is none. */
   dropCompletion(taskId: string): Promise<RefusedRecord | null> {
-    return this.update(({ settled }) => settled.takeCompletion(taskId));
+    return this.update(({ settled }) => settled.take('completion', taskId));
+  }
+
+  /**
+   * Queues every record that was set aside, with its own id and time, and returns how many. Of several completions of a
+   * task, the newest is queued. Those of a task that has a receipt or another completion stay set aside.
+   */
+  async resendSetAside(): Promise<number> {
+    let before = Number.MAX_SAFE_INTEGER;
+    for (let count = 0; ; ) {
+      const page = this.read(({ settled }) => settled.refusedBefore(before, RESENT_AT_ONCE));
+      const last = page.at(-1);
+      if (last === undefined) return count;
+      before = last.seq;
+      const bytes = page.reduce((sum, { body }) => sum + body.length, 0);
+      count += await this.update(() => page.filter((record) => this.#resend(record)).length, bytes);
+      this.#onChange();
+    }
+  }
+
+  /** Inside a write: moves a record that was set aside into its queue; false if another one is in its place. */
+  #resend(record: RefusedRecord): boolean {
+    const { tasks, samples, events, settled } = this.#file.tables;
+    const { kind, id, body } = record;
+    const isTask = kind === 'claim' || kind === 'completion';
+    const another = kind === 'claim' ? tasks.claim(id) : tasks.completion(id);
+    if (isTask && (another !== null || settled.receipt(id) !== null)) return false;
+    settled.remove(record);
+    if (kind === 'claim') tasks.insertClaim(record);
+    else if (kind === 'completion') tasks.insertCompletion(record, hashCanonicalText(body));
+    else if (kind === 'sample') samples.insert(record);
+    else events.insert(record);
+    return true;
   }
 
   /** Turns noted drops into an event for the service. */

@@ -26,7 +26,7 @@ export function readStatus(spool: Spool, uploader: Uploader, bytesWritten: numbe
     robot_id: spool.read(({ state }) => state.robotId()),
     ...upload,
     queues,
-    /** Records that the service refused for good. */
+    /** Records that were set aside: the service refused them for good, or the agent a malformed sample. */
     refused: spool.read(({ totals }) => totals.of('refused').count),
     /** The newest completions that the service refused for good, newest first. Their proofs are not anchored. */
     set_aside: spool

@@ -287,7 +287,7 @@ describe('status', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       connected: true,
       robot_id: robot.id,
-      refused: 0,
+      retried: { count: 0 },
       spool: { failure: null },
     });
   });
@@ -345,5 +345,17 @@ describe('config', () => {
     expect(stdout).toContain('SVC_AGENT_KEY=(set)\n');
     expect(stdout).toContain('SVC_AGENT_STATE_DIR=/var/lib/x\n');
     expect(stdout).not.toContain(key);
+  });
+});
+
+describe('samples that are malformed', () => {
+  it('are named by telemetry, which ends with 1 and records the others', async () => {
+    const samples = '{"samples":[{"battery_pct":101},{"state":"idle"}]}';
+    const { exitCode, stderr } = await agent(['telemetry', '-'], samples);
+
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^1 recorded\.\nSet aside: samples\.0\.battery_pct must be .*\n$/),
+    ]);
   });
 });

@@ -234,6 +234,100 @@ describe('Prefer: wait', () => {
   });
 });
 
+describe('one bad sample among 50', () => {
+  const good = (n: number) =>
+    `{"id":"${randomUUID()}","recorded_at":"2026-01-01T00:00:00Z","metrics":{"n":${n}}}`;
+  const setAside = () => spool.read(({ settled }) => settled.refused(10));
+
+  it.each<[what: string, sample: string, message: string, kept?: false]>([
+    ['a stamp beyond the doubles', '{"metrics":{"t":1e400}}', 'is beyond the range'],
+    ['a number that becomes zero', '{"metrics":{"t":1e-400}}', 'at "/17/metrics/t" of samples'],
+    [
+      'the same name twice',
+      '{"metrics":{"a":1,"a":2},"state":"]"}',
+      'at "/17/metrics/a" of samples',
+    ],
+    ['half a character', '{"state":"\\ud800"}', 'at "/17/state" of samples'],
+    ['a battery above 100', '{"battery_pct":101}', 'samples.17.battery_pct must be'],
+    ['an unknown field', '{"speed":1}', 'samples.17.speed is not a known field'],
+    ['an id that is none', '{"id":"x"}', 'samples.17.id must be a UUID'],
+    ['an id without a time', `{"id":"${randomUUID()}"}`, 'samples.17.recorded_at is required'],
+    [
+      'metrics too large',
+      `{"metrics":{"a":"${'x'.repeat(17_000)}"}}`,
+      'samples.17.metrics must have',
+    ],
+    ['no object', '5', 'samples.17 must be', false],
+    ['nothing', 'null', 'samples.17 must be', false],
+    [
+      'too much nesting',
+      `{"metrics":${'{"a":'.repeat(140)}1${'}'.repeat(141)}`,
+      'Nesting goes deeper',
+    ],
+  ])('does not refuse the others: %s', async (_, sample, message, isKept) => {
+    const samples = Array.from({ length: 50 }, (__, n) => (n === 17 ? sample : good(n)));
+    const raw = ` { "samples" : [ ${samples.join(' , ')} ] } `;
+
+    const { status, body } = await call('POST', '/api/v1/telemetry', { raw });
+
+    expect([status, body.accepted, body.samples.length]).toEqual([201, 49, 49]);
+    expect(body.set_aside).toEqual([
+      { index: 17, error: 'invalid_sample', message: expect.stringContaining(message) },
+    ]);
+    await spool.update(() => {});
+    const stored = spool.read((tables) => tables.samples.read({ firstSeq: 0, lastSeq: 100 }));
+    expect(stored.map((one) => JSON.parse(one.body).metrics.n)).toEqual(
+      [...Array(50).keys()].filter((n) => n !== 17),
+    );
+    expect(setAside().map((one) => [one.code, one.body])).toEqual(
+      isKept === false ? [] : [['invalid_sample', sample]],
+    );
+  });
+
+  it('lists each of several, in order', async () => {
+    const samples = ['{"metrics":{"t":1e400}}', good(1), '{"battery_pct":-1}', good(3)];
+    const { body } = await call('POST', '/api/v1/telemetry', {
+      raw: `{"samples":[${samples}]}`,
+    });
+
+    expect(body.accepted).toBe(2);
+    expect(body.set_aside.map(({ index }: { index: number }) => index)).toEqual([0, 2]);
+  });
+
+  it.each([
+    ['all are bad', '{"samples":[{"battery_pct":-1},{"metrics":{"t":1e400}}]}', 'invalid_sample'],
+    ['a single one is bad', '{"metrics":{"t":1e400}}', 'invalid_sample'],
+    ['a fault is outside of the samples', `{"samples":[${'{}'}],"state":1e400}`, 'invalid_sample'],
+    [
+      'there is another field',
+      '{"samples":[{"battery_pct":-1},{}],"state":"idle"}',
+      'invalid_sample',
+    ],
+    [
+      'the list is there twice',
+      '{"samples":[{"metrics":{"t":1e400}}],"samples":[{}]}',
+      'invalid_sample',
+    ],
+    ['samples is an object', '{"samples":{"0":{"metrics":[1e400]}}}', 'invalid_sample'],
+    ['the text breaks off', '{"samples":[{"metrics":{"t":1e400}},{}', 'invalid_json'],
+  ])('refuses everything where %s', async (_, raw, code) => {
+    const { status, body } = await call('POST', '/api/v1/telemetry', { raw });
+
+    expect([status, body.error]).toEqual([400, code]);
+    await spool.update(() => {});
+    expect(spool.read(({ samples }) => samples.ends())).toBeNull();
+    expect(setAside()).toEqual([]);
+  });
+
+  it('reads a long text with many escapes', async () => {
+    const state = '\\"]'.repeat(200_000);
+    const raw = `{"samples":[{"metrics":{"t":1e400}},{"metrics":{"a":"${state}"}},{}]}`;
+    const { body } = await call('POST', '/api/v1/telemetry', { raw });
+
+    expect([body.accepted, body.set_aside.length]).toEqual([1, 2]);
+  });
+});
+
 describe('what is refused', () => {
   const id = '018f0000-0000-7000-8000-00000000000a';
 

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { escapeText } from '../../base/escape.ts';
 import { withFileProgress } from '../../base/progress.ts';
 import { SvcError, unreadableFile } from '../../base/svc-error.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
@@ -50,7 +51,9 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     );
   program
     .command('telemetry')
-    .description('Record a telemetry sample, or the samples in a file')
+    .description(
+      'Record a telemetry sample, or the samples in a file; exits with 1 if some samples are malformed and were set aside',
+    )
     .argument('[file]', 'JSON: one sample, or { "samples": […] }; - for standard input')
     .option('--battery <percent>', 'battery level in percent, 0 to 100 (battery_pct)', percent)
     .option('--state <text>', 'robot state: idle, busy, error, charging, offline or any other text')
@@ -59,7 +62,9 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
       'after',
       '\nExamples:\n  svc-agent telemetry --battery 81 --state busy --metric speed_m_s=0.4\n  svc-agent telemetry samples.json',
     )
-    .action(recordSample);
+    .action(async (file: string | undefined, options: SampleOptions) =>
+      exitWith(await recordSample(file, options)),
+    );
   program
     .command('event')
     .description('Record an event and print its id')
@@ -152,13 +157,17 @@ function receiptOfSame(error: unknown, body: string): { verification: unknown } 
   return { verification };
 }
 
-async function recordSample(file: string | undefined, options: SampleOptions): Promise<void> {
+/** 1 if a sample was set aside. */
+async function recordSample(file: string | undefined, options: SampleOptions): Promise<number> {
   if (file !== undefined && Object.keys(options).length > 0) {
     throw new SvcError('usage', 'Give a file, or --battery, --state and --metric, not both.');
   }
   const body = file === undefined ? sampleOf(options) : await readJson(file);
   const answer = await askDaemon('POST', '/api/v1/telemetry', { body });
-  process.stderr.write(`${answer.body.accepted} recorded.\n`);
+  const { accepted, set_aside: aside = [] } = answer.body;
+  process.stderr.write(`${accepted} recorded.\n`);
+  for (const { message } of aside) process.stderr.write(`Set aside: ${escapeText(message)}\n`);
+  return aside.length === 0 ? 0 : 1;
 }
 
 async function logEvent(

@@ -42,10 +42,7 @@ function describe(status: AgentStatus): string {
     ['completions', queueLine(queues.completions)],
     ['samples', queueLine(queues.samples)],
     ['events', queueLine(queues.events)],
-    [
-      'set aside',
-      status.refused === 0 ? 'none' : `${status.refused} records that the service refused`,
-    ],
+    ['set aside', status.refused === 0 ? 'none' : `${status.refused} records`],
     ['retried', status.retried.count === 0 ? 'none' : `${status.retried.count} records`],
     ['spool', spoolLine(spool)],
     ['upload', `${status.samples_per_minute} samples per minute${drainText(status.drain_seconds)}`],

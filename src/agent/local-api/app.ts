@@ -9,12 +9,14 @@ import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { type Body, type Params, routes } from '../../protocol/routes.ts';
 import { allowedMethods, routesAt } from '../../protocol/routes-at.ts';
+import { schemaError } from '../../protocol/schema-error.ts';
+import { NewSample, NewSamples } from '../../protocol/telemetry.ts';
 import { agentError } from '../errors.ts';
 import { type LocalDeps, readBody } from './call.ts';
 import { answerClientError, answerError } from './errors.ts';
 import { addSpoolRoutes } from './spool.ts';
 import { claimTask, completeTask, readTask } from './tasks.ts';
-import { createEvent, recordSamples } from './telemetry.ts';
+import { createEvent, recordSamples, type UncheckedSamples } from './telemetry.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -110,9 +112,17 @@ function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
   app.get('/api/v1/tasks/:id', of('getTask'), async (request) =>
     readTask(deps, (request.params as Params<'getTask'>).id),
   );
-  app.post('/api/v1/telemetry', of('recordSamples'), async (request, reply) => {
+  app.post('/api/v1/telemetry', uncheckedSamples, async (request, reply) => {
     reply.status(201);
-    return recordSamples(deps, request.body as Body<'recordSamples'>);
+    const isValid = request.compileValidationSchema(NewSample as unknown as object);
+    return recordSamples(deps, request.body as UncheckedSamples, (sample, index) => {
+      if (isValid(sample as object)) return null;
+      const validation = (isValid.errors ?? []).map((error) => ({
+        ...error,
+        instancePath: `/samples/${index}${error.instancePath}`,
+      }));
+      return schemaError({ validation, validationContext: 'body' }, routes.recordSamples);
+    });
   });
   app.post('/api/v1/events', of('createEvent'), async (request, reply) => {
     reply.status(201);
@@ -139,6 +149,21 @@ function of(name: (typeof served)[number]) {
     },
   };
 }
+
+/** As `of`, but the handler checks each member of `samples`, so that a malformed one does not refuse the others. */
+const uncheckedSamples = {
+  ...of('recordSamples'),
+  schema: {
+    ...of('recordSamples').schema,
+    body: {
+      ...NewSamples,
+      properties: {
+        ...NewSamples.properties,
+        samples: { ...NewSamples.properties.samples, items: {} },
+      },
+    },
+  },
+};
 
 /** Compares in constant time. */
 function sameText(given: string, expected: string): boolean {

@@ -11,6 +11,7 @@ import type { Answer } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import type { Spool } from '../spool/spool.ts';
+import { parseSamples } from './unreadable-samples.ts';
 
 export interface LocalDeps {
   readonly spool: Spool;
@@ -33,11 +34,20 @@ export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1] ?? 'utf-8';
   if (charset.toLowerCase() !== 'utf-8' || encoding !== 'identity') throw notPlainJson();
+  const { route } = request.routeOptions.config;
+  const parse = (text: string) => parseStrictJson(text, { maxDepth: limits.documentDepth + 1 });
   try {
-    return parseStrictJson(decodeUtf8(bytes), { maxDepth: limits.documentDepth + 1 });
+    const text = decodeUtf8(bytes);
+    try {
+      return parse(text);
+    } catch (error) {
+      const isInSample = error instanceof StrictJsonError && /^\/samples\/\d+/.test(error.pointer);
+      if (!isInSample || route?.countErrors?.samples === undefined) throw error;
+      return parseSamples(text, parse, (fault) => bodyError(fault, route));
+    }
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
-    const { code, message } = bodyError(error, request.routeOptions.config.route);
+    const { code, message } = bodyError(error, route);
     throw agentError(code, message);
   }
 }

@@ -4,38 +4,88 @@ import { canonicalJson } from '../../proof/canonical-json.ts';
 import { tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Body } from '../../protocol/routes.ts';
-import { placesOf, samplesOf, samplesProblem } from '../../protocol/samples.ts';
+import { samplesProblem } from '../../protocol/samples.ts';
+import type { WireError } from '../../protocol/schema-error.ts';
 import type { NewSample, OpsEvent, Sample } from '../../protocol/telemetry.ts';
 import { formatTimestamp, parseTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import type { Instant } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import { documentText, type LocalDeps } from './call.ts';
+import { UnreadableSample } from './unreadable-samples.ts';
 
-/** Accepts all samples or none. @throws SvcError `invalid_sample`, `spool_full` */
-export function recordSamples(
-  { spool, clock }: Pick<LocalDeps, 'spool' | 'clock'>,
-  body: Body<'recordSamples'>,
-): { accepted: number; samples: Sample[] } {
-  const now = clock.now();
-  const problem = samplesProblem(body);
-  if (problem !== null) throw agentError(problem.code, problem.message);
-  const place = placesOf(body);
-  const accepted = samplesOf(body).map((sample, index) => accept(sample, place(index), now));
-  spool.recordSamples(accepted.map(({ record }) => record));
-  return { accepted: accepted.length, samples: accepted.map(({ answer }) => answer) };
+/** A sample that the agent did not accept. */
+interface SetAside {
+  /** Its place in `samples`. */
+  readonly index: number;
+  readonly error: WireError['code'];
+  readonly message: string;
 }
 
-function accept(
-  sample: NewSample,
-  place: string,
-  now: Instant,
-): { record: SpoolRecord; answer: Sample } {
+/** The body of a request before its samples are checked. */
+export type UncheckedSamples = Omit<Body<'recordSamples'>, 'samples'> & {
+  samples?: (NewSample | UnreadableSample)[];
+};
+
+/** The largest sample that is kept when it is set aside. */
+const MOST_ASIDE_BYTES = 2 * limits.metricsBytes;
+
+/**
+ * Accepts the samples. Sets malformed ones aside if any other is accepted. `errorOf`: what is wrong with the shape of a
+ * sample, by its index; null if nothing is.
+ * @throws SvcError `invalid_sample`, `spool_full`
+ */
+export function recordSamples(
+  { spool, clock }: Pick<LocalDeps, 'spool' | 'clock'>,
+  { samples, ...single }: UncheckedSamples,
+  errorOf: (sample: unknown, index: number) => WireError | null,
+): { accepted: number; samples: Sample[]; set_aside?: SetAside[] } {
+  const now = clock.now();
+  const mixed = samples && samplesProblem({ ...single, samples: [] });
+  if (mixed) throw agentError(mixed.code, mixed.message);
+  const accepted: ReturnType<typeof accept>[] = [];
+  const aside: (SetAside & { text: string })[] = [];
+  for (const [index, sample] of (samples ?? [single]).entries()) {
+    const place = samples === undefined ? '' : `samples.${index}.`;
+    const outcome =
+      sample instanceof UnreadableSample
+        ? { ...sample.error, text: sample.text }
+        : (errorOf(sample, index) ?? problemOf(sample, place) ?? accept(sample, now));
+    if ('record' in outcome) accepted.push(outcome);
+    else {
+      const { code, message, text = JSON.stringify(sample) } = { text: undefined, ...outcome };
+      aside.push({ index, error: code, message, text });
+    }
+  }
+  const [first] = aside;
+  if (accepted.length === 0 && first) throw agentError(first.error, first.message);
+  spool.recordSamples(accepted.map(({ record }) => record));
+  for (const { error: code, message, text } of aside) {
+    const isKept = text.startsWith('{') && text.length <= MOST_ASIDE_BYTES;
+    const record: SpoolRecord = { kind: 'sample', id: newId(), ...now, body: text };
+    if (isKept) spool.setAsideSample(record, { code, message });
+  }
+  return {
+    accepted: accepted.length,
+    samples: accepted.map(({ answer }) => answer),
+    ...(aside.length > 0 && { set_aside: aside.map(({ text: _, ...one }) => one) }),
+  };
+}
+
+/** What schemas cannot state about a sample; null if nothing is wrong. `place`: the prefix of its fields in messages. */
+function problemOf(sample: NewSample, place: string): WireError | null {
+  const { metrics = {} } = sample;
+  if (Buffer.byteLength(canonicalJson(metrics)) > limits.metricsBytes) {
+    const { message } = tooLarge(`${place}metrics`, limits.metricsBytes);
+    return { code: 'invalid_sample', message };
+  }
+  const problem = samplesProblem(sample);
+  return problem && { ...problem, message: `${place}${problem.message}` };
+}
+
+function accept(sample: NewSample, now: Instant): { record: SpoolRecord; answer: Sample } {
   const { id: given, ...content } = sample;
   const { metrics = {}, battery_pct = null, state = null, recorded_at } = content;
-  if (Buffer.byteLength(canonicalJson(metrics)) > limits.metricsBytes) {
-    throw agentError('invalid_sample', tooLarge(`${place}metrics`, limits.metricsBytes).message);
-  }
   const id = given ?? newId();
   const recordedAt = recorded_at === undefined ? now.wallMs : parseTimestamp(recorded_at);
   return {

@@ -114,6 +114,14 @@ export class Spool {
     this.#insertSoon('events', [record]);
   }
 
+  /** Keeps a sample that was not accepted, with the next group of writes, if there is room. */
+  setAsideSample(record: SpoolRecord, refusal: Refusal): void {
+    const { body } = record;
+    void this.updateSoon(({ settled }) => {
+      if (this.#makeRoom(body.length)) settled.refuse(record, refusal);
+    });
+  }
+
   findClaim(id: string): Claim | null {
     return this.read(({ tasks }) => tasks.claim(id));
   }

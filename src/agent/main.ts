@@ -48,13 +48,14 @@ const exitCodes: Readonly<Record<string, number>> = {
   usage: 2,
   agent_unreachable: 7,
   service_unreachable: 7,
+  unexpected_answer: 7,
   anchor_unconfirmed: 8,
   completion_in_progress: 8,
 };
 
 /**
- * Runs `svc-agent` and returns its exit code: 0 done, 1 failed, 2 usage or configuration, 7 the daemon cannot
- * be reached, 8 not anchored yet.
+ * Runs `svc-agent` and returns its exit code: 0 done, 1 failed, 2 usage or configuration, 7 the daemon or
+ * the service cannot be reached, 8 not anchored yet.
  */
 export async function main(argv: string[]): Promise<number> {
   if (argv[2] === '__complete') {

@@ -1,10 +1,12 @@
 // How portals, proxies and gateways answer in place of the service. docs/testing.md says how to add a row.
+import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { reasonOf } from '../../src/agent/uploads/answers.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import { createTestAgent } from '../support/agent.ts';
 import { quickUploaderPauses } from '../support/quick-pauses.js';
+import { runInProcess } from '../support/run-in-process.ts';
 import { newEvidence } from '../support/service.ts';
 import { type Passing, startServiceProxy } from '../support/service-proxy.ts';
 import { numbers, setUpUploads } from '../support/uploads.ts';
@@ -463,6 +465,22 @@ describe('records that a firewall refuses', () => {
     );
 
     expect([(await scene.remoteSamples()).length, refused]).toEqual([49, 0]);
+  });
+});
+
+describe.each(rows.slice(0, 8))('$name, where a person looks ($report)', (row) => {
+  it('is named by doctor and key set, which changes nothing', async () => {
+    scene.proxy.handle(({ response }) => answer(response, row));
+    const { keyFile, environment: env } = scene.agent;
+    const doctor = await runInProcess('svc-agent', ['doctor'], { env });
+    const input = `svc_${'ab'.repeat(20)}\n`;
+    const keySet = await runInProcess('svc-agent', ['key', 'set'], { env, input });
+
+    const words = `unexpected answer (${row.status} ${row.type}) from ${scene.proxy.url}`;
+    expect([doctor.exitCode, doctor.stdout]).toEqual([1, expect.stringContaining(words)]);
+    expect([keySet.exitCode, keySet.stderr]).toEqual([7, expect.stringContaining(words)]);
+    expect(doctor.stdout + doctor.stderr + keySet.stderr).not.toMatch(/TypeError|Cannot read/);
+    expect(await readFile(keyFile, 'utf8')).toBe(`${scene.robot.apiKey}\n`);
   });
 });
 

@@ -10,7 +10,7 @@ import type { AgentConfig } from '../config.ts';
 import { type KeySource, keyHint, readKey } from '../key.ts';
 import type { AgentStatus } from '../status.ts';
 import { createReader } from '../uploads/answers.ts';
-import { callError } from '../uploads/retry.ts';
+import { callError, verdictOf } from '../uploads/retry.ts';
 import { type Check, check, valueOrThrow, wrong } from './check.ts';
 
 const ANSWER_MS = 10_000;
@@ -128,7 +128,8 @@ function describeKey(
   }
   if (robot === null || isLimited(robot)) return `${hint}…, not proven`;
   if (robot instanceof SvcError) {
-    throw wrong(`${hint}…: ${robot.message}`, 'Set another key with svc-agent key set.');
+    const set = 'Set another key with svc-agent key set.';
+    throw wrong(`${hint}…: ${robot.message}`, verdictOf(robot) === 'key' ? set : robot.hint);
   }
   const { id, name } = robot.body.robot;
   const records = status?.robot_id ?? id;

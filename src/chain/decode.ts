@@ -87,8 +87,8 @@ export interface TransactionReceipt {
   /** Null if the node does not report it. */
   readonly gasUsed: bigint | null;
   readonly effectiveGasPrice: bigint | null;
-  /** The data fee that an OP-stack L2 charges in addition to gas; 0 elsewhere. */
-  readonly dataFeeWei: bigint;
+  /** The data fee that an OP-stack L2 charges in addition to gas; null elsewhere. */
+  readonly dataFeeWei: bigint | null;
 }
 
 /** Null if the node has no receipt, which proves nothing. */
@@ -105,7 +105,7 @@ export function receiptOf(value: unknown): TransactionReceipt | null {
     txIndex: numberOf(receipt.transactionIndex, 'transactionIndex'),
     gasUsed: amountOf(receipt.gasUsed),
     effectiveGasPrice: amountOf(receipt.effectiveGasPrice),
-    dataFeeWei: amountOf(receipt.l1Fee) ?? 0n,
+    dataFeeWei: amountOf(receipt.l1Fee),
   };
 }
 

@@ -11,7 +11,10 @@ const DEFAULT_TIP = 1_000_000_000n;
 const LEAST_TIP = 1_000_000n;
 /** GasPriceOracle, a predeploy of every OP-stack chain. */
 const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000F';
-const gasPriceOracle = parseAbi(['function getL1Fee(bytes) view returns (uint256)']);
+const gasPriceOracle = parseAbi([
+  'function getL1Fee(bytes) view returns (uint256)',
+  'function getOperatorFee(uint256) view returns (uint256)',
+]);
 
 export function tipOf(answer: RpcAnswer | undefined): bigint {
   if (answer?.ok === false && isNotOffered(answer.refusal)) return DEFAULT_TIP;
@@ -21,7 +24,7 @@ export function tipOf(answer: RpcAnswer | undefined): bigint {
   return tip < LEAST_TIP ? LEAST_TIP : tip;
 }
 
-/** Reads the L2 data fee. Without an oracle the call returns nothing; another contract at its address may revert. */
+/** Reads the data fee or the operator fee of an L2. Without an oracle the call returns nothing; another contract at its address may revert. */
 export function dataFeeOf(answer: RpcAnswer | undefined): bigint {
   if (answer?.ok === false) {
     const { refusal } = answer;
@@ -50,6 +53,17 @@ export function dataFeeCall(sender: Hex, payload: Hex): RpcCall {
     args: [unsigned],
   });
   return { method: 'eth_call', params: [{ to: GAS_PRICE_ORACLE, data }, 'latest'] };
+}
+
+/** The operator fee for so much gas, in a block or the newest one. The oracle knows the formula of each fork. */
+export function operatorFeeCall(gas: bigint, blockNumber: bigint | null): RpcCall {
+  const data = encodeFunctionData({
+    abi: gasPriceOracle,
+    functionName: 'getOperatorFee',
+    args: [gas],
+  });
+  const block = blockNumber === null ? 'latest' : `0x${blockNumber.toString(16)}`;
+  return { method: 'eth_call', params: [{ to: GAS_PRICE_ORACLE, data }, block] };
 }
 
 /** A chain without fees is recognized by this number of blocks. */

@@ -10,6 +10,7 @@ import {
   transactionOf,
 } from './decode.ts';
 import { ProviderError } from './errors.ts';
+import { dataFeeOf, operatorFeeCall } from './fees.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import type { Still } from './provider-pool.ts';
 import { confirmationsOf } from './read-block.ts';
@@ -49,7 +50,9 @@ export interface MinedTransaction extends Omit<TransactionReceipt, 'status' | ke
 interface Cost {
   readonly gasUsed: bigint;
   readonly effectiveGasPrice: bigint;
-  /** Both are reported by the node, and at most what was signed. Otherwise they are the most that was signed. */
+  /** Data fee and operator fee of an OP-stack L2; 0 elsewhere. */
+  readonly dataFeeWei: bigint;
+  /** Gas and price are reported by the node, and at most what was signed. Otherwise they are the most that was signed. */
   readonly isReported: boolean;
 }
 
@@ -188,9 +191,26 @@ function receiptIn(
   }
 }
 
+/** The operator fee of an OP-stack L2 at the block of the receipt; 0 where it cannot be read: the operator pays it. */
+async function operatorFeeOf(
+  ask: Ask,
+  { receipt, variant }: Match,
+  signal?: AbortSignal,
+): Promise<bigint> {
+  if (receipt.dataFeeWei === null) return 0n;
+  const { gasUsed } = costOf(receipt, variant, null);
+  const [answer] = await ask([operatorFeeCall(gasUsed, receipt.blockNumber)], signal);
+  try {
+    return dataFeeOf(answer);
+  } catch (error) {
+    if (error instanceof ProviderError) return 0n;
+    throw error;
+  }
+}
+
 /** A report that is missing or above what was signed is replaced: by the gas limit, and by base fee plus signed tip. */
 function costOf(
-  { gasUsed, effectiveGasPrice }: TransactionReceipt,
+  { gasUsed, effectiveGasPrice, dataFeeWei }: TransactionReceipt,
   { rawTx }: SentVariant,
   baseFee: bigint | null,
 ): Cost {
@@ -201,6 +221,7 @@ function costOf(
   return {
     gasUsed: isGas ? gasUsed : gas,
     effectiveGasPrice: isPrice ? effectiveGasPrice : lesser(price, maxFeePerGas),
+    dataFeeWei: dataFeeWei ?? 0n,
     isReported: isGas && isPrice,
   };
 }
@@ -217,6 +238,7 @@ async function readDetails(
     { method: 'eth_getTransactionByHash', params: [receipt.txHash] },
   ]);
   const details = (await askInParts(ask, { head: [], calls }, signal)).flat();
+  const operatorFees = await Promise.all(matches.map((one) => operatorFeeOf(ask, one, signal)));
   return matches.flatMap(({ anchor, variant, receipt }, i) => {
     const block = headerAt(receipt.blockNumber, resultOf(details[2 * i]));
     const tx = transactionOf(resultOf(details[2 * i + 1]));
@@ -231,7 +253,12 @@ async function readDetails(
     return {
       id: anchor.id,
       outcome: status === 'reverted' ? status : intact ? 'success' : 'altered',
-      mined: { ...place, ...cost, blockTimestamp: block.timestamp },
+      mined: {
+        ...place,
+        ...cost,
+        dataFeeWei: cost.dataFeeWei + (operatorFees[i] ?? 0n),
+        blockTimestamp: block.timestamp,
+      },
     } satisfies MinedAnchor;
   });
 }

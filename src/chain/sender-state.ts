@@ -3,7 +3,7 @@ import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { type BlockHeader, dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
 import { isDeterministicRefusal, meaningOf, ProviderError, type RefusalMeaning } from './errors.ts';
-import { dataFeeCall, dataFeeOf, isFree, tipOf } from './fees.ts';
+import { dataFeeCall, dataFeeOf, isFree, operatorFeeCall, tipOf } from './fees.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
 import { type Ask, askInParts, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
 
@@ -11,6 +11,14 @@ export interface SenderStateSubject {
   readonly identity: Identity;
   readonly sender: string;
   readonly payload: Hex;
+  /** Less is read of an idle account. Nothing may be signed by the result. */
+  readonly idle?: IdleReading | null;
+}
+
+export interface IdleReading {
+  readonly before: SenderState;
+  /** What is read again, next to the head. */
+  readonly part: 'account' | 'fees';
 }
 
 /** The state of sender and chain that a payload is signed by. Amounts in wei. */
@@ -26,7 +34,7 @@ export interface SenderState {
   readonly baseFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
   readonly gas: GasEstimate;
-  /** Estimated data fee of an OP-stack L2; 0 elsewhere. */
+  /** Estimated data fee and operator fee of an OP-stack L2; 0 elsewhere. */
   readonly dataFeeWei: bigint;
 }
 
@@ -46,17 +54,19 @@ const headCall: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', f
  */
 export async function senderState(
   ask: Ask,
-  { identity, sender, payload }: SenderStateSubject,
+  subject: SenderStateSubject,
   signal?: AbortSignal,
 ): Promise<SenderState> {
-  const calls = senderStateCalls(sender, payload);
+  const { identity, sender, payload, idle } = subject;
+  if (idle) return idleState(ask, subject, idle, signal);
+  const calls = Object.values(senderStateCalls(sender, payload));
   const parts = await askInParts(
     ask,
     { head: [...identityCalls(identity.blockNumber), headCall], calls },
     signal,
   );
   const readings = parts.map((part) => answersOn(identity, part));
-  const [latest, pending, balance, code, gas, tip, dataFee] = readings.flatMap(
+  const [latest, pending, balance, code, gas, tip, dataFee, operatorFee] = readings.flatMap(
     ([, ...answers]) => answers,
   );
   const { header, gasLimit } = readings.map(([head]) => headOf(head)).reduce(newest);
@@ -76,7 +86,40 @@ export async function senderState(
     baseFeePerGas: header.baseFeePerGas,
     maxPriorityFeePerGas: hasNoFees ? 0n : tipOf(tip),
     gas: gasOf(gas, gasLimit),
-    dataFeeWei: dataFeeOf(dataFee),
+    dataFeeWei: dataFeeOf(dataFee) + dataFeeOf(operatorFee),
+  };
+}
+
+/** Reads the account or the fees in six calls; the rest is as before. */
+async function idleState(
+  ask: Ask,
+  { identity, sender, payload }: SenderStateSubject,
+  { before, part }: IdleReading,
+  signal?: AbortSignal,
+): Promise<SenderState> {
+  const all = senderStateCalls(sender, payload);
+  const own =
+    part === 'account'
+      ? [all.latest, all.balance, all.tip]
+      : [all.gas, all.dataFee, all.operatorFee];
+  const calls = [...identityCalls(identity.blockNumber), headCall, ...own];
+  const answers = (await askInParts(ask, { head: [], calls }, signal)).flat();
+  const [top, first, second, third] = answersOn(identity, answers);
+  const { header, gasLimit } = headOf(top);
+  const baseFeePerGas = header.baseFeePerGas ?? before.baseFeePerGas;
+  const state = { ...before, headNumber: header.number, baseFeePerGas };
+  if (part === 'fees') {
+    const dataFeeWei = dataFeeOf(second) + dataFeeOf(third);
+    return { ...state, gas: gasOf(first, gasLimit), dataFeeWei };
+  }
+  const latestNonce = numberOf(resultOf(first), 'eth_getTransactionCount');
+  const hasNoFees = baseFeePerGas === 0n && before.maxPriorityFeePerGas === 0n;
+  return {
+    ...state,
+    latestNonce,
+    lowestNonce: latestNonce,
+    balance: quantityOf(resultOf(second)),
+    maxPriorityFeePerGas: hasNoFees ? 0n : tipOf(third),
   };
 }
 
@@ -141,17 +184,19 @@ function newest(a: Head, b: Head): Head {
   return b.header.number > a.header.number ? b : a;
 }
 
-function senderStateCalls(sender: string, payload: Hex): RpcCall[] {
+/** In the order of `senderState`. */
+function senderStateCalls(sender: string, payload: Hex) {
   const transaction = { from: sender, to: sender, value: '0x0', data: payload };
-  return [
-    { method: 'eth_getTransactionCount', params: [sender, 'latest'] },
-    { method: 'eth_getTransactionCount', params: [sender, 'pending'] },
-    { method: 'eth_getBalance', params: [sender, 'latest'] },
-    { method: 'eth_getCode', params: [sender, 'latest'] },
-    { method: 'eth_estimateGas', params: [transaction] },
-    { method: 'eth_maxPriorityFeePerGas', params: [] },
-    dataFeeCall(sender as Hex, payload),
-  ];
+  return {
+    latest: { method: 'eth_getTransactionCount', params: [sender, 'latest'] },
+    pending: { method: 'eth_getTransactionCount', params: [sender, 'pending'] },
+    balance: { method: 'eth_getBalance', params: [sender, 'latest'] },
+    code: { method: 'eth_getCode', params: [sender, 'latest'] },
+    gas: { method: 'eth_estimateGas', params: [transaction] },
+    tip: { method: 'eth_maxPriorityFeePerGas', params: [] },
+    dataFee: dataFeeCall(sender as Hex, payload),
+    operatorFee: operatorFeeCall(21_000n + 32n * BigInt(payload.length - 2), null),
+  } satisfies Record<string, RpcCall>;
 }
 
 /** Reads the gas estimate. More than the block's gas limit is a wrong answer: the transaction could never be mined. */

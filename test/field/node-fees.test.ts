@@ -127,3 +127,80 @@ describe('a chain without base fee that', () => {
     expect(await anchored()).toMatchObject({ tip: gwei });
   });
 });
+
+describe('a chain of the OP stack', () => {
+  const word = (amount: bigint): Answer => ({
+    result: `0x${amount.toString(16).padStart(64, '0')}`,
+  });
+  /** `getOperatorFee(uint256)`, and its argument. */
+  const operatorFee = /^0x275aedd2([0-9a-f]{64})$/;
+  /** Answers as its oracle does: `estimated` for the newest block, `charged` for the block of a receipt. */
+  const behave = (estimated: Answer, charged: (gas: bigint) => Answer) => {
+    rig.proxy.handle(async ({ calls, forward, answer }) => {
+      const answers = await forward(calls);
+      answer(
+        answers.map((one, i) => {
+          const { method = '', params = [] } = calls[i] ?? {};
+          const [call, block] = params as [{ data?: string } | string, string];
+          const data = typeof call === 'object' ? (call.data ?? '') : '';
+          const [, gas] = operatorFee.exec(data) ?? [];
+          if (gas !== undefined)
+            return block === 'latest' ? estimated : charged(BigInt(`0x${gas}`));
+          const isReceipt = method === 'eth_getTransactionReceipt' && 'result' in one && one.result;
+          return isReceipt ? { result: { ...(one.result as object), l1Fee: '0x7' } } : one;
+        }),
+      );
+    });
+  };
+  const cost = async () => {
+    const [anchor] = await rig.minedAnchors();
+    const receipt = await rig.node.rpc<Record<string, Hex>>('eth_getTransactionReceipt', [
+      anchor?.hash,
+    ]);
+    const gasUsed = BigInt(receipt.gasUsed ?? 0);
+    return { gasUsed, wei: gasUsed * BigInt(receipt.effectiveGasPrice ?? 0) + 7n };
+  };
+
+  it.each([
+    ['Isthmus', 'optimism 12166', (gas: bigint) => (gas * 2_000_000n) / 1_000_000n + 300n],
+    ['Jovian', 'optimism 16623, specs 764', (gas: bigint) => gas * 2n * 100n + 300n],
+  ])('charges the operator fee of %s at the block of the receipt (%s)', async (_, __, fee) => {
+    behave(word(10n * gwei * 30_000n), (gas) => word(fee(gas)));
+    rig.start();
+
+    const { charged } = await anchored();
+
+    const { gasUsed, wei } = await cost();
+    expect(charged).toBe(wei + fee(gasUsed));
+  });
+
+  it('reserves the operator fee, and charges no more than the reservation (of our own)', async () => {
+    const estimated = 5_000n * gwei;
+    behave(word(estimated), () => word(10n ** 20n));
+    rig.start();
+    const before = await gasCredit();
+
+    const ids = await rig.queue();
+    const reserved = before - (await gasCredit());
+    const quote = (await rig.store.getChainStatus())?.quote;
+    await rig.pending(1);
+    await rig.node.mine();
+    await rig.verified(ids);
+
+    expect(quote?.dataFeeWei).toBe(estimated);
+    expect(before - (await gasCredit())).toBe(reserved);
+  });
+
+  it.each([
+    ['before Isthmus', { error: { code: 3, message: 'execution reverted' } }],
+    ['that no longer keeps the state of the block', refuses('missing trie node')],
+    ['whose oracle answers nothing', { result: '0x' }],
+  ] as [string, Answer][])('%s charges the other fees (of our own)', async (_, answer) => {
+    behave({ error: { code: 3, message: 'execution reverted' } }, () => answer);
+    rig.start();
+
+    const { charged } = await anchored();
+
+    expect(charged).toBe((await cost()).wei);
+  });
+});

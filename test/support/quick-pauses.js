@@ -6,6 +6,7 @@ export const quickPauses = {
   blockMs: 100,
   pollMs: 20,
   senderStateMs: 50,
+  idleMs: 50,
   bumpAgainMs: 50,
   refusedMs: 250,
   failedLookMs: 250,

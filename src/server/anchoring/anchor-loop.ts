@@ -3,7 +3,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Trigger } from '../../base/triggers.ts';
 import { ProviderError } from '../../chain/errors.ts';
-import type { SenderState } from '../../chain/sender-state.ts';
+import type { IdleReading, SenderState } from '../../chain/sender-state.ts';
 import type { FeeQuote } from '../ports/anchoring.ts';
 import {
   type BatchTiming,
@@ -48,7 +48,14 @@ class AnchorLoop {
   readonly refusals = new Refusals();
   readonly fees = new FeeHistory();
   pollAt = 0;
-  senderStateAt = 0;
+  /** When the sender state was last read, and the state. */
+  readAt = Number.NEGATIVE_INFINITY;
+  senderState: SenderState | null = null;
+  idlePart: IdleReading['part'] = 'account';
+  /** When the queue is looked at next: the notification of a store shared by several processes may be missed. */
+  queueAt = 0;
+  /** The last round ended idle. */
+  wasIdle = false;
   /** End of the batching window while a transaction is pending; null when no proofs wait. */
   batchUntil: number | null = null;
   /** The last batch was full: more proofs are waiting. */
@@ -118,7 +125,8 @@ async function connect(loop: AnchorLoop, bumpClock: BumpClock | null): Promise<L
   const { store, chain, lease, identity, signal } = loop.context;
   await store.bindChain(await chain.identity(signal, identity));
   loop.pollAt = 0;
-  loop.senderStateAt = 0;
+  loop.readAt = Number.NEGATIVE_INFINITY;
+  loop.senderState = null;
   loop.queue.raise();
   return recoverAttempts(store, lease, bumpClock);
 }
@@ -131,12 +139,16 @@ async function runRound(loop: AnchorLoop, live: LiveAttempts, wake: () => void):
   if (performance.now() >= loop.pollAt || broadcasts.isDue(live)) await followSent(loop, live);
   settlements.begin(live);
   broadcasts.begin(live);
-  if (performance.now() >= loop.senderStateAt) await readFees(loop, live);
+  await lookAtQueue(loop);
+  // The first proof after idleness does not wait for this reading: signing reads the chain anyway.
+  const isAwoken = loop.wasIdle && maySign(loop, live);
+  if (!isAwoken && performance.now() >= senderStateDueAt(loop, live)) await readFees(loop, live);
   runBumpClock(live);
   await bump(context, live);
   broadcasts.begin(live);
   await takeQueued(loop, live, wake);
   finality.begin(live, timing.senderStateMs());
+  loop.wasIdle = isIdle(loop, live);
   await loop.status.save(context, {
     degraded: degradationsOf(loop, live),
     parked: parkedCount(live),
@@ -165,13 +177,20 @@ async function recordFinality(loop: AnchorLoop, live: LiveAttempts): Promise<voi
   // A nonce conflict is explained now, and proofs are queued again.
   live.nonceConflict = false;
   loop.pollAt = 0;
-  loop.senderStateAt = 0;
+  loop.readAt = Number.NEGATIVE_INFINITY;
   loop.queue.raise();
 }
 
 async function readFees(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
-  const { timing, refusals } = loop;
-  const { senderState, decision } = await decide(loop.context, live, dearestSingle);
+  const { timing, refusals, context } = loop;
+  const before = loop.hold === null && isIdle(loop, live) ? loop.senderState : null;
+  loop.idlePart = loop.idlePart === 'fees' ? 'account' : 'fees';
+  const idle = before && { before, part: loop.idlePart };
+  // A whole reading is as many calls as two of its parts.
+  const pauses = before === null ? 2 : 1;
+  context.idle.freeAt = performance.now() + pauses * context.options.pauses.idleMs;
+  const { senderState, decision } = await decide(context, live, dearestSingle, idle);
+  loop.senderState = senderState;
   const { latestNonce, headNumber, gas } = senderState;
   // Before the first signature: the first block is not after the account's first anchor.
   loop.isListed ||= await listAccount(loop.context, headNumber);
@@ -190,10 +209,30 @@ async function readFees(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   live.balance = senderState.balance;
   noteReorgedNonces(loop, live, senderState);
   timing.note(headNumber, performance.now());
-  const isSoon = loop.hold === 'first_nonce';
-  loop.senderStateAt = performance.now() + (isSoon ? timing.pollMs() : timing.senderStateMs());
-  // The notification of a store shared by several processes may have been missed.
-  loop.queue.raise();
+  loop.readAt = performance.now();
+}
+
+/** Whether nothing is queued, open or awaiting finality. */
+function isIdle({ queue, finality }: AnchorLoop, live: LiveAttempts): boolean {
+  return !queue.mayHold && live.attempts.length === 0 && finality.isAllFinal;
+}
+
+function senderStateDueAt(loop: AnchorLoop, live: LiveAttempts): number {
+  const { timing, hold, readAt, context } = loop;
+  const isFirst = hold === 'first_nonce';
+  if (isFirst || !isIdle(loop, live)) {
+    return readAt + (isFirst && loop.queue.mayHold ? timing.pollMs() : timing.senderStateMs());
+  }
+  const { accounts, freeAt } = context.idle;
+  return Math.max(readAt + accounts * context.options.pauses.idleMs, freeAt);
+}
+
+async function lookAtQueue(loop: AnchorLoop): Promise<void> {
+  const { context, queue, timing } = loop;
+  if (performance.now() < loop.queueAt) return;
+  loop.queueAt = performance.now() + timing.senderStateMs();
+  queue.rearm();
+  if ((await context.store.listQueuedProofs(context.lease, 1)).length > 0) queue.raise();
 }
 
 /** A count below ours is believed only if two of three providers report it, or both of two, twice in a row. */
@@ -252,7 +291,8 @@ function maySign({ context, queue, hold }: AnchorLoop, live: LiveAttempts): bool
 
 function nextDueAt(loop: AnchorLoop, live: LiveAttempts): number {
   const { context, broadcasts, finality, pollAt } = loop;
-  const due = [loop.senderStateAt, bumpDueAt(context, live) ?? loop.senderStateAt];
+  const readAt = senderStateDueAt(loop, live);
+  const due = [readAt, loop.queueAt, bumpDueAt(context, live) ?? readAt];
   if (!finality.isBusy) due.push(finality.dueAt);
   // Broadcasts in progress wake the loop when they end.
   if (!broadcasts.isBusy) due.push(...unmined(live).map((one) => broadcastDueAt(context, one)));

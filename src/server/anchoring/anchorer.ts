@@ -5,7 +5,7 @@ import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';
 import { keepChainProofs } from './chain-proofs.ts';
-import { type AnchorerDependencies, QueueLock } from './context.ts';
+import { type AccountLoopDependencies, type AnchorerDependencies, QueueLock } from './context.ts';
 
 export type Anchorer = ReturnType<typeof startAnchorer>;
 
@@ -18,13 +18,13 @@ export function startAnchorer(deps: AnchorerDependencies & { keys: readonly Anch
   const stop = new AbortController();
   // Each account, and each of its waits, adds a listener.
   setMaxListeners(0, stop.signal);
-  const queueLock = new QueueLock();
+  const shares = { queueLock: new QueueLock(), idle: { accounts: keys.length, freeAt: 0 } };
   const loops = keys.map((key) => ({ key, trigger: createTrigger() }));
   const running = loops.map(({ key, trigger }) =>
-    runAccountLoop({ ...shared, key, address: key.address, queueLock }, stop.signal, trigger),
+    runAccountLoop({ ...shared, ...shares, key, address: key.address }, stop.signal, trigger),
   );
   const own = keys.map(({ address }) => address);
-  const following = followOthers(shared, own, { queueLock, signal: stop.signal });
+  const following = followOthers({ ...shared, ...shares }, own, stop.signal);
   const proving = shared.options.chainProofs ? keepChainProofs(shared, stop.signal) : null;
   return {
     /** Start (`performance.now()`) of the current round that has lasted longest; null while all loops wait. */
@@ -78,9 +78,9 @@ export function watchProgress(
 
 /** Regularly starts loops for accounts that have open attempts and no loop in this process. */
 async function followOthers(
-  deps: AnchorerDependencies,
+  deps: AnchorerDependencies & Pick<AccountLoopDependencies, 'queueLock' | 'idle'>,
   own: readonly string[],
-  { queueLock, signal }: { queueLock: QueueLock; signal: AbortSignal },
+  signal: AbortSignal,
 ): Promise<void> {
   const { store, logger, options } = deps;
   const followed = new Map<string, Promise<void>>();
@@ -96,11 +96,7 @@ async function followOthers(
         if (chainId !== identity?.chainId || own.includes(address) || followed.has(address))
           continue;
         logger.info({ sender: address }, 'following open transactions of an account without key');
-        const loop = runAccountLoop(
-          { ...deps, key: null, address, queueLock },
-          signal,
-          createTrigger(),
-        );
+        const loop = runAccountLoop({ ...deps, key: null, address }, signal, createTrigger());
         followed.set(
           address,
           loop.finally(() => followed.delete(address)),

@@ -5,7 +5,7 @@ import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
-import { lesser, type SenderState } from '../../chain/sender-state.ts';
+import { type IdleReading, lesser, type SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { ServerConfig } from '../config.ts';
 import type { AnchorStore, ChainIdentity, ChainProofStore, Lease } from '../ports/anchoring.ts';
@@ -19,6 +19,8 @@ export const PAUSES = {
   pollMs: 50,
   /** Minimum interval between two readings of the sender state. */
   senderStateMs: 1_000,
+  /** Minimum interval between two readings of the sender state while nothing is queued, open or not final. */
+  idleMs: 60_000,
   /** Before another attempt to replace a transaction, after fees or balance ruled it out or a node refused the fees. */
   bumpAgainMs: 1_000,
   /** Before refused bytes are broadcast again: the reason may pass before the next block. */
@@ -123,6 +125,14 @@ export interface AccountLoopDependencies extends AnchorerDependencies {
   /** Null for an account that was used before: its attempts are followed, and nothing is signed. */
   readonly key: AnchorKey | null;
   readonly queueLock: QueueLock;
+  readonly idle: IdleTurns;
+}
+
+/** Shared by the account loops of a process, so that they never read more often than one idle loop alone. */
+export interface IdleTurns {
+  readonly accounts: number;
+  /** Before this time (`performance.now()`) an idle loop does not read the chain. */
+  freeAt: number;
 }
 
 /** The context of every anchoring stage while the lease is held. */
@@ -144,8 +154,10 @@ export const RETRY: BackoffRange = { firstMs: 50, maxMs: 2_000 };
 export async function readSenderState(
   { chain, identity, lease, options, signal }: AnchoringContext,
   payload: Hex,
+  idle: IdleReading | null = null,
 ): Promise<SenderState> {
-  const state = await chain.senderState({ identity, sender: lease.sender, payload }, signal);
+  const subject = { identity, sender: lease.sender, payload, idle };
+  const state = await chain.senderState(subject, signal);
   const tip = lesser(state.maxPriorityFeePerGas, options.maxPriorityFeePerGas);
   return { ...state, maxPriorityFeePerGas: tip };
 }

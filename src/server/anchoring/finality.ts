@@ -33,9 +33,14 @@ export class FinalityWatch extends Background {
     this.#replacedNonces = createReplacedNonceWatch(context);
   }
 
-  /** Whether the last check left nothing that is not final. */
+  /** Whether the last complete check left nothing that is not final. */
+  get isAllFinal(): boolean {
+    return this.#left === 0;
+  }
+
+  /** As `isAllFinal`, and no check is in progress or to be recorded. */
   get isIdle(): boolean {
-    return this.#left === 0 && !this.isBusy && this.#found === null;
+    return this.isAllFinal && !this.isBusy && this.#found === null;
   }
 
   /** Whether the last check has results that are not recorded yet. */

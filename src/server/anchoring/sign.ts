@@ -3,7 +3,7 @@ import { v7 as newId } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { RefusalMeaning } from '../../chain/errors.ts';
-import type { SenderState } from '../../chain/sender-state.ts';
+import type { IdleReading, SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { NewAttempt, QueuedProof } from '../ports/anchoring.ts';
 import { type Batch, batchOf, bytesOf } from './batch.ts';
@@ -80,9 +80,14 @@ async function commit(
 }
 
 /** Reads the sender state for a payload, and decides whether it may be signed. */
-export async function decide(context: AnchoringContext, live: LiveAttempts, payload: Hex) {
+export async function decide(
+  context: AnchoringContext,
+  live: LiveAttempts,
+  payload: Hex,
+  idle: IdleReading | null = null,
+) {
   const { options } = context;
-  const senderState = await readSenderState(context, payload);
+  const senderState = await readSenderState(context, payload, idle);
   const decision = preflight(senderState, {
     nextNonce: live.nextNonce,
     lowestUnmined: lowestUnmined(live),

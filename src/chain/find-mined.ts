@@ -117,26 +117,19 @@ export function minedByQuorum(
   results: readonly Found[],
   terms: Still & { quorum: number; configured: number; askAll: boolean },
 ): Found | undefined {
-  const reports = results.map(({ headNumber, mined, unknown }) => ({
-    headNumber,
-    byId: new Map(mined.map((anchor) => [anchor.id, anchor])),
-    unknown: new Set(unknown.map(({ id }) => id)),
-  }));
-  const verdicts = anchors.map(({ id }) =>
-    verdictOn(
-      reports.map(({ headNumber, byId, unknown }) => ({
-        headNumber,
-        anchor: byId.get(id) ?? null,
-        isUnknown: unknown.has(id),
-      })),
-      terms,
-    ),
-  );
+  const verdicts = anchors.map(({ id }) => {
+    const reports = results.map(({ headNumber, mined, unknown }) => ({
+      headNumber,
+      anchor: mined.find((anchor) => anchor.id === id) ?? null,
+      isUnknown: unknown.some((anchor) => anchor.id === id),
+    }));
+    return verdictOn(reports, terms);
+  });
   const canChange = ({ agreed, votes }: Verdict) =>
     !agreed && (!terms.isLate || votes + terms.open >= terms.quorum);
   if (terms.open > 0 && (terms.askAll || verdicts.some(canChange))) return undefined;
   return {
-    headNumber: reports.map(({ headNumber }) => headNumber).reduce(lesser),
+    headNumber: results.map(({ headNumber }) => headNumber).reduce(lesser),
     mined: verdicts.flatMap(({ anchor }) => anchor ?? []),
     unknown: results.flatMap((result) => result.unknown),
     isUnanimous:

@@ -417,7 +417,9 @@ CREATE TABLE anchoring_accounts (
 CREATE TABLE chain_identity (
   id integer PRIMARY KEY CHECK (id = 1),
   chain_id bigint NOT NULL,
-  genesis_hash text NOT NULL
+  -- The bound block: that of genesis, or a finalized one where nodes lack it.
+  genesis_hash text NOT NULL,
+  block_number bigint NOT NULL DEFAULT 0
 );
 
 -- degraded: a JSON array of reasons that concern the database. The four parts of the quote are set together or not.

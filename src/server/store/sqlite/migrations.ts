@@ -24,6 +24,4 @@ export const migrations: readonly Migration[] = [
     freeing('telemetry', walletOf('OLD.robot_id')),
     freeing('events', walletOf('OLD.robot_id')),
   ].join('\n'),
-  // The number of the block whose hash is in genesis_hash.
-  'ALTER TABLE chain_identity ADD COLUMN block_number INTEGER NOT NULL DEFAULT 0',
 ];

@@ -483,7 +483,9 @@ CREATE TABLE anchoring_accounts (
 CREATE TABLE chain_identity (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   chain_id INTEGER NOT NULL,
-  genesis_hash TEXT NOT NULL
+  -- The bound block: that of genesis, or a finalized one where nodes lack it.
+  genesis_hash TEXT NOT NULL,
+  block_number INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- degraded: a JSON array of reasons that concern the database. The four parts of the quote are set together or not.

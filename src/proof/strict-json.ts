@@ -22,6 +22,11 @@ export interface StrictJsonOptions {
    * it such a number is refused. Evidence that was anchored before the service refused these still verifies.
    */
   readonly onUnderflow?: (pointer: string) => void;
+  /**
+   * `round`: finite numbers that no double holds become the nearest double. `string`: integers beyond ±(2^53 − 1) become
+   * strings of their text; other numbers are read as by default. Default: refuses what a double would change.
+   */
+  readonly numbers?: 'round' | 'string' | undefined;
 }
 
 export interface ParseOptions extends StrictJsonOptions {
@@ -103,6 +108,7 @@ class Parser {
   readonly #maxDepth: number;
   readonly #maxValues: number;
   readonly #onUnderflow: StrictJsonOptions['onUnderflow'];
+  readonly #numbers: StrictJsonOptions['numbers'];
   readonly #open: Frame[] = [];
   #at = 0;
   #values = 0;
@@ -116,6 +122,7 @@ class Parser {
     this.#maxDepth = maxDepth;
     this.#maxValues = maxValues;
     this.#onUnderflow = options.onUnderflow;
+    this.#numbers = options.numbers;
   }
 
   *parse(): Generator<number, JsonValue> {
@@ -263,7 +270,7 @@ class Parser {
     }
   }
 
-  #number(): number {
+  #number(): number | string {
     return this.#shortNumber() ?? this.#anyNumber();
   }
 
@@ -295,7 +302,7 @@ class Parser {
     return isNegative ? -value : value;
   }
 
-  #anyNumber(): number {
+  #anyNumber(): number | string {
     const text = this.#text;
     const start = this.#at;
     if (text.charCodeAt(start) === MINUS) this.#at++;
@@ -316,10 +323,13 @@ class Parser {
     }
     const literal = text.slice(start, this.#at);
     const value = Number(literal);
+    const isWritten = !fractional && !scaled && !Number.isSafeInteger(value);
+    if (isWritten && this.#numbers === 'string') return literal;
     if (!Number.isFinite(value)) {
       this.#refuse('The number is beyond the range of an IEEE 754 double: send it as a string');
       return value;
     }
+    if (this.#numbers === 'round') return value;
     if (value === 0 && /^-?[0.]*[1-9]/.test(literal)) this.#underflow();
     const certainlyKept =
       mantissaLength <= EXACT_DIGITS || (!scaled && fractional && !literal.endsWith('0'));

@@ -102,5 +102,10 @@ export function VisibleText(maxLength: number) {
 
 /** Any JSON object. Its byte limit applies to the canonical form. */
 export const JsonObject = Type.Record(Type.String(), Type.Unknown());
+/** An object that is stored and not hashed. */
+export const RoundedObject = Type.Record(Type.String(), Type.Unknown(), {
+  description:
+    'a number that no IEEE 754 double holds is rounded to the nearest one, so integers above 2^53, such as times in nanoseconds, lose digits; send them as strings to keep all digits',
+});
 
 export type Uuid = Static<typeof Uuid>;

@@ -15,6 +15,7 @@ import { Id, PageQuery, page } from './paging.ts';
  * - `maxBody`: maximum size of the body in bytes, if one may be sent.
  * - `document`: the member of the body that may be any JSON, and its maximum size in bytes of canonical form.
  * - `maxValues`: maximum number of JSON values in a body with several documents, including objects and arrays.
+ * - `roundsNumbers`: nothing of the body is hashed, so numbers that no double holds are rounded instead of refused.
  * - `longAnswer`: the response may have megabytes, and is sent in chunks.
  * - `stream`: the response is a stream of server-sent events or JSON lines; `responses` has the data of each message, or
  *   a line.
@@ -48,6 +49,7 @@ export interface Route {
   maxBody?: number;
   document?: { field: string; maxBytes: number };
   maxValues?: number;
+  roundsNumbers?: true;
   longAnswer?: true;
   stream?: 'text/event-stream' | 'application/jsonl';
   takesTurn?: boolean;

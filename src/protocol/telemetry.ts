@@ -7,6 +7,7 @@ import {
   JsonObject,
   Nullable,
   OneOf,
+  RoundedObject,
   Text,
   Timestamp,
   Uuid,
@@ -36,7 +37,7 @@ export const NewSample = Closed({
   id: Type.Optional(Uuid),
   battery_pct: Type.Optional(BatteryPct),
   state: Type.Optional(State),
-  metrics: Type.Optional(JsonObject),
+  metrics: Type.Optional(RoundedObject),
   recorded_at: Type.Optional(CallerTimestamp),
 });
 

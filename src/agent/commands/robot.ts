@@ -8,7 +8,7 @@ import { SvcError, unreadableFile } from '../../base/svc-error.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import { hashProof } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
-import { parseStrictJson } from '../../proof/strict-json.ts';
+import { parseStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -42,6 +42,12 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
       (file: string, before: string[] = []) => [...before, file],
     )
     .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
+    .addOption(
+      new Option(
+        '--big-integers <as>',
+        'string: submit integers beyond 2^53 as strings, and print the converted evidence on standard error',
+      ).choices(['string']),
+    )
     .addHelpText(
       'after',
       '\nsvc-agent complete reads attached files to compute their hashes, but does not move or upload these files. The daemon does not read them.\n\nExamples:\n  svc-agent complete "$task" evidence.json --wait 60\n  svc-agent complete "$task" evidence.json --attach run.mcap --attach photo.jpg',
@@ -94,6 +100,7 @@ type ClaimOptions = Partial<Record<'id' | 'description' | 'expected', string>>;
 interface CompleteOptions {
   attach?: string[];
   wait: number;
+  bigIntegers?: 'string';
 }
 
 interface SampleOptions {
@@ -117,9 +124,16 @@ async function claim(title: string, { id, description, expected }: ClaimOptions)
 }
 
 /** Prints the receipt, or the state of the completion. Repeated with the same evidence it prints the first receipt. */
-async function complete(task: string, file: string, { attach, wait }: CompleteOptions) {
-  const text = await readJson(file);
-  const body = `{"proof":${attach === undefined ? text : await withFiles(text, attach)}}`;
+async function complete(
+  task: string,
+  file: string,
+  { attach, wait, bigIntegers: numbers }: CompleteOptions,
+) {
+  const given = await readJson(file, { numbers });
+  const text = numbers ? canonicalJson(parseStrictJson(given, { numbers })) : given;
+  const evidence = attach === undefined ? text : await withFiles(text, attach);
+  if (numbers) process.stderr.write(`${evidence}\n`);
+  const body = `{"proof":${evidence}}`;
   const headers: Record<string, string> = wait > 0 ? { prefer: `wait=${wait}` } : {};
   const answer = await askDaemon('POST', `${pathOf(task)}/complete`, {
     body,
@@ -162,7 +176,7 @@ async function recordSample(file: string | undefined, options: SampleOptions): P
   if (file !== undefined && Object.keys(options).length > 0) {
     throw new SvcError('usage', 'Give a file, or --battery, --state and --metric, not both.');
   }
-  const body = file === undefined ? sampleOf(options) : await readJson(file);
+  const body = file === undefined ? sampleOf(options) : await readJson(file, { numbers: 'round' });
   const answer = await askDaemon('POST', '/api/v1/telemetry', { body });
   const { accepted, set_aside: aside = [] } = answer.body;
   process.stderr.write(`${accepted} recorded.\n`);
@@ -176,7 +190,7 @@ async function logEvent(
   { severity, payload }: EventOptions,
 ): Promise<void> {
   const fields = { event_type: type, message, severity };
-  const body = await withDocument(fields, 'payload', payload);
+  const body = await withDocument(fields, 'payload', payload, { numbers: 'round' });
   const answer = await askDaemon('POST', '/api/v1/events', { body });
   process.stdout.write(`${answer.body.event.id}\n`);
 }
@@ -210,21 +224,22 @@ async function withDocument(
   fields: Record<string, unknown>,
   name: string,
   file: string | undefined,
+  options?: StrictJsonOptions,
 ): Promise<string> {
   const rest = JSON.stringify(fields);
   if (file === undefined) return rest;
-  const document = `${JSON.stringify(name)}:${await readJson(file)}`;
+  const document = `${JSON.stringify(name)}:${await readJson(file, options)}`;
   return rest === '{}' ? `{${document}}` : `${rest.slice(0, -1)},${document}}`;
 }
 
 /** The text of a JSON file, read as strictly as the daemon does. @throws SvcError `usage`, which names the file */
-async function readJson(file: string): Promise<string> {
+async function readJson(file: string, options?: StrictJsonOptions): Promise<string> {
   const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch((error) => {
     throw unreadableFile(file, error);
   });
   try {
     const text = decodeUtf8(bytes);
-    parseStrictJson(text, { maxDepth: limits.documentDepth + 1 });
+    parseStrictJson(text, { ...options, maxDepth: limits.documentDepth + 1 });
     return text;
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
@@ -263,10 +278,10 @@ function addReading(text: string, before: Reading[] = []): Reading[] {
   throw new InvalidArgumentError('It must be NAME=NUMBER.');
 }
 
-/** The number that a JSON text denotes; null for any other text, and for an integer that a double would change. */
+/** The number that a JSON text denotes, as the nearest double; null for any other text. */
 function numberIn(text: string): number | null {
   try {
-    const value = parseStrictJson(text);
+    const value = parseStrictJson(text, { numbers: 'round' });
     return typeof value === 'number' ? value : null;
   } catch (error) {
     if (error instanceof StrictJsonError) return null;

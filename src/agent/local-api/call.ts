@@ -35,7 +35,11 @@ export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1] ?? 'utf-8';
   if (charset.toLowerCase() !== 'utf-8' || encoding !== 'identity') throw notPlainJson();
   const { route } = request.routeOptions.config;
-  const parse = (text: string) => parseStrictJson(text, { maxDepth: limits.documentDepth + 1 });
+  const parse = (text: string) =>
+    parseStrictJson(text, {
+      maxDepth: limits.documentDepth + 1,
+      numbers: route?.roundsNumbers && 'round',
+    });
   try {
     const text = decodeUtf8(bytes);
     try {

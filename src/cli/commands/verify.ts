@@ -1,6 +1,6 @@
 // `svc verify`: checks a proof with the service or with nodes of the chain.
 import type { CommandSpec } from '../program/command.ts';
-import { positive, repeated } from '../program/options.ts';
+import { bigIntegersOption, positive, repeated } from '../program/options.ts';
 import type { VerifyInput } from '../verify/verify.ts';
 
 export const verifyCommand: CommandSpec = {
@@ -42,6 +42,7 @@ If the evidence lists files, svc reports whether each file matches, differs or w
         'expected sender of the anchor; can be repeated, then the sender must be one of the accounts',
       parse: repeated,
     },
+    bigIntegersOption,
     { flags: '--require-evidence', summary: 'fail if no evidence is given' },
     {
       flags: '--file <file>',

@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { withFileProgress } from '../../base/progress.ts';
 import { SvcError, unreadableFile } from '../../base/svc-error.ts';
 import { attachFiles } from '../../client/files.ts';
+import { canonicalJson } from '../../proof/canonical-json.ts';
 import { hashProof } from '../../proof/hash.ts';
 import { isProof, type Proof } from '../../proof/json-value.ts';
 import {
@@ -54,7 +55,14 @@ export async function readEvidence(
   const hash = withProgress(output, 'Hashing the evidence', (at) =>
     hashProof(proof, (done) => at(done / text.length)),
   );
+  if (options.numbers) reportConverted(output, file, proof);
   return { proof, hash };
+}
+
+/** With `--big-integers`, the hash is that of another document than the file holds. */
+export function reportConverted(output: Output, file: string, proof: Proof): void {
+  output.warn(`This document is hashed instead of ${nameOf(file)}. Keep it:`);
+  process.stderr.write(`${canonicalJson(proof)}\n`);
 }
 
 /** Adds the name of the file to a parse error. */
@@ -63,7 +71,12 @@ export function namingFile<Result>(file: string, read: () => Result): Result {
     return read();
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
-    throw new SvcError('invalid_document', `${nameOf(file)}: ${error.message}.`);
+    const isInteger = error.reason.startsWith('The integer');
+    throw new SvcError('invalid_document', `${nameOf(file)}: ${error.message}.`, {
+      hint: isInteger
+        ? 'svc hash and svc verify convert such integers with --big-integers string.'
+        : undefined,
+    });
   }
 }
 

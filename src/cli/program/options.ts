@@ -60,6 +60,13 @@ export const cursorOption: OptionSpec = {
   summary: 'cursor at which the page begins: next_cursor in the --json output of the previous page',
 };
 
+export const bigIntegersOption: OptionSpec = {
+  flags: '--big-integers <as>',
+  summary:
+    'string: read integers beyond 2^53 in the evidence as strings, and print the converted evidence on standard error',
+  completes: ['string'],
+};
+
 /** Collects the values of an option that can be repeated. */
 export const repeated = (value: string, before: string[] = []): string[] => [...before, value];
 

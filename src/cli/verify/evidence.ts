@@ -1,7 +1,8 @@
 // Compares evidence in files with the proof hash.
 import type { Proof } from '../../proof/json-value.ts';
+import type { StrictJsonOptions } from '../../proof/strict-json.ts';
 import type { Subject } from '../../proof/subject/subject.ts';
-import { nameOf, readEvidence as readFile } from '../input/files.ts';
+import { nameOf, readEvidence as readFile, reportConverted } from '../input/files.ts';
 import type { Output } from '../output/output.ts';
 import { type Check, evidenceOf, type Finding } from './finding.ts';
 
@@ -16,15 +17,21 @@ export interface GivenEvidence {
 export async function readEvidence(
   output: Output,
   subject: Subject,
-  { argument, proof }: { argument: string; proof: string | undefined },
+  {
+    argument,
+    proof,
+    numbers,
+  }: { argument: string; proof: string | undefined } & Pick<StrictJsonOptions, 'numbers'>,
 ): Promise<GivenEvidence[]> {
   for (const pointer of subject.underflows ?? []) output.warn(underflowText(argument, pointer));
   const given =
     subject.kind === 'evidence' && subject.proof !== null
       ? [{ file: argument, hash: subject.proofHash, proof: subject.proof }]
       : [];
+  for (const one of numbers ? given : []) reportConverted(output, argument, one.proof);
   if (proof === undefined) return given;
   const read = await readFile(output, proof, {
+    numbers,
     onUnderflow: (pointer) => output.warn(underflowText(proof, pointer)),
   });
   return [...given, { file: proof, ...read }];

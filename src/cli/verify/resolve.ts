@@ -1,6 +1,7 @@
 // Resolves what only the service knows: a task id, and whether a hash is that of a transaction.
 import { SvcError } from '../../base/svc-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
+import type { StrictJsonOptions } from '../../proof/strict-json.ts';
 import { type Subject, subjectOfCalldata, subjectOfReceipt } from '../../proof/subject/subject.ts';
 import type { Context } from '../program/context.ts';
 import { askService, type Word } from './service.ts';
@@ -13,9 +14,9 @@ import { namingDocument, readSubject } from './subject.ts';
 export async function resolveSubject(
   context: Context,
   argument: string,
-  { offline }: { offline: boolean },
+  { offline, ...options }: { offline: boolean } & Pick<StrictJsonOptions, 'numbers'>,
 ): Promise<Subject> {
-  const recognized = await readSubject(argument);
+  const recognized = await readSubject(argument, options);
   if ('proofHash' in recognized) return recognized;
   if (offline) throw new SvcError('usage', '--block-hash needs a bundle with a chain proof.');
   const { body } = await context.call('getTask', { params: { id: recognized.taskId } });

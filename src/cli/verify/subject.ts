@@ -4,6 +4,7 @@ import type { AuditCheck } from '../../proof/audit-check.ts';
 import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { DocumentError } from '../../proof/document-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
+import type { StrictJsonOptions } from '../../proof/strict-json.ts';
 import { type Recognized, recognizeDocument, recognizeText } from '../../proof/subject/subject.ts';
 import { nameOf, namingFile, readText } from '../input/files.ts';
 
@@ -11,7 +12,10 @@ import { nameOf, namingFile, readText } from '../input/files.ts';
  * Recognizes a hash (with or without 0x), a task id, the address of a proof page, or a file (`-` for standard input)
  * with a receipt, a bundle or evidence. Standard input may also hold one of the texts.
  */
-export async function readSubject(argument: string): Promise<Recognized> {
+export async function readSubject(
+  argument: string,
+  options?: Pick<StrictJsonOptions, 'numbers'>,
+): Promise<Recognized> {
   const recognized = recognizeText(argument);
   if (recognized !== null) return recognized;
   if (/^(?:https?:|0x[0-9a-f]*$)/i.test(argument)) {
@@ -23,7 +27,7 @@ export async function readSubject(argument: string): Promise<Recognized> {
   const content = recognizeText(text.trim());
   if (content !== null && argument === '-') return content;
   if (content?.kind === 'proof hash') throw mayBeKey(name);
-  return namingFile(argument, () => namingDocument(name, () => recognizeDocument(text)));
+  return namingFile(argument, () => namingDocument(name, () => recognizeDocument(text, options)));
 }
 
 /** Adds the name of the document to its error. Throws `invalid_document`, and `unknown_member` for a member that no check covers. */

@@ -25,6 +25,7 @@ export interface VerifyInput extends FilesInput {
   proof?: string;
   anchorAddress?: string[];
   requireEvidence?: true;
+  bigIntegers?: 'string';
   watch?: true;
   timeout?: number;
 }
@@ -44,13 +45,17 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   requirePrivateNodes(input.rpcUrl ?? [], context.options);
   const { anchorAddress: named = [], rpcUrl: rpcUrls = [], watch, timeout } = input;
   const { blockHash = null, full = false } = input;
-  const subject = await resolveSubject(context, input.subject, { offline: blockHash !== null });
+  const numbers = input.bigIntegers;
+  const subject = await resolveSubject(context, input.subject, {
+    offline: blockHash !== null,
+    numbers,
+  });
   if (blockHash !== null && subject.bundle?.chain_proof === undefined) {
     throw new SvcError('usage', '--block-hash needs a bundle with a chain proof (svc-bundle/2).', {
       hint: 'Get one with svc bundle TASK or svc bundle --upgrade FILE, or use --rpc-url.',
     });
   }
-  const files = { argument: input.subject, proof: input.proof };
+  const files = { argument: input.subject, proof: input.proof, numbers };
   const given = await readEvidence(context.output, subject, files);
   const proof = subject.proof ?? given[0]?.proof ?? null;
   const listed = await checkFiles(context.output, proof, input);

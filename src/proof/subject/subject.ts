@@ -5,7 +5,7 @@ import { statedAnchorOf } from '../bundle-checks.ts';
 import { hashProof } from '../hash.ts';
 import { isProof, type JsonValue, type Proof } from '../json-value.ts';
 import { decodePayload } from '../payload.ts';
-import { parseStrictJson } from '../strict-json.ts';
+import { parseStrictJson, type StrictJsonOptions } from '../strict-json.ts';
 import { readReceipt, saysItIsReceipt } from './receipt.ts';
 
 type Kind =
@@ -55,9 +55,13 @@ export function recognizeText(text: string): Recognized | null {
  *
  * @throws StrictJsonError, and DocumentError for a malformed receipt or bundle.
  */
-export function recognizeDocument(text: string): Subject {
+export function recognizeDocument(
+  text: string,
+  options?: Pick<StrictJsonOptions, 'numbers'>,
+): Subject {
   const underflows: string[] = [];
   const json = parseStrictJson(text, {
+    ...options,
     maxDepth: MAX_BUNDLE_DEPTH,
     onUnderflow: (pointer) => underflows.push(pointer),
   });

@@ -1,6 +1,6 @@
 // Routes of telemetry, events and statistics.
 import { Type } from 'typebox';
-import { CallerTimestamp, Closed, JsonObject, Text, Uuid } from '../fields.ts';
+import { CallerTimestamp, Closed, RoundedObject, Text, Uuid } from '../fields.ts';
 import { limits } from '../limits.ts';
 import { PageQuery, PeriodQuery, page, SealedCursor } from '../paging.ts';
 import { accountRead, accountReadById, type Route, robotChange } from '../route.ts';
@@ -25,6 +25,7 @@ export const telemetryRoutes = {
     body: NewSamples,
     example: { battery_pct: 81.5, state: 'busy', metrics: { speed_mps: 0.42 } },
     maxValues: limits.samplesValues,
+    roundsNumbers: true,
     fieldErrors: { '*': 'invalid_sample' },
     countErrors: { samples: 'batch_too_large' },
     responses: {
@@ -41,10 +42,11 @@ export const telemetryRoutes = {
       event_type: EventType,
       severity: Type.Optional(Severity),
       message: Type.Optional(Text(limits.eventMessageLength)),
-      payload: Type.Optional(JsonObject),
+      payload: Type.Optional(RoundedObject),
       occurred_at: Type.Optional(CallerTimestamp),
     }),
     document: { field: 'payload', maxBytes: limits.payloadBytes },
+    roundsNumbers: true,
     fieldErrors: { event_type: 'invalid_event_type', severity: 'invalid_severity' },
     responses: { 201: Closed({ event: OpsEvent }) },
     errors: ['id_conflict', 'storage_quota'],

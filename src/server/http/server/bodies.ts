@@ -183,7 +183,11 @@ function parseLimits(route: Route | undefined): StrictJsonOptions {
   const { document } = route ?? {};
   const ofDocument = document && mostValuesIn(document.maxBytes) + VALUES_AROUND_DOCUMENT;
   const maxValues = route?.maxValues ?? ofDocument;
-  return { maxDepth: MAX_DEPTH, ...(maxValues !== undefined && { maxValues }) };
+  return {
+    maxDepth: MAX_DEPTH,
+    ...(maxValues !== undefined && { maxValues }),
+    ...(route?.roundsNumbers && { numbers: 'round' }),
+  };
 }
 
 function requireUtf8(contentType: string): void {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/server/config.ts';
 import { hashToken } from '../../src/server/core/sessions.ts';
 import { type Server, startServer } from '../../src/server/main.ts';
@@ -91,14 +91,16 @@ let owner: Owner;
 let robot: TestRobot;
 let workedAt: number;
 
-beforeEach(async () => {
+beforeAll(async () => {
   node = await startTestChain();
+});
+afterAll(() => node.close());
+beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-clock-'));
   wall = createTestClock(Date.now());
 });
 afterEach(async () => {
   await stop();
-  await node.close();
   await rm(folder, { recursive: true });
 });
 

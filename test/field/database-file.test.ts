@@ -194,7 +194,8 @@ async function start(options: Partial<SqliteStoreOptions> = {}): Promise<Store> 
 
 const quotaOf = async (store: Store) => (await store.getBalance(WALLET))?.anchorQuota;
 
-const contentOf = (at: string) => (existsSync(at) ? readFileSync(at) : null);
+/** As text, which is compared a thousand times as fast as a buffer. */
+const contentOf = (at: string) => (existsSync(at) ? readFileSync(at, 'latin1') : null);
 
 /** What is at the paths of the database and of its log, without the server. */
 const atPaths = () => [file, log(file)].map(contentOf);
@@ -221,9 +222,9 @@ describe('a running server', () => {
     expect(await quotaOf(store)).toBe(1);
     expect(warnings).toEqual([expect.stringContaining('refusing writes')]);
     await store.close();
-    expect(contentOf(file)).toEqual(database);
+    expect(contentOf(file)).toBe(database);
     // The refused commit may follow in the log: it was made before the server looked.
-    expect(contentOf(log(file))?.subarray(0, logged?.length)).toEqual(logged ?? undefined);
+    expect(contentOf(log(file))?.slice(0, logged?.length)).toBe(logged ?? undefined);
   });
 
   it('refuses writes when the link to the database leads to another file', async () => {

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Store } from '../../src/server/ports/store.ts';
+import { checkedTimeSql } from '../../src/server/store/checked-time.ts';
+import { READ_IDENTITY } from '../../src/server/store/rows/anchoring.ts';
 import { migrate, requireSchema } from '../../src/server/store/sqlite/engine/migrate.ts';
 import { backupDatabase } from '../../src/server/store/sqlite/files/backup.ts';
 import { migrations } from '../../src/server/store/sqlite/migrations.ts';
@@ -252,6 +254,22 @@ describe('a migration', () => {
 
     expect(await readdir(folder)).toEqual(['svc.db']);
     edit((db) => requireSchema(db, [first, second]));
+  });
+
+  it('of the first schema keeps the bound chain, and knows how late it was', () => {
+    const genesis = { chainId: 1, blockNumber: 0, blockHash: `0x${'ab'.repeat(32)}` };
+    migrateTo(...migrations.slice(0, 1));
+    edit((db) =>
+      db.exec(`INSERT INTO chain_identity VALUES (1, 1, '${genesis.blockHash}');
+        INSERT INTO audit_log VALUES ('a', 'w', 'sign_in', 'session', NULL, NULL, NULL, NULL, 1, 5000)`),
+    );
+
+    migrateTo(...migrations);
+
+    edit((db) => {
+      expect(db.prepare(READ_IDENTITY).get()).toEqual(genesis);
+      expect(db.prepare(checkedTimeSql.read).get()).toEqual({ acceptedAt: 5000, confirmations: 0 });
+    });
   });
 
   it('of a database takes a snapshot first', async () => {

@@ -260,6 +260,21 @@ describe('a server whose clock', () => {
     expect((await get('/api/v1/robots')).status).toBe(401);
   });
 
+  it('does not go back at a restart (of our own)', async () => {
+    const readAccepted = async () => {
+      const store = await openStore(readTestConfig().database, { clock: wall, serves: false });
+      const accepted = await store.readAcceptedTime();
+      await store.close();
+      return accepted?.acceptedAt ?? 0;
+    };
+    const before = await readAccepted();
+    wall.advance(-YEARS);
+    await start('unreachable');
+    await stop();
+
+    expect(await readAccepted()).toBeGreaterThan(before);
+  });
+
   it('is behind after 40 days without a chain (of our own) refuses no sample for good', async () => {
     wall.advance(-YEARS);
     await start('unreachable');

@@ -348,4 +348,22 @@ describe('a start', () => {
     expect(await quotaOf(store)).toBe(expected);
     await grant(store, WALLET, 1, 0n);
   });
+
+  it('uses the log of a command that was killed after a backup took the place of a stopped database', async () => {
+    const stopped = await start();
+    await grant(stopped, WALLET, 1, 0n);
+    backupDatabase(file, `${file}.bk`);
+    await grant(stopped, WALLET, 1, 0n);
+    await stopped.close();
+    copyFileSync(`${file}.bk`, file);
+    const command = await start({ exclusive: false });
+    await grant(command, WALLET, 10, 0n);
+
+    const killed = path.join(folder, 'killed', 'svc.db');
+    mkdirSync(path.dirname(killed));
+    for (const one of ['', '-wal', '.identity'].filter((suffix) => existsSync(file + suffix)))
+      copyFileSync(file + one, killed + one);
+
+    expect(await quotaOf(await start({ path: killed }))).toBe(11);
+  });
 });

@@ -62,11 +62,9 @@ export class CheckedClock implements Clock {
     if (isPlausible(wallMs, { checkedMs: this.now(), newestBlockMs })) this.#accept(wallMs);
   }
 
-  /** What to save; null while the wall clock is implausible. */
-  get acceptedTime(): AcceptedTime | null {
-    const acceptedAt = this.now();
-    if (this.#accepted === null || this.#isImplausible) return null;
-    return { acceptedAt, confirmations: this.#accepted.confirmations };
+  /** What to save. While the wall clock is implausible too, so that a restart does not set the time back. */
+  get acceptedTime(): AcceptedTime {
+    return { acceptedAt: this.now(), confirmations: this.#accepted?.confirmations ?? 0 };
   }
 
   #checkedMs({ wallMs, monoMs }: { wallMs: number; monoMs: number }): number {
@@ -121,6 +119,5 @@ async function check({ clock, store, newestBlockMs }: Timekeeping): Promise<void
     const newest = await inTime(CHAIN_MS, newestBlockMs(), null).catch(() => null);
     if (newest !== null) clock.vouch(newest);
   }
-  const accepted = clock.acceptedTime;
-  if (accepted !== null) await store.saveAcceptedTime(accepted);
+  await store.saveAcceptedTime(clock.acceptedTime);
 }

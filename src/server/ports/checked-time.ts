@@ -2,7 +2,7 @@
 import type { Actor } from './account.ts';
 
 export interface AcceptedTime {
-  /** The last accepted time. */
+  /** The checked time when it was saved. */
   readonly acceptedAt: number;
   /** How often an operator confirmed a clock. */
   readonly confirmations: number;

@@ -417,9 +417,7 @@ CREATE TABLE anchoring_accounts (
 CREATE TABLE chain_identity (
   id integer PRIMARY KEY CHECK (id = 1),
   chain_id bigint NOT NULL,
-  -- The bound block: that of genesis, or a finalized one where nodes lack it.
-  genesis_hash text NOT NULL,
-  block_number bigint NOT NULL DEFAULT 0
+  genesis_hash text NOT NULL
 );
 
 -- degraded: a JSON array of reasons that concern the database. The four parts of the quote are set together or not.
@@ -432,13 +430,6 @@ CREATE TABLE chain_status (
   degraded text NOT NULL,
   updated_at bigint NOT NULL
 ) WITH (fillfactor = 50);
-
--- The last time of a server's clock that was accepted (rules/checked-time.ts), and how often an operator confirmed one.
-CREATE TABLE checked_time (
-  id integer PRIMARY KEY CHECK (id = 1),
-  accepted_at bigint NOT NULL,
-  confirmations integer NOT NULL
-);
 
 -- Holds a row after a restore. Only the senders reconciled since then may anchor.
 CREATE TABLE restoration (

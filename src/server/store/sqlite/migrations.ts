@@ -13,15 +13,16 @@ function freeing(table: Parameters<typeof bytesIn>[0], wallet: string): string {
 END;`;
 }
 
-const schema = readFileSync(new URL('./sqlite-001.sql', import.meta.url), 'utf8');
+const sqlOf = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8');
 
 /** In order. `PRAGMA user_version` is the number of migrations a database has. Never edit a released one. */
 export const migrations: readonly Migration[] = [
   [
-    schema,
+    sqlOf('./sqlite-001.sql'),
     freeing('tasks', 'OLD.wallet'),
     freeing('proofs', '(SELECT wallet FROM tasks WHERE id = OLD.task_id)'),
     freeing('telemetry', walletOf('OLD.robot_id')),
     freeing('events', walletOf('OLD.robot_id')),
   ].join('\n'),
+  sqlOf('./sqlite-002.sql'),
 ];

@@ -483,9 +483,7 @@ CREATE TABLE anchoring_accounts (
 CREATE TABLE chain_identity (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   chain_id INTEGER NOT NULL,
-  -- The bound block: that of genesis, or a finalized one where nodes lack it.
-  genesis_hash TEXT NOT NULL,
-  block_number INTEGER NOT NULL DEFAULT 0
+  genesis_hash TEXT NOT NULL
 ) STRICT;
 
 -- degraded: a JSON array of reasons that concern the database. The four parts of the quote are set together or not.
@@ -688,20 +686,6 @@ CREATE TABLE foreign_nonces (
   recorded_at INTEGER NOT NULL,
   PRIMARY KEY (chain_id, sender, nonce)
 ) STRICT, WITHOUT ROWID;
-
--- The last time of a server's clock that was accepted (rules/checked-time.ts), and how often an operator confirmed one.
-CREATE TABLE checked_time (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
-  accepted_at INTEGER NOT NULL,
-  confirmations INTEGER NOT NULL
-) STRICT;
-
--- A new identity for each start and each backup: tells whether a write-ahead log belongs to this file. Nothing else is
--- on its page.
-CREATE TABLE file_identity (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
-  identity TEXT NOT NULL
-) STRICT;
 
 -- Readiness writes here to find out whether writes become durable.
 CREATE TABLE write_probe (

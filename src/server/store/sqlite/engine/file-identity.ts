@@ -14,8 +14,13 @@ export type OpenedFile = readonly [path: string, identity: string | null];
 
 /** Which file the path names; `null` if none. Opens no file: closing one would release SQLite's locks on it. */
 export function identityOf(file: string): string | null {
-  const found = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? null : `${found.dev}:${found.ino}`;
+  try {
+    const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? null : `${found.dev}:${found.ino}`;
+  } catch (error) {
+    // A path that cannot be read names no open file.
+    return (error as NodeJS.ErrnoException).code ?? 'unreadable';
+  }
 }
 
 /** Whether a path no longer names the file that was opened there. */
@@ -31,8 +36,7 @@ export function areReplaced(files: readonly OpenedFile[], identify = identityOf)
 export function recordIdentity(writer: Database): void {
   const record = recordOf(writer.name);
   // Durable first: after a power cut an old record would refuse the log of the new identity.
-  rmSync(record, { force: true });
-  makeDurableFolder(path.dirname(record));
+  forgetIdentity(writer.name);
   const identity = renewIdentity(writer);
   const [result] = writer.pragma('wal_checkpoint(TRUNCATE)') as { busy: 0 | 1 }[];
   if (result?.busy !== 0) return;
@@ -41,9 +45,15 @@ export function recordIdentity(writer: Database): void {
   makeDurableFolder(path.dirname(record));
 }
 
+/** Nothing else is on the page of this table. */
+const TABLE = `CREATE TABLE IF NOT EXISTS file_identity (
+  id INTEGER PRIMARY KEY CHECK (id = 1), identity TEXT NOT NULL) STRICT`;
+
 /** Every start and every backup makes a new identity, so that no two files with different content share one. */
 export function renewIdentity(db: Database): string {
   const identity = randomUUID();
+  // Not of the schema: a backup of an older version gets it too.
+  db.exec(TABLE);
   db.prepare('INSERT OR REPLACE INTO file_identity VALUES (1, ?)').run(identity);
   return identity;
 }
@@ -54,7 +64,12 @@ export function renewIdentity(db: Database): string {
  * @throws SvcError `log_foreign` if the write-ahead log was written for another file than the one at `file`.
  */
 export function refuseForeignLog(file: string): void {
-  if (bytesOf(`${file}-wal`) === 0 || isOwnLog(file)) return;
+  if (isOwnLog(file)) return;
+  if (bytesOf(`${file}-wal`) === 0) {
+    // The record is of a file that was here before. A log that begins now is of this one.
+    forgetIdentity(file);
+    return;
+  }
   throw new SvcError('log_foreign', `The log ${file}-wal belongs to another file than ${file}.`, {
     hint: `Put back the file of the log, or move ${file}-wal away and lose the writes that only the log has. If you copied both from one place, remove ${recordOf(file)}. Replace a database with svc-server restore.`,
   });
@@ -67,12 +82,18 @@ function isOwnLog(file: string): boolean {
   return recorded === null || recorded === readIdentity(file);
 }
 
+/** Removes the record of the file that was at the path. */
+export function forgetIdentity(file: string): void {
+  rmSync(recordOf(file), { force: true });
+  makeDurableFolder(path.dirname(file));
+}
+
 /** `null` if nothing can be read. */
 function readIdentity(file: string): unknown {
   // Read-only: closing it neither checkpoints nor deletes the log.
   const db = openSqlite(file, { readonly: true, fileMustExist: true });
   try {
-    return db.prepare('SELECT identity FROM file_identity').pluck().get();
+    return db.prepare('SELECT identity FROM file_identity WHERE id = 1').pluck().get();
   } catch (error) {
     const kind = sqliteErrorKind(error);
     if (kind === 'damaged' || kind === 'other') return null;

@@ -24,7 +24,7 @@ import {
   usable,
 } from '../engine/connections.ts';
 import { syncFile } from '../engine/disk.ts';
-import { renewIdentity } from '../engine/file-identity.ts';
+import { forgetIdentity, renewIdentity } from '../engine/file-identity.ts';
 import { migrate, requireOwnSchema } from '../engine/migrate.ts';
 import { runOn } from '../engine/steps.ts';
 import { migrations } from '../migrations.ts';
@@ -118,7 +118,7 @@ export function finishRestore(target: string): string | null {
     if (existsSync(`${target}${suffix}`)) renameSync(`${target}${suffix}`, `${aside}${suffix}`);
   }
   rmSync(`${target}-shm`, { force: true });
-  syncFolderOf(target);
+  forgetIdentity(target);
   renameSync(ready, target);
   syncFolderOf(target);
   return existsSync(aside) ? aside : null;

@@ -1,0 +1,14 @@
+-- The number of the block whose hash is in genesis_hash: that of genesis, or a finalized one where nodes lack it.
+ALTER TABLE chain_identity ADD COLUMN block_number bigint NOT NULL DEFAULT 0;
+
+-- The last time of a server's clock that was accepted (rules/checked-time.ts), and how often an operator confirmed one.
+CREATE TABLE checked_time (
+  id integer PRIMARY KEY CHECK (id = 1),
+  accepted_at bigint NOT NULL,
+  confirmations integer NOT NULL
+);
+-- A wrong clock at the first start of this version must not expire what is there.
+INSERT INTO checked_time SELECT 1, max(at), 0 FROM (
+  SELECT max(at) AS at FROM audit_log UNION ALL SELECT max(at) FROM ledger
+  UNION ALL SELECT max(created_at) FROM tasks UNION ALL SELECT max(updated_at) FROM chain_status
+) AS known HAVING max(at) IS NOT NULL;

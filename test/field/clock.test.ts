@@ -1,6 +1,6 @@
 // How clocks of servers really behave. docs/testing.md says how to add a row.
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { readConfig } from '../../src/server/config.ts';
 import { hashToken } from '../../src/server/core/sessions.ts';
 import { type Server, startServer } from '../../src/server/main.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 import { openStore } from '../../src/server/store/open-store.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
@@ -83,6 +84,8 @@ const plausible: Row[] = [
 ];
 
 let node: TestChain;
+/** The data of a server that did its work and was stopped. */
+let worked: string;
 let folder: string;
 let wall: TestClock;
 let proxies: RpcProxy[] = [];
@@ -93,11 +96,22 @@ let workedAt: number;
 
 beforeAll(async () => {
   node = await startTestChain();
+  worked = await mkdtemp(path.join(tmpdir(), 'svc-clock-'));
+  folder = worked;
+  wall = createTestClock(Date.now());
+  await start([0]);
+  ({ owner, robot } = await signInWithRobot(call));
+  await stop();
+  await work();
 });
-afterAll(() => node.close());
+afterAll(async () => {
+  await node.close();
+  await rm(worked, { recursive: true });
+});
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-clock-'));
-  wall = createTestClock(Date.now());
+  await cp(worked, folder, { recursive: true });
+  wall = createTestClock(workedAt);
 });
 afterEach(async () => {
   await stop();
@@ -171,17 +185,24 @@ async function work(): Promise<void> {
   await store.close();
 }
 
+/** Opens the database next to a server, if one runs. */
+async function inStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(readTestConfig().database, { clock: wall, serves: false });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
 /** What the database has of the robot: times of samples from the time of `work`, and types of events. */
 async function stored() {
-  const store = await openStore(readTestConfig().database, { clock: wall, serves: false });
   const page = { limit: 9, before: null };
-  const { wallet } = owner;
-  const robotId = robot.id;
+  const of = { wallet: owner.wallet, robotId: robot.id };
   const range = { from: 0, to: Number.MAX_SAFE_INTEGER };
-  const samples = await store.listSamples({ wallet, robotId }, range, page);
-  const all = { wallet, robotId, severity: null, eventType: null };
-  const events = await store.listEvents(all, page);
-  await store.close();
+  const samples = await inStore((store) => store.listSamples(of, range, page));
+  const all = { ...of, severity: null, eventType: null };
+  const events = await inStore((store) => store.listEvents(all, page));
   return {
     samples: samples?.map(({ recordedAt }) => recordedAt - workedAt),
     events: events?.map(({ eventType }) => eventType),
@@ -200,13 +221,6 @@ const readiness = async () => (await call('GET', '/readyz')).body.degraded;
 const get = (target: string) => call('GET', target, { session: owner.session });
 
 describe('a server whose clock', () => {
-  beforeEach(async () => {
-    await start([0]);
-    ({ owner, robot } = await signInWithRobot(call));
-    await stop();
-    await work();
-  });
-
   it.each(implausible)('$name ($report) loses nothing, and says so', async ({ step, blocks }) => {
     wall.advance(step);
     await start(blocks, workedAt);
@@ -261,18 +275,13 @@ describe('a server whose clock', () => {
   });
 
   it('does not go back at a restart (of our own)', async () => {
-    const readAccepted = async () => {
-      const store = await openStore(readTestConfig().database, { clock: wall, serves: false });
-      const accepted = await store.readAcceptedTime();
-      await store.close();
-      return accepted?.acceptedAt ?? 0;
-    };
-    const before = await readAccepted();
+    const before = await inStore((store) => store.readAcceptedTime());
     wall.advance(-YEARS);
     await start('unreachable');
     await stop();
 
-    expect(await readAccepted()).toBeGreaterThan(before);
+    const after = await inStore((store) => store.readAcceptedTime());
+    expect(after?.acceptedAt).toBeGreaterThan(before?.acceptedAt ?? 0);
   });
 
   it('is behind after 40 days without a chain (of our own) refuses no sample for good', async () => {
@@ -286,13 +295,9 @@ describe('a server whose clock', () => {
 });
 
 describe('a clock that nothing vouches for', () => {
-  beforeEach(async () => {
-    wall.advance(-YEARS);
-    await start([0]);
-    ({ owner, robot } = await signInWithRobot(call));
-    await stop();
-    wall.advance(YEARS);
-  });
+  beforeEach(() =>
+    inStore((store) => store.saveAcceptedTime({ acceptedAt: workedAt - YEARS, confirmations: 0 })),
+  );
 
   const accepted = () =>
     waitFor('the clock to be accepted', async () => !(await readiness()).includes(REASON));
@@ -320,9 +325,7 @@ describe('a clock that nothing vouches for', () => {
 
     expect(await confirm('--yes')).toMatchObject({ exitCode: 0 });
     await accepted();
-    const store = await openStore(readTestConfig().database, { clock: wall, serves: false });
-    const [entry] = await store.listAuditLog(owner.wallet, 1, null);
-    await store.close();
+    const [entry] = await inStore((store) => store.listAuditLog(owner.wallet, 1, null));
     expect(entry).toMatchObject({ kind: 'clock_confirmed', actor: 'operator' });
   });
 });

@@ -10,7 +10,7 @@ import { isPlausible } from '../rules/checked-time.ts';
 const CHAIN_MS = 3_000;
 const SAVE_EVERY_MS = 60_000;
 /** Soon, because what is new is refused or gets a wrong time meanwhile. */
-const RETRY_EVERY_MS = 2_000;
+const RETRY_EVERY_MS = 1_000;
 
 /**
  * Checked time: the wall clock, as long as it is plausible. Otherwise it is the last accepted time and what has passed

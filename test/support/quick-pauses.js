@@ -20,13 +20,13 @@ export const quickPauses = {
  * @type {import('../../src/agent/uploads/retry.ts').UploaderPauses}
  */
 export const quickUploaderPauses = {
-  lookMs: 100,
+  lookMs: 50,
   liveEveryMs: 100,
   keyCheck: { firstMs: 50, maxMs: 50 },
-  usual: { firstMs: 100, maxMs: 1_000 },
-  lost: { firstMs: 100, maxMs: 1_000 },
-  unexpected: { firstMs: 100, maxMs: 1_000 },
-  poll: { firstMs: 100, maxMs: 1_000 },
+  usual: { firstMs: 50, maxMs: 300 },
+  lost: { firstMs: 50, maxMs: 300 },
+  unexpected: { firstMs: 50, maxMs: 300 },
+  poll: { firstMs: 50, maxMs: 300 },
   credits: { firstMs: 200, maxMs: 1_000 },
   spool: { firstMs: 100, maxMs: 1_000 },
 };

@@ -2,11 +2,14 @@
 import pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPostgresStore } from '../../../src/server/store/postgres/open-store.ts';
+import {
+  migratePostgres,
+  openPostgresStore,
+} from '../../../src/server/store/postgres/open-store.ts';
 import { World } from '../../contract/world.ts';
 import { type Pooler, startPgBouncer } from '../../support/pooler.ts';
 import { findProgram, needsProgram } from '../../support/require-program.ts';
-import { copyDatabase, sharedPostgres } from '../../support/shared-postgres.ts';
+import { copyDatabase, emptyDatabase, sharedPostgres } from '../../support/shared-postgres.ts';
 import { startTransactionPooler } from '../../support/transaction-pooler.ts';
 
 interface Row {
@@ -15,6 +18,8 @@ interface Row {
   report: string;
   /** Settings of the database, in SQL. */
   set: string;
+  /** The schema of the tables. Default: public. */
+  schema?: string;
   /** `synchronous_commit` in transactions of the service. Default: on. */
   commits?: string;
 }
@@ -43,6 +48,24 @@ const rows: Row[] = [
     name: 'another schema first, with tables of the same names',
     report: 'of our own',
     set: 'search_path = other, public',
+  },
+  {
+    name: 'its tables in another schema',
+    report: 'of our own',
+    set: 'search_path = svc_s, public',
+    schema: 'svc_s',
+  },
+  {
+    name: 'its tables in a schema that no setting names, as after RESET search_path',
+    report: 'of our own',
+    set: 'search_path TO DEFAULT',
+    schema: 'svc_s',
+  },
+  {
+    name: 'its tables in a schema whose name needs quotes and escapes',
+    report: 'of our own',
+    set: `search_path = ''`,
+    schema: `My "own" \\sch'ema; x`,
   },
   {
     name: 'no schema, as a restored dump leaves it',
@@ -128,10 +151,11 @@ function stores(start: ((server: string) => Promise<Pooler>) | null): void {
     return [world, database.url];
   }
 
-  it.each(rows)('stores and reads exactly with $name', async ({ set, commits = 'on' }) => {
+  it.each(rows)('stores and reads exactly with $name', async ({ set, schema, commits = 'on' }) => {
     const [world, url] = await open(async (at) => {
       const name = new URL(at).pathname.slice(1);
       for (const one of set.split('; ')) await query(at, `ALTER DATABASE ${name} SET ${one}`);
+      if (schema !== undefined) await moveTables(at, schema);
     });
 
     await storesExactly(world);
@@ -140,6 +164,76 @@ function stores(start: ((server: string) => Promise<Pooler>) | null): void {
       ['ledger', 'proofs', 'rate_counters', 'tasks'].map((what) => ({ what, setting: commits })),
     );
     await world.close();
+  });
+
+  const openAt = async (url: string, serves = true) =>
+    openPostgresStore({
+      url: pooler?.via(url) ?? url,
+      poolMax: 2,
+      connectMs: 60_000,
+      pooler: pooler !== null,
+      serves,
+    });
+  const schemasOf = async (url: string) =>
+    (await query(url, SCHEMAS)).map((row) => Object.values(row)[0]);
+
+  it.each([
+    ['that search_path names', 'svc_s', 'ALTER DATABASE NAME SET search_path = svc_s, public'],
+    ['named after the role', 'ROLE', ''],
+    [
+      'that a setting named first',
+      'svc_s',
+      'ALTER DATABASE NAME SET search_path = svc_none, svc_s',
+    ],
+  ])('creates its tables in the schema %s, and finds them after RESET', async (_, named, set) => {
+    const database = await emptyDatabase();
+    const name = new URL(database.url).pathname.slice(1);
+    const [{ role }] = (await query(database.url, 'SELECT current_user AS role')) as [
+      { role: string },
+    ];
+    const schema = named.replace('ROLE', role);
+    await query(
+      database.url,
+      `CREATE SCHEMA ${pg.escapeIdentifier(schema)}; ${set.replace('NAME', name)}`,
+    );
+
+    if (pooler !== null) await changeSessions(pooler.via(database.url));
+    await (await openAt(database.url)).close();
+    expect(await schemasOf(database.url)).toEqual([schema]);
+    await query(database.url, `ALTER DATABASE ${name} SET search_path = public`);
+    await (await openAt(database.url)).close();
+    await (await openAt(database.url, false)).close();
+    await migratePostgres({ url: database.url, poolMax: 2, pooler: false });
+
+    expect(await schemasOf(database.url)).toEqual([schema]);
+    await database.drop();
+  });
+
+  it('refuses a database where two schemas have the tables of a service', async () => {
+    const database = await copyDatabase();
+    await query(database.url, 'CREATE SCHEMA svc_s; CREATE TABLE svc_s.svc_schema ()');
+
+    for (const serves of [true, false]) {
+      await expect(openAt(database.url, serves)).rejects.toMatchObject({
+        code: 'database_foreign',
+        message: expect.stringContaining('public, svc_s'),
+      });
+    }
+    await database.drop();
+  });
+
+  it('refuses an empty database whose search_path names no schema', async () => {
+    const database = await emptyDatabase();
+    const name = new URL(database.url).pathname.slice(1);
+    await query(database.url, `ALTER DATABASE ${name} SET search_path = svc_none`);
+
+    await expect(openAt(database.url)).rejects.toMatchObject({
+      code: 'database_unusable',
+      message: expect.stringContaining('no schema has been selected to create in'),
+    });
+
+    expect(await schemasOf(database.url)).toEqual([]);
+    await database.drop();
   });
 
   it.skipIf(start !== null)('stores and reads exactly with options in the address', async () => {
@@ -158,16 +252,7 @@ function stores(start: ((server: string) => Promise<Pooler>) | null): void {
     'stores and reads exactly when other clients of the pooler changed its sessions',
     async () => {
       const [world, url] = await open(async () => {});
-      const others = [1, 2, 3].map(
-        () => new pg.Client({ connectionString: pooler?.via(url) ?? url }),
-      );
-      await Promise.all(others.map((other) => other.connect()));
-      await Promise.all(others.map((other) => other.query('BEGIN')));
-      for (const other of others) {
-        await other.query(`SET search_path = ''; SET extra_float_digits = 0`);
-        await other.query(`SET synchronous_commit = off; COMMIT`);
-      }
-      await Promise.all(others.map((other) => other.end()));
+      await changeSessions(pooler?.via(url) ?? url);
 
       await storesExactly(world);
 
@@ -176,6 +261,32 @@ function stores(start: ((server: string) => Promise<Pooler>) | null): void {
       ]);
       await world.close();
     },
+  );
+}
+
+const SCHEMAS = `SELECT DISTINCT relnamespace::regnamespace::text FROM pg_catalog.pg_class
+  WHERE relname IN ('svc_schema', 'robots', 'tasks') ORDER BY 1`;
+
+/** As other clients of a pooler do, whose sessions are everybody's. */
+async function changeSessions(url: string): Promise<void> {
+  const others = [1, 2, 3].map(() => new pg.Client({ connectionString: url }));
+  await Promise.all(others.map((other) => other.connect()));
+  await Promise.all(others.map((other) => other.query('BEGIN')));
+  for (const other of others) {
+    await other.query(`SET search_path = ''; SET extra_float_digits = 0`);
+    await other.query(`SET synchronous_commit = off; COMMIT`);
+  }
+  await Promise.all(others.map((other) => other.end()));
+}
+
+/** Moves the tables of the service to another schema; `noted` stays. */
+async function moveTables(url: string, schema: string): Promise<void> {
+  const name = pg.escapeIdentifier(schema);
+  await query(
+    url,
+    `ALTER SCHEMA public RENAME TO ${name};
+    CREATE SCHEMA public;
+    ALTER TABLE ${name}.noted SET SCHEMA public`,
   );
 }
 

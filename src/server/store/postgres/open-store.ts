@@ -13,17 +13,12 @@ import { ChangeFeed } from '../stream.ts';
 import { anyQueued, queueStore } from './anchor-queue.ts';
 import { completionStore } from './completions.ts';
 import { checkDatabase, readUsageErrors } from './engine/check.ts';
-import {
-  type ConnectionOptions,
-  type Connections,
-  openConnections,
-  requireUtf8,
-  sql,
-} from './engine/connections.ts';
+import { type ConnectionOptions, type Connections, sql } from './engine/connections.ts';
 import { cannotUse } from './engine/errors.ts';
 import { migrate, requireKnown, requireSchema, type SchemaRow } from './engine/migrate.ts';
 import { startNotifications } from './engine/notifications.ts';
 import { type OnPartitions, startPartitions } from './engine/partitions.ts';
+import { openSchema } from './engine/schema.ts';
 import { stepRunner } from './engine/steps.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
 import { migrations } from './migrations.ts';
@@ -65,9 +60,8 @@ const holdRelay = sql(`INSERT INTO relay_lease AS l (id, holder, expires_at)
  * @throws SvcError `database_unusable`, `database_foreign`, `schema_too_new` or `schema_too_old`.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const connections = openConnections(options);
+  const connections = await openSchema(options);
   try {
-    await requireUtf8(connections);
     if (options.serves) await migrate(connections, migrations);
     else await requireSchema(connections, migrations.length);
   } catch (error) {
@@ -160,9 +154,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
  * @throws SvcError `database_unusable`, `schema_too_new`, `database_foreign`.
  */
 export async function migratePostgres(options: ConnectionOptions): Promise<number> {
-  const connections = openConnections(options);
+  const connections = await openSchema(options);
   try {
-    await requireUtf8(connections);
     return await migrate(connections, migrations);
   } catch (error) {
     throw cannotUse(error);

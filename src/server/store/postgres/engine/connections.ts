@@ -2,7 +2,6 @@
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { SvcError } from '../../../../base/svc-error.ts';
 import { PostgresError } from './errors.ts';
 
 /** A prepared statement. */
@@ -65,8 +64,6 @@ const LOCK_MS = 5_000;
 const CONNECT_MS = 5_000;
 const IDLE_MS = 30_000;
 
-const readEncoding = sql(`SELECT current_setting('server_encoding') AS encoding`);
-
 /** Runs statements: one after the other on one connection, or each on a connection of its own. */
 export interface Queries {
   rows<Row extends object>(statement: Sql, values?: readonly SqlValue[]): Promise<Row[]>;
@@ -79,13 +76,14 @@ export interface Queries {
 export type Connections = ReturnType<typeof openConnections>;
 
 export interface Connection extends Queries {
+  /** Follows `BEGIN`, in the same round trip. */
+  readonly ownSettings: string;
   /** Runs statements without values in one round trip. `patienceMs` replaces the client's default timeout. */
   execute(text: string, patienceMs?: number): Promise<void>;
 }
 
 /** Settings that results depend on, whatever database, role or pooler set. */
 const OWN_SETTINGS = {
-  search_path: 'public',
   extra_float_digits: '1',
   TimeZone: 'UTC',
   DateStyle: 'ISO,MDY',
@@ -97,20 +95,14 @@ const OWN_SETTINGS = {
 const RAISE_COMMIT = `SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') IN ('off', 'local')`;
 
-/** Follows `BEGIN`, in the same round trip. */
-export const useOwnSettings = [
-  ...Object.entries(OWN_SETTINGS).map(([name, value]) => `SET LOCAL ${name} = '${value}'`),
-  RAISE_COMMIT,
-].join('; ');
-
 /** Begins a transaction in one round trip. Its settings are local, because a pooler keeps no session settings. */
-export function begin(mode: 'READ WRITE' | 'READ ONLY'): string {
+export function begin(mode: 'READ WRITE' | 'READ ONLY', ownSettings: string): string {
   const level = mode === 'READ ONLY' ? 'REPEATABLE READ' : 'READ COMMITTED';
   return `BEGIN ISOLATION LEVEL ${level} ${mode};
     SET LOCAL statement_timeout = ${STATEMENT_MS};
     SET LOCAL lock_timeout = ${LOCK_MS};
     SET LOCAL idle_in_transaction_session_timeout = ${STATEMENT_MS};
-    ${useOwnSettings}`;
+    ${ownSettings}`;
 }
 
 /**
@@ -126,7 +118,14 @@ class Client extends pg.Client {
   }
 }
 
-export function openConnections(options: ConnectionOptions) {
+/** Connections to one schema; without it, to the schema that database, role and address say. */
+export function openConnections(options: ConnectionOptions, schema?: string) {
+  const path = schema && pg.escapeIdentifier(schema);
+  const ownSettings = [
+    `SET LOCAL search_path TO ${path ?? 'DEFAULT'}`,
+    ...Object.entries(OWN_SETTINGS).map(([name, value]) => `SET LOCAL ${name} = '${value}'`),
+    RAISE_COMMIT,
+  ].join('; ');
   // A pooler would refuse settings at the start of a session, or apply them to other clients. Options of the URL replace ours.
   const hasOwnSessions = !options.pooler && !/[?&]options=/.test(options.url);
   const config = {
@@ -142,8 +141,8 @@ export function openConnections(options: ConnectionOptions) {
     // For statements outside of transactions.
     ...(!options.pooler && { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS }),
     ...(hasOwnSessions && {
-      options: Object.entries(OWN_SETTINGS)
-        .map(([name, value]) => `-c ${name}=${value}`)
+      options: Object.entries({ ...OWN_SETTINGS, ...(path && { search_path: path }) })
+        .map(([name, value]) => `-c ${name}=${value.replace(/[\\\s]/g, '\\$&')}`)
         .join(' '),
     }),
   } satisfies pg.ClientConfig;
@@ -174,7 +173,7 @@ export function openConnections(options: ConnectionOptions) {
       isLost ||= kind === 'lost';
     };
     try {
-      return await work(connectionOf(client, { named: !options.pooler, onError }));
+      return await work(connectionOf(client, ownSettings, { named: !options.pooler, onError }));
     } finally {
       client.release(isLost);
     }
@@ -189,7 +188,7 @@ export function openConnections(options: ConnectionOptions) {
     },
     /** What a statement of its own needs before it, as `begin`; `null` if it needs no transaction. */
     beginAlone(writes: boolean): string | null {
-      if (!hasOwnSessions) return begin('READ WRITE');
+      if (!hasOwnSessions) return begin('READ WRITE', ownSettings);
       return writes ? `BEGIN; ${RAISE_COMMIT}` : null;
     },
     /** A session outside of the pool, for LISTEN. Throws if the URL names a certificate that does not exist. */
@@ -203,25 +202,9 @@ export function openConnections(options: ConnectionOptions) {
   };
 }
 
-/**
- * Requires the encoding UTF8. Any other one rejects some of the texts that robots and accounts send.
- *
- * @throws SvcError `database_unusable`.
- */
-export async function requireUtf8(connections: Connections): Promise<void> {
-  const row = await connections.use((connection) =>
-    connection.first<{ encoding: string }>(readEncoding),
-  );
-  if (row?.encoding === 'UTF8') return;
-  throw new SvcError(
-    'database_unusable',
-    `The PostgreSQL database has the encoding ${row?.encoding}; it must be UTF8.`,
-    { hint: `Create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.` },
-  );
-}
-
 function connectionOf(
   client: pg.ClientBase,
+  ownSettings: string,
   { named, onError }: { named: boolean; onError: (error: PostgresError) => void },
 ): Connection {
   async function query(config: pg.QueryConfig & { query_timeout?: number }) {
@@ -241,6 +224,7 @@ function connectionOf(
       ...waiting(patienceMs),
     });
   return {
+    ownSettings,
     rows: async (statement, values = []) => (await ask(statement, values)).rows,
     first: async (statement, values = []) => (await ask(statement, values)).rows[0],
     run: async (statement, values = []) => (await ask(statement, values)).rowCount ?? 0,

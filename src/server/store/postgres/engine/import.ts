@@ -14,16 +14,14 @@ import { migrations } from '../migrations.ts';
 import {
   type Connection,
   type ConnectionOptions,
-  openConnections,
   plannedAnew,
-  requireUtf8,
   type SqlValue,
   sql,
-  useOwnSettings,
 } from './connections.ts';
 import { cannotUse, isLost } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { makePartitions } from './partitions.ts';
+import { openSchema } from './schema.ts';
 import { accessTo } from './transactions.ts';
 
 /** The store that the rows come from. */
@@ -54,13 +52,12 @@ export async function importTables(
   source: ImportSource,
   onProgress: (at: ImportProgress) => void,
 ): Promise<number> {
-  const connections = openConnections(options);
+  const connections = await openSchema(options);
   try {
-    await requireUtf8(connections);
     await migrate(connections, migrations);
     await makePartitions(accessTo(connections, { instant: () => null }));
     return await connections.use(async (connection) => {
-      await connection.execute(`BEGIN; ${useOwnSettings}`);
+      await connection.execute(`BEGIN; ${connection.ownSettings}`);
       await requireEmpty(connection, source);
       let moved = 0;
       await connection.execute(setTriggers('DISABLE'));

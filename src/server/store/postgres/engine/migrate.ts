@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { schemaTooNew, schemaTooOld } from '../../../ports/errors.ts';
 import type { Connection, Connections } from './connections.ts';
-import { begin, sql, useOwnSettings } from './connections.ts';
+import { begin, sql } from './connections.ts';
 import { isConflict, isLost } from './errors.ts';
 
 export interface Migration {
@@ -34,8 +34,8 @@ const PATIENCE_MS = 24 * 60 * 60_000;
 const HANGS_MS = 60_000;
 
 // Lifts the statement timeouts of requests for the wait and the migration.
-const BEGIN_LOCKED = `BEGIN;
-  ${useOwnSettings};
+const beginLocked = ({ ownSettings }: Connection) => `BEGIN;
+  ${ownSettings};
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = ${HANGS_MS};
   SET LOCAL lock_timeout = 0;
@@ -83,7 +83,7 @@ export async function migrate(connections: Connections, migrations: readonly Mig
  */
 export async function requireSchema(connections: Connections, known: number): Promise<void> {
   const version = await connections.use(async (connection) => {
-    await connection.execute(begin('READ ONLY'));
+    await connection.execute(begin('READ ONLY', connection.ownSettings));
     try {
       return await versionOf(connection, known);
     } finally {
@@ -101,7 +101,7 @@ export function requireKnown({ version, works_from }: SchemaRow, known: number):
 
 async function step(connection: Connection, migrations: readonly Migration[]): Promise<number> {
   try {
-    await connection.execute(BEGIN_LOCKED, PATIENCE_MS);
+    await connection.execute(beginLocked(connection), PATIENCE_MS);
     const version = await versionOf(connection, migrations.length);
     const migration = migrations[version];
     if (migration !== undefined) {

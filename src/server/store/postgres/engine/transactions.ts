@@ -89,7 +89,7 @@ async function inTransaction<T>(
 ): Promise<T> {
   let result: T;
   try {
-    await connection.execute(begin(mode));
+    await connection.execute(begin(mode, connection.ownSettings));
     result = await work(connection);
   } catch (error) {
     // If ROLLBACK fails too, the connection is lost and the server undoes the transaction.

@@ -176,6 +176,8 @@ describe('svc', () => {
 
   it.each([
     ['no URL', 'http://robot:s3cret@proxy.invalid:99999'],
+    ['with a user that cannot be decoded', 'http://us%er:s3cret@127.0.0.1:3128'],
+    ['with a password that cannot be decoded', 'http://robot:s3cret%zz@127.0.0.1:3128'],
     ['of another kind', 'socks5://robot:s3cret@127.0.0.1:1080'],
   ])('names the variable whose value is %s, without it', async (_, value) => {
     const answer = await health('https://svc.invalid', { HTTPS_PROXY: value });

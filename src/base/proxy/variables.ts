@@ -60,10 +60,21 @@ export function proxyUrl(name: string, variables: Variables): string {
   const value = given(name, variables);
   if (value === '') return '';
   const url = value.includes('://') ? value : `http://${value}`;
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  if (isHttp(url)) return url;
   throw new SvcError('invalid_configuration', `${name} is not the address of an HTTP proxy.`, {
     hint: `Set it to http://HOST:PORT, or unset it. In user and password, write @ as %40, : as %3A and % as %25.`,
   });
+}
+
+function isHttp(text: string): boolean {
+  try {
+    const { protocol, username, password } = new URL(text);
+    // undici throws otherwise, with the credentials in its message.
+    decodeURIComponent(`${username} ${password}`);
+    return /^https?:$/.test(protocol);
+  } catch {
+    return false;
+  }
 }
 
 function given(name: string, variables: Variables): string {

@@ -1,5 +1,8 @@
 // What the environment of a program says of the network: proxies.
+
+import { Agent, EnvHttpProxyAgent } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { connectionsTo } from '../../src/base/proxy/connections.ts';
 import { openChain } from '../../src/chain/chain.ts';
 import { createSender } from '../../src/server/core/webhook-relay.ts';
 import { connectionRule } from '../../src/server/rules/webhooks.ts';
@@ -136,6 +139,45 @@ describe('svc', () => {
 
     expect(checks.service).toMatchObject({ ok: false });
     expect([...proxy.forwarded, ...proxy.tunnels]).toEqual([]);
+  });
+
+  it.each([
+    ['http://10.1.2.3', '10.0.0.0/8'],
+    ['https://10.1.2.3:8545', 'internal, 192.168.0.0/16 10.0.0.0/8'],
+    ['https://[fd00::1]', 'fd00::/8'],
+    ['https://[fd00::1]', '[fd00::]/8,[fd00::1]'],
+    ['https://[fd00::1]', 'fd00::1'],
+    ['https://[::ffff:10.1.2.3]', '10.0.0.0/8'],
+    ['https://93.184.216.34', '0.0.0.0/0'],
+    ['http://localhost.', ''],
+    ['http://svc.localhost', ''],
+    ['http://svc.localhost.:8545', ''],
+    ['http://0.0.0.0:8545', ''],
+    ['http://127.1', ''],
+    ['http://[::]', ''],
+    ['http://[::1]', ''],
+    ['http://[::ffff:127.0.0.1]', ''],
+  ])('has no proxy to %s with NO_PROXY=%j', (url, NO_PROXY) => {
+    vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:9');
+    vi.stubEnv('NO_PROXY', NO_PROXY);
+
+    expect(connectionsTo(url)).toBeInstanceOf(Agent);
+  });
+
+  it.each([
+    ['http://11.1.2.3', '10.0.0.0/8'],
+    ['http://10.1.2.3', '10.0.0.0/'],
+    ['http://10.1.2.3', '10.0.0.0/33, 10.0.0.0/-1, 10.0.0.0/8/8, /8, 10.0.0/8, fd00::/129'],
+    ['http://10.example', '10.0.0.0/8'],
+    ['http://[fd00::1]', 'fe80::/10'],
+    ['http://notlocalhost', ''],
+    ['http://localhost.example', ''],
+    ['http://[::ffff:10.1.2.3]', '127.0.0.0/8'],
+  ])('has a proxy to %s with NO_PROXY=%j', (url, NO_PROXY) => {
+    vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:9');
+    vi.stubEnv('NO_PROXY', NO_PROXY);
+
+    expect(connectionsTo(url)).toBeInstanceOf(EnvHttpProxyAgent);
   });
 
   it('tunnels https', async () => {

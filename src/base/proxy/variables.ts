@@ -1,5 +1,6 @@
 // Reads which HTTP proxies the environment names, without their credentials. Loads no HTTP client.
-import { isLoopback } from '../addresses.ts';
+import { isIP } from 'node:net';
+import { familyOf, isLoopback, rangesOf } from '../addresses.ts';
 import { SvcError } from '../svc-error.ts';
 
 /** The environment of the process, or of an installed service. */
@@ -33,10 +34,29 @@ export function adoptProxies(variables: Variables): void {
   }
 }
 
-/** Whether requests to this URL may go through a proxy; NO_PROXY may still except it. Never to this machine itself. */
+/** Addresses at which a system connects to itself, next to those of `isLoopback`. */
+const OWN_ADDRESSES = ['127.0.0.0/8', '0.0.0.0', '::1', '::'];
+
+/**
+ * Whether requests to this URL may go through a proxy. Never to this machine itself, nor to addresses and ranges of
+ * NO_PROXY. Its names are left to undici, which knows no ranges.
+ */
 export function mayUseProxy(url: string, variables: Variables): boolean {
   const isNamed = given('HTTPS_PROXY', variables) || given('HTTP_PROXY', variables);
-  return isNamed !== '' && !isLoopback(new URL(url).hostname);
+  if (isNamed === '') return false;
+  const host = new URL(url).hostname.replace(/^\[|\]$|\.$/g, '');
+  if (isIP(host) === 0) return !isLoopback(host) && !host.endsWith('.localhost');
+  const excepted = given('NO_PROXY', variables)
+    .split(/[,\s]+/)
+    .map((entry) => entry.replace(/^\[(.*)\]$/, '$1'))
+    .filter(isRange);
+  return !rangesOf([...OWN_ADDRESSES, ...excepted]).check(host, familyOf(host));
+}
+
+function isRange(entry: string): boolean {
+  const [address = '', bits = '0', ...rest] = entry.split('/');
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
 }
 
 /** For `doctor`, without credentials; null for no proxy. Throws as `readProxies`. */

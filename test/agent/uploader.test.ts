@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { RecordKind } from '../../src/agent/spool/records.ts';
+import { openSpool } from '../../src/agent/spool/spool.ts';
 import { hashProof } from '../../src/proof/hash.ts';
+import { createAgentClock } from '../support/agent-clock.ts';
 import { newEvidence } from '../support/service.ts';
 import { startServiceProxy } from '../support/service-proxy.ts';
 import { numbers, setUpUploads } from '../support/uploads.ts';
@@ -195,6 +199,48 @@ describe('a record that the service refuses', () => {
 
     expect(status).toBe(200);
   });
+});
+
+describe('a stored record of which no call can be built', () => {
+  it.each(['{"recorded_at":null,"occurred_at":null}', '{"metrics":{"t":1e400}', 'null'])(
+    'is set aside alone, of each kind: %s',
+    async (body) => {
+      const clock = createAgentClock();
+      const id = await scene.service.claim(scene.robot);
+      const folder = path.join(scene.agent.folder, 'state');
+      const spool = openSpool({ folder, maxBytes: 256 * 1024 * 1024, clock });
+      const record = (kind: RecordKind, text: string, ofTask: string = randomUUID()) => ({
+        kind,
+        id: ofTask,
+        ...clock.now(),
+        body: text,
+      });
+      await spool.claim(record('claim', body));
+      // All of these are evidence, unless they are no JSON.
+      await spool.complete(record('completion', `${body}]`, id), hashProof({}));
+      const samples = numbers(8).map((one) => record('sample', JSON.stringify(one)));
+      spool.recordSamples(samples.with(5, record('sample', body)));
+      spool.createEvent(record('event', body));
+      spool.createEvent(record('event', '{"event_type":"info"}'));
+      await spool.update(() => {});
+      spool.close();
+
+      await scene.agent.start();
+      await waitFor('its end', async () => (await scene.agent.status()).refused === 4, LONG);
+      await scene.delivered();
+
+      const stored = (await scene.remoteSamples()).map(({ metrics }) => metrics.n);
+      expect(stored.sort()).toEqual([0, 1, 2, 3, 4, 6, 7]);
+      expect(await scene.remoteEvents()).toHaveLength(1);
+      const log = scene.agent.logLines.join('');
+      for (const kind of ['claim', 'completion', 'sample', 'event']) {
+        expect(log).toContain(
+          `The stored ${kind} is not of the documented form. Nothing was sent.`,
+        );
+      }
+      expect(log).not.toMatch(/TypeError|unexpected error/);
+    },
+  );
 });
 
 describe('the key', () => {

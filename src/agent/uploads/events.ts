@@ -1,6 +1,6 @@
 // Delivers ops events, one at a time, and reports what the spool had to drop.
 import { SvcError } from '../../base/svc-error.ts';
-import type { Body } from '../../protocol/routes.ts';
+import type { Answer, Body } from '../../protocol/routes.ts';
 import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
 import { retryAfterMs } from './retry.ts';
 import { timestampOf } from './time.ts';
@@ -45,8 +45,9 @@ export class EventUploads extends Uploads {
   async #send(event: StoredRecord): Promise<void> {
     const { id } = event;
     const epoch = this.spool.read(({ state }) => state.epochOf(event.boot));
-    const input = { body: eventBody(event, epoch) };
-    const answer = await this.ask('createEvent', input, event, ({ body }) => body.event.id === id);
+    const inputOf = () => ({ body: eventBody(event, epoch) });
+    const isOwn = ({ body }: Answer<'createEvent'>) => body.event.id === id;
+    const answer = await this.ask('createEvent', inputOf, event, isOwn);
     if (!(answer instanceof SvcError)) {
       this.done(id);
       await this.spool.update(({ events }) => events.remove(event));

@@ -167,21 +167,21 @@ export class SampleUploads extends Uploads {
   async #deliver(batch: Batch, records: StoredRecord[]): Promise<SvcError | null> {
     const [first] = records;
     if (first === undefined) return null;
-    const input = { body: { samples: this.#bodiesOf(records) } };
+    const epochs = this.#epochsOf(records);
+    const inputOf = () => ({
+      body: { samples: records.map((one) => sampleBody(one, epochs.get(one.boot) ?? null)) },
+    });
     const about = { ...first, name: nameOf(batch), count: records.length };
     const isOwn = ({ body }: { body: { accepted: number } }) => body.accepted === records.length;
-    const answer = await this.ask('recordSamples', input, about, isOwn);
+    const answer = await this.ask('recordSamples', inputOf, about, isOwn);
     return answer instanceof SvcError ? answer : null;
   }
 
-  #bodiesOf(records: StoredRecord[]): NewSample[] {
-    const epochs = new Map<number, number | null>();
-    return this.spool.read(({ state }) =>
-      records.map((record) => {
-        const { boot } = record;
-        if (!epochs.has(boot)) epochs.set(boot, state.epochOf(boot));
-        return sampleBody(record, epochs.get(boot) ?? null);
-      }),
+  /** The epochs of their boots, by boot. */
+  #epochsOf(records: StoredRecord[]): Map<number, number | null> {
+    const boots = [...new Set(records.map(({ boot }) => boot))];
+    return this.spool.read(
+      ({ state }) => new Map(boots.map((boot) => [boot, state.epochOf(boot)])),
     );
   }
 

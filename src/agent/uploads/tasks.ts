@@ -87,8 +87,8 @@ export class TaskUploads extends Uploads {
     const claim = this.spool.findClaim(id);
     if (claim === null) return;
     const epoch = this.spool.read(({ state }) => state.epochOf(claim.boot));
-    const input = { body: claimBody(claim, epoch) };
-    const answer = await this.ask('createTask', input, claim, ({ body }) => body.task.id === id);
+    const inputOf = () => ({ body: claimBody(claim, epoch) });
+    const answer = await this.ask('createTask', inputOf, claim, ({ body }) => body.task.id === id);
     if (!(answer instanceof SvcError)) {
       await this.spool.deliverClaim(id, answer.body.task);
       this.done(id);
@@ -119,10 +119,12 @@ export class TaskUploads extends Uploads {
   async #complete(id: string): Promise<void> {
     const completion = this.spool.findCompletion(id);
     if (completion === null) return;
-    const proof: Proof = JSON.parse(completion.body);
     const { proofHash } = completion;
-    const input = { params: { id }, body: { proof } };
-    const answer = await this.ask('completeTask', input, completion, ({ status, body }) =>
+    const inputOf = () => ({
+      params: { id },
+      body: { proof: JSON.parse(completion.body) as Proof },
+    });
+    const answer = await this.ask('completeTask', inputOf, completion, ({ status, body }) =>
       status === 200 ? isReceiptOf(completion, body.verification) : body.proof_hash === proofHash,
     );
     if (answer instanceof SvcError) return this.#completionFailed(completion, answer);
@@ -180,7 +182,12 @@ export class TaskUploads extends Uploads {
 
   #read(record: Claim | Completion): Promise<Answer<'getTask'> | SvcError> {
     const { id } = record;
-    return this.ask('getTask', { params: { id } }, record, ({ body }) => body.task.id === id);
+    return this.ask(
+      'getTask',
+      () => ({ params: { id } }),
+      record,
+      ({ body }) => body.task.id === id,
+    );
   }
 
   async #accepted(id: string, waitMs = 0): Promise<void> {

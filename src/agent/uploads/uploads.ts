@@ -1,6 +1,6 @@
 // What the uploads of all kinds of records have in common: calls about a record, and what is known of those that failed.
 import type { Logger } from '../../base/logger.ts';
-import type { SvcError } from '../../base/svc-error.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import type { CallName } from '../../client/client.ts';
 import type { Answer, Input } from '../../protocol/routes.ts';
 import type { SpoolRecord } from '../spool/records.ts';
@@ -60,17 +60,18 @@ export abstract class Uploads {
 
   /**
    * The answer or the error of a call about a record, or about several of one name. Errors of the spool are not among
-   * them. `isOwn`: whether the answer is about what was sent.
+   * them. `inputOf` builds the call from the stored record. It must not use the spool: what it throws is a fault of the
+   * record. `isOwn`: whether the answer is about what was sent.
    */
   protected async ask<Name extends CallName>(
     name: Name,
-    input: Input<Name>,
+    inputOf: () => Input<Name>,
     about: Pick<Retried, 'kind' | 'id'> & { name?: string; count?: number },
     isOwn: (answer: Answer<Name>) => boolean,
   ): Promise<Answer<Name> | SvcError> {
     const startedAt = performance.now();
     try {
-      return await this.service.call(name, input, isOwn);
+      return await this.service.call(name, built(inputOf, about), isOwn);
     } catch (error) {
       const known = callError(error);
       const { kind, id, count = 1 } = about;
@@ -117,5 +118,15 @@ export abstract class Uploads {
       this.service.doubt();
     }
     this.#failed.set(name, { ...about, code, message, refusedAt, isFinal });
+  }
+}
+
+/** @throws SvcError `invalid_body`, a refusal, for a stored record of which no call can be built */
+function built<T>(inputOf: () => T, { kind }: Pick<Retried, 'kind'>): T {
+  try {
+    return inputOf();
+  } catch (cause) {
+    const message = `The stored ${kind} is not of the documented form. Nothing was sent.`;
+    throw new SvcError('invalid_body', message, { cause });
   }
 }

@@ -469,6 +469,45 @@ describe('records that a firewall refuses', () => {
   });
 });
 
+describe('samples that a gateway refuses one and all', () => {
+  it('are halved after three failures, and the halves wait, counted in the status', async () => {
+    const unexpected = { firstMs: 1, maxMs: 60 * 60_000 };
+    const agent = await createTestAgent({
+      url: scene.proxy.url,
+      apiKey: scene.robot.apiKey,
+      pauses: { ...quickUploaderPauses, unexpected },
+    });
+    onTestFinished(() => agent.remove());
+    const calls = () => scene.proxy.seenAt('/api/v1/telemetry').length;
+    scene.proxy.handle(({ path, response, pass }) => {
+      if (path !== '/api/v1/telemetry') return pass();
+      // Any part of the next pause is longer than this test.
+      if (calls() === 3) unexpected.firstMs = Number.MAX_SAFE_INTEGER;
+      if (calls() === 3) unexpected.maxMs = Number.MAX_SAFE_INTEGER;
+      response.writeHead(403, { 'content-type': 'text/html' }).end('<h1>Forbidden</h1>');
+      return undefined;
+    });
+    await agent.start();
+    await waitFor('it', async () => (await agent.status()).connected, LONG);
+    await agent.record(numbers(50));
+    const shown = await waitFor(
+      'the halves',
+      async () => {
+        const { retried } = await agent.status();
+        return retried.records.length === 2 ? retried : null;
+      },
+      LONG,
+    );
+    await agent.call('POST', '/api/v1/events', { body: { event_type: 'info' } });
+    await waitFor('an event', async () => (await scene.remoteEvents()).length === 1, LONG);
+
+    const half = { kind: 'sample', count: 25, code: 'unexpected_answer' };
+    expect(shown).toMatchObject({ count: 50, records: [half, half] });
+    expect(shown.records[0].id).not.toBe(shown.records[1].id);
+    expect(calls()).toBe(3);
+  });
+});
+
 describe.each(rows.slice(0, 8))('$name, where a person looks ($report)', (row) => {
   it('is named by doctor and key set, which changes nothing', async () => {
     scene.proxy.handle(({ response }) => answer(response, row));

@@ -121,11 +121,18 @@ export class Retries {
     return [...this.#entries].filter(([, { at }]) => at <= now === due).map(([name]) => name);
   }
 
-  /** Gives the failures of a name to others, which may be tried at once. */
+  /** Gives the failures of a name to others, with the time of the next try. */
   inherit(name: string, heirs: readonly string[]): void {
-    const failures = this.failuresOf(name);
+    const entry = this.#entries.get(name) ?? { failures: 0, at: 0 };
     this.succeeded(name);
-    for (const heir of heirs) this.#entries.set(heir, { failures, at: 0 });
+    for (const heir of heirs) this.#entries.set(heir, entry);
+  }
+
+  /** Waits as after at most this many failures. */
+  ease(name: string, most: number, range: BackoffRange): void {
+    if (this.failuresOf(name) <= most) return;
+    const at = performance.now() + retryMs(most, range);
+    this.#entries.set(name, { failures: most, at });
   }
 
   /** Allows every next try now. */

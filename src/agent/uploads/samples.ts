@@ -37,6 +37,8 @@ export class SampleUploads extends Uploads {
   #batching = false;
   #lastLive = Number.NEGATIVE_INFINITY;
   #delivered = 0;
+  /** A part of a batch was delivered, so that halving gets nearer to what failed. */
+  #narrows = false;
 
   /** Samples delivered since the start. */
   get delivered(): number {
@@ -154,6 +156,7 @@ export class SampleUploads extends Uploads {
     const error = await this.#deliver(batch, records);
     if (generation !== this.spool.generation) return;
     if (error !== null) return this.#batchFailed(batch, records, error);
+    this.#narrows ||= this.#failedOften(nameOf(batch));
     this.done(nameOf(batch));
     this.#delivered += records.length;
     const isEasy = performance.now() - startedAt <= EASY_MS && records.length >= this.#most;
@@ -200,6 +203,11 @@ export class SampleUploads extends Uploads {
     else this.#batches.unshift(batch);
   }
 
+  #aboutOf(batch: Batch) {
+    const records = this.spool.read(({ samples }) => samples.read(batch));
+    return { name: nameOf(batch), id: records[0]?.id ?? '', count: records.length };
+  }
+
   #failedOften(name: string): boolean {
     return this.retries.failuresOf(name) >= MOST_FAILURES;
   }
@@ -207,7 +215,12 @@ export class SampleUploads extends Uploads {
   async #halve(batch: Batch): Promise<void> {
     const halves = await this.spool.update(({ samples }) => samples.halve(batch));
     const parts = halves ?? [batch];
-    this.split(nameOf(batch), parts.map(nameOf));
+    if (this.#narrows) this.retries.ease(nameOf(batch), MOST_FAILURES, this.service.pauses.usual);
+    this.#narrows = false;
+    this.split(
+      nameOf(batch),
+      parts.map((part) => this.#aboutOf(part)),
+    );
     this.#batches.unshift(...parts);
   }
 

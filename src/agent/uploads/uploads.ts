@@ -94,10 +94,21 @@ export abstract class Uploads {
     this.#failed.delete(name);
   }
 
-  /** The record was split. */
-  protected split(name: string, parts: readonly string[]): void {
-    this.retries.inherit(name, parts);
+  /** The records of a name were given several. These inherit its failures, but not its refusal. */
+  protected split(
+    name: string,
+    parts: readonly (Pick<Retried, 'id' | 'count'> & { name: string })[],
+  ) {
+    const failed = this.#failed.get(name);
+    this.retries.inherit(
+      name,
+      parts.map((part) => part.name),
+    );
     this.#failed.delete(name);
+    if (failed === undefined) return;
+    for (const { name: ofPart, id, count } of parts) {
+      this.#failed.set(ofPart, { ...failed, id, count, refusedAt: null, isFinal: false });
+    }
   }
 
   #note(

@@ -255,6 +255,39 @@ describe('a gateway that refuses in the words of the service', () => {
     await expectDelivered(await work());
   });
 
+  it('is tried less and less often where it knows no task that it let through', async () => {
+    const usual = { firstMs: 1, maxMs: 60 * 60_000 };
+    const agent = await createTestAgent({
+      url: scene.proxy.url,
+      apiKey: scene.robot.apiKey,
+      pauses: { ...quickUploaderPauses, usual },
+    });
+    onTestFinished(() => agent.remove());
+    const count = () => scene.proxy.seen.filter(({ path }) => path.endsWith('/complete')).length;
+    scene.proxy.handle(async ({ path, response, forward }) => {
+      const refusal = JSON.stringify({ error: 'not_found', message: 'No such task.' });
+      const isRefused = path.endsWith('/complete');
+      const answered = isRefused ? { status: 404, headers: {}, body: refusal } : await forward();
+      // So that the limit of calls does not make the test long.
+      const headers = { ...answered.headers, 'x-ratelimit-limit': '60000', 'content-type': json };
+      response.writeHead(answered.status, headers).end(answered.body);
+    });
+    await agent.start();
+    await agent.complete(await agent.claim(), newEvidence());
+    await waitFor('its failures', () => count() > 4, LONG);
+    for (let n = 0; n < 60; n++) {
+      await agent.call('POST', '/api/v1/events', { body: { event_type: 'info' } });
+    }
+    await waitFor('them', () => scene.proxy.seenAt('/api/v1/events').length === 60, LONG);
+
+    // Without growing pauses there are nearly as many as events.
+    expect(count()).toBeLessThan(30);
+    expect((await agent.status()).retried).toMatchObject({
+      count: 1,
+      records: [{ kind: 'completion', code: 'not_found' }],
+    });
+  });
+
   it('does not end a task that a program asks for', async () => {
     await scene.agent.start();
     await scene.state('connected');

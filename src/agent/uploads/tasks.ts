@@ -50,8 +50,9 @@ export class TaskUploads extends Uploads {
     let waitMs = Number.POSITIVE_INFINITY;
     for (const upload of this.spool.read(({ tasks }) => tasks.uploadsOf(kind, LOOKED_AT))) {
       if (this.#underWay.has(upload.id)) continue;
-      const wait = this.retries.waitMs(upload.id);
-      const hasFailed = kind !== 'poll' && this.retries.failuresOf(upload.id) > 0;
+      const name = nameOf(upload);
+      const wait = this.retries.waitMs(name);
+      const hasFailed = kind !== 'poll' && this.retries.failuresOf(name) > 0;
       if (wait > 0) waitMs = Math.min(waitMs, wait);
       else if (hasFailed) retry ??= () => this.#run(upload);
       else {
@@ -88,10 +89,15 @@ export class TaskUploads extends Uploads {
     if (claim === null) return;
     const epoch = this.spool.read(({ state }) => state.epochOf(claim.boot));
     const inputOf = () => ({ body: claimBody(claim, epoch) });
-    const answer = await this.ask('createTask', inputOf, claim, ({ body }) => body.task.id === id);
+    const answer = await this.ask(
+      'createTask',
+      inputOf,
+      named(claim),
+      ({ body }) => body.task.id === id,
+    );
     if (!(answer instanceof SvcError)) {
       await this.spool.deliverClaim(id, answer.body.task);
-      this.done(id);
+      this.done(nameOf(claim));
     } else if (answer.code === 'id_conflict') {
       await this.#conflicting(claim, answer);
     } else {
@@ -113,7 +119,7 @@ export class TaskUploads extends Uploads {
     if (!isSameClaim(JSON.parse(claim.body), task)) return this.#failed(claim, conflict);
     const { id, title, description, status, created_at } = task;
     await this.spool.deliverClaim(claim.id, { id, title, description, status, created_at });
-    this.done(id);
+    this.done(nameOf(claim));
   }
 
   async #complete(id: string): Promise<void> {
@@ -124,13 +130,13 @@ export class TaskUploads extends Uploads {
       params: { id },
       body: { proof: JSON.parse(completion.body) as Proof },
     });
-    const answer = await this.ask('completeTask', inputOf, completion, ({ status, body }) =>
+    const answer = await this.ask('completeTask', inputOf, named(completion), ({ status, body }) =>
       status === 200 ? isReceiptOf(completion, body.verification) : body.proof_hash === proofHash,
     );
     if (answer instanceof SvcError) return this.#completionFailed(completion, answer);
     this.#hasCredits();
     if (answer.status === 200) await this.#settle(completion, answer.body.verification);
-    else await this.#accepted(id);
+    else await this.#accepted(completion);
   }
 
   async #completionFailed(completion: Completion, error: SvcError): Promise<void> {
@@ -139,10 +145,10 @@ export class TaskUploads extends Uploads {
       case 'already_completed':
         this.#hasCredits();
         if (verification !== undefined) return this.#settle(completion, verification);
-        return this.#accepted(completion.id);
+        return this.#accepted(completion);
       case 'completion_in_progress':
         this.#hasCredits();
-        return this.#accepted(completion.id, retryAfterMs(error));
+        return this.#accepted(completion, retryAfterMs(error));
       case 'not_found':
         return this.#unknownTask(completion, error);
       default:
@@ -165,9 +171,9 @@ export class TaskUploads extends Uploads {
     } else if (verification !== null || anchor === null || anchor.state === 'failed') {
       // The service dropped the completion, was restored to a time before it, or has another one.
       await this.spool.update(({ tasks }) => tasks.requeue(id));
-      this.retries.failed(id, this.service.pauses.usual);
+      this.retries.failed(nameOf(completion), this.service.pauses.usual);
     } else {
-      this.retries.failed(id, this.service.pauses.poll);
+      this.retries.failed(nameOf(completion), this.service.pauses.poll);
     }
   }
 
@@ -177,7 +183,7 @@ export class TaskUploads extends Uploads {
     const isOwn = await this.spool.update(({ tasks }) => tasks.requeueTask(id));
     if (!isOwn) return this.#failed(completion, error);
     this.logger.warn({ task: id }, 'task unknown to the service, queued again');
-    this.retries.failed(id, this.service.pauses.usual);
+    this.retries.failed(nameOf(completion), this.service.pauses.usual);
   }
 
   #read(record: Claim | Completion): Promise<Answer<'getTask'> | SvcError> {
@@ -185,15 +191,16 @@ export class TaskUploads extends Uploads {
     return this.ask(
       'getTask',
       () => ({ params: { id } }),
-      record,
+      named(record),
       ({ body }) => body.task.id === id,
     );
   }
 
-  async #accepted(id: string, waitMs = 0): Promise<void> {
-    await this.spool.update(({ tasks }) => tasks.accept(id));
-    this.done(id);
-    this.retries.failed(id, this.service.pauses.poll, waitMs);
+  async #accepted(completion: Completion, waitMs = 0): Promise<void> {
+    const name = nameOf(completion);
+    await this.spool.update(({ tasks }) => tasks.accept(completion.id));
+    this.done(name);
+    this.retries.failed(name, this.service.pauses.poll, waitMs);
   }
 
   /** The completion leaves the spool only with the receipt of its own proof. */
@@ -201,7 +208,7 @@ export class TaskUploads extends Uploads {
     const { id, proofHash } = completion;
     if (isReceiptOf(completion, verification)) {
       await this.spool.settle(id, { proofHash, verification });
-      return this.done(id);
+      return this.done(nameOf(completion));
     }
     await this.#failed(
       completion,
@@ -214,17 +221,19 @@ export class TaskUploads extends Uploads {
 
   async #failed(record: Claim | Completion, error: SvcError): Promise<void> {
     const verdict: Verdict = verdictOf(error);
-    if (this.isFinal(record.id, error)) return this.#refuse(record, error);
+    if (this.isFinal(nameOf(record), error)) return this.#refuse(record, error);
     if (verdict === 'credits') return this.#outOfCredits(error);
     // Failures of key and connection pause all uploads. The record gets a pause of its own only if it may be the cause.
     if ((verdict === 'link' && !isLost(error)) || verdict === 'key') return;
-    this.retries.failed(record.id, this.service.retryRange(error), retryAfterMs(error));
+    this.retries.failed(nameOf(record), this.service.retryRange(error), retryAfterMs(error));
   }
 
   async #refuse(record: Claim | Completion, { code, message }: SvcError): Promise<void> {
     this.logger.error({ task: record.id, code, reason: message }, `${record.kind} set aside`);
     await this.spool.refuseTask(record, { code, message });
-    this.done(record.id);
+    this.done(nameOf(record));
+    // A refused claim takes its completion along.
+    if (record.kind === 'claim') this.done(nameOf({ kind: 'completion', id: record.id }));
   }
 
   #outOfCredits(error: SvcError): void {
@@ -238,6 +247,15 @@ export class TaskUploads extends Uploads {
     this.#withoutCredits = null;
     this.retries.succeeded(CREDITS);
   }
+}
+
+/** By which the failures of an upload are known. Those of a completion outlast the delivery of its claim. */
+function nameOf({ kind, id }: Pick<SpoolRecord, 'id'> & { kind: string }): string {
+  return `${kind === 'claim' ? 'claim' : 'completion'} ${id}`;
+}
+
+function named<T extends Claim | Completion>(record: T): T & { name: string } {
+  return { ...record, name: nameOf(record) };
 }
 
 function isReceiptOf({ id, proofHash }: Completion, verification: Verification): boolean {

@@ -71,6 +71,19 @@ it('queues every kind of record again, as it was accepted', async () => {
   expect(await spool.resendSetAside()).toBe(0);
 });
 
+it.each(['{"metrics":{"t":1e400}}', '{"state":"a","state":"b"}', '{"state":'])(
+  'leaves a sample set aside that JSON parsers would change or refuse: %s',
+  async (body) => {
+    spool.setAsideSample({ ...place.record('sample', {}), body }, refusal);
+    spool.setAsideSample(place.record('sample', { state: 'idle' }), refusal);
+    await spool.update(() => {});
+
+    expect(await spool.resendSetAside()).toBe(1);
+
+    expect(refused()).toMatchObject([{ body }]);
+  },
+);
+
 it('queues more records than fit into one commit', async () => {
   const ids = Array.from({ length: 10 }, () => randomUUID());
   for (const id of ids) {

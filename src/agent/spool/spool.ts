@@ -6,6 +6,8 @@ import { sqliteErrorKind } from '../../base/sqlite.ts';
 import { Triggers } from '../../base/triggers.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';
+import { parseStrictJson } from '../../proof/strict-json.ts';
+import { limits } from '../../protocol/limits.ts';
 import type { Task } from '../../protocol/resources.ts';
 import type { AgentClock } from '../clock.ts';
 import { agentError } from '../errors.ts';
@@ -248,7 +250,8 @@ export class Spool {
 
   /**
    * Queues every record that was set aside, with its own id and time, and returns how many. Of several completions of a
-   * task, the newest is queued. Those of a task that has a receipt or another completion stay set aside.
+   * task, the newest is queued. Those of a task that has a receipt or another completion stay set aside, and
+   * samples that JSON parsers would change.
    */
   async resendSetAside(): Promise<number> {
     let before = Number.MAX_SAFE_INTEGER;
@@ -270,6 +273,7 @@ export class Spool {
     const isTask = kind === 'claim' || kind === 'completion';
     const another = kind === 'claim' ? tasks.claim(id) : tasks.completion(id);
     if (isTask && (another !== null || settled.receipt(id) !== null)) return false;
+    if (kind === 'sample' && !isStrictJson(body)) return false;
     settled.remove(record);
     if (kind === 'claim') tasks.insertClaim(record);
     else if (kind === 'completion') tasks.insertCompletion(record, hashCanonicalText(body));
@@ -407,4 +411,13 @@ function writeError(error: unknown) {
 
 function diskFull(cause?: unknown) {
   return agentError('spool_full', 'Cannot write the spool now; the disk may be full.', { cause });
+}
+
+function isStrictJson(text: string): boolean {
+  try {
+    parseStrictJson(text, { maxDepth: limits.documentDepth + 1, numbers: 'round' });
+    return true;
+  } catch {
+    return false;
+  }
 }

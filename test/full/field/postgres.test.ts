@@ -1,7 +1,8 @@
 // What administrators and poolers set on a PostgreSQL database, as it reaches the service.
 import pg from 'pg';
 import { v7 as uuid } from 'uuid';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { openConnections, sql } from '../../../src/server/store/postgres/engine/connections.ts';
 import {
   migratePostgres,
   openPostgresStore,
@@ -127,6 +128,9 @@ function stores(start: ((server: string) => Promise<Pooler>) | null): void {
     pooler = start && (await start((await sharedPostgres()).url));
   });
   afterAll(() => pooler?.close());
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
 
   async function open(
     prepare: (url: string) => Promise<void>,
@@ -248,6 +252,23 @@ function stores(start: ((server: string) => Promise<Pooler>) | null): void {
     await world.close();
   });
 
+  it.skipIf(start !== null)(
+    'keeps PGOPTIONS of the environment, but not before its own',
+    async () => {
+      const [world, url] = await open(async () => {
+        vi.stubEnv('PGOPTIONS', '-c extra_float_digits=0 -c work_mem=9MB -c search_path=other');
+      });
+      await storesExactly(world);
+      const connections = openConnections({ url, poolMax: 1, pooler: false }, 'public');
+
+      const shown = await connections.use((connection) => connection.first(SETTINGS));
+
+      expect(shown).toEqual({ memory: '9MB', path: '"public"', digits: '1' });
+      await connections.close();
+      await world.close();
+    },
+  );
+
   it.skipIf(start === null)(
     'stores and reads exactly when other clients of the pooler changed its sessions',
     async () => {
@@ -263,6 +284,9 @@ function stores(start: ((server: string) => Promise<Pooler>) | null): void {
     },
   );
 }
+
+const SETTINGS = sql(`SELECT current_setting('work_mem') AS memory,
+  current_setting('search_path') AS path, current_setting('extra_float_digits') AS digits`);
 
 const SCHEMAS = `SELECT DISTINCT relnamespace::regnamespace::text FROM pg_catalog.pg_class
   WHERE relname IN ('svc_schema', 'robots', 'tasks') ORDER BY 1`;

@@ -141,9 +141,11 @@ export function openConnections(options: ConnectionOptions, schema?: string) {
     // For statements outside of transactions.
     ...(!options.pooler && { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS }),
     ...(hasOwnSessions && {
-      options: Object.entries({ ...OWN_SETTINGS, ...(path && { search_path: path }) })
-        .map(([name, value]) => `-c ${name}=${value.replace(/[\\\s]/g, '\\$&')}`)
-        .join(' '),
+      // The last one counts.
+      options: Object.entries({ ...OWN_SETTINGS, ...(path && { search_path: path }) }).reduce(
+        (text, [name, value]) => `${text} -c ${name}=${value.replace(/[\\\s]/g, '\\$&')}`,
+        process.env.PGOPTIONS ?? '',
+      ),
     }),
   } satisfies pg.ClientConfig;
   const pool = new pg.Pool({

@@ -26,7 +26,7 @@ const findSchemas = sql(`SELECT current_setting('server_encoding') AS encoding,
 
 /**
  * Connects to the schema that has the tables of the service, whatever `search_path` is: with another one, the service
- * would start anew on empty tables, and anchor proofs twice. Where none has them, connects to the current schema.
+ * would start again on empty tables, and anchor proofs twice. Where none has them, connects to the current schema.
  *
  * @throws SvcError `database_unusable`; `database_foreign` where several schemas have them.
  */

@@ -88,7 +88,7 @@ it.each(rows)('is named in status and log: $name ($report)', async (row) => {
       code: 'service_unreachable',
       message: expect.stringMatching(row.reason),
     });
-    expect(lines.join('\n')).toMatch(row.reason);
+    await waitFor('its log', async () => row.reason.test(lines.join('\n')), LONG);
     expect(lines.join('\n')).not.toMatch(/TypeError|fetch failed/);
     await waitFor('it', async () => (await agent.status()).queues.samples.count === 1, LONG);
   } finally {

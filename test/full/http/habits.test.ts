@@ -42,7 +42,7 @@ describe('a table for spreadsheets', () => {
     expect(response.headers.get('x-ratelimit-limit')).not.toBeNull();
     expect(lines).toHaveLength(1 + 207);
     expect(lines[0]).toMatch(/^id,title,description,status,/);
-    expect(lines.at(-1)).toContain(",'＝1+1,");
+    expect(lines.at(-1)).toContain(`,"'＝1+1",`);
     expect(lines[1]).toContain(`"'=HYPERLINK(""https://evil.test"";""x"")"`);
   });
 });

@@ -115,7 +115,7 @@ function savedLists(
 ) {
   const all = Object.entries(services).map(([url, list]) => ({ url, list }));
   const own = all.filter(({ url }) => url === service?.url);
-  return service?.isGiven ? own : [...own, ...all];
+  return service?.isGiven ? own : [...own, ...all.filter((one) => !own.includes(one))];
 }
 
 /**

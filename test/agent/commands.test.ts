@@ -128,13 +128,15 @@ describe('for shell scripts', () => {
     expect((await agent(['telemetry', ...args])).exitCode).toBe(0);
     expect((await agent(['event', 'error', 'Jammed', '--severity', 'error'])).exitCode).toBe(0);
 
-    const read = (what: string) =>
-      service.call('GET', `/api/v1/${what}`, { session: owner.session });
-    const sample = await waitFor(
-      'the sample',
-      async () => (await read(`robots/${robot.id}/telemetry`)).body.items[0],
+    /** Other tests of this file send samples and events too. */
+    const find = async (what: string, member: string, value: unknown) => {
+      const { body } = await service.call('GET', `/api/v1/${what}`, { session: owner.session });
+      return body.items.find((one: Record<string, unknown>) => one[member] === value);
+    };
+    const sample = await waitFor('the sample', () =>
+      find(`robots/${robot.id}/telemetry`, 'battery_pct', 81),
     );
-    const event = await waitFor('the event', async () => (await read('events')).body.items[0]);
+    const event = await waitFor('the event', () => find('events', 'message', 'Jammed'));
     expect(sample).toMatchObject({ battery_pct: 81, state: 'busy', metrics: { speed_m_s: 0.4 } });
     expect(event).toMatchObject({ event_type: 'error', message: 'Jammed', severity: 'error' });
   });

@@ -100,7 +100,7 @@ export function openProvider({ label, onAsked, verifyPerSecond, ...options }: Pr
 
 /** Updates the health if a rejected call shows that the provider serves another chain, or not which one. */
 export function noteStray(health: ProviderHealth, error: unknown): void {
-  if (error instanceof UnidentifiedError) health.hid(error.reason);
+  if (error instanceof UnidentifiedError) health.unidentified(error.reason);
   if (error instanceof SvcError && error.code === 'chain_mismatch') health.strayed();
 }
 
@@ -135,7 +135,7 @@ class ProviderHealth {
   isIdentified = false;
   isWrongChain = false;
   /** It does not show the block that identifies the chain, so it is not used. */
-  #isHidden = false;
+  #isUnidentified = false;
   /** It was too slow the last time, so the pool does not wait for it. */
   lags = false;
   lastReason: string | null = null;
@@ -145,9 +145,9 @@ class ProviderHealth {
   #latency = 0;
   #reliability = 1;
 
-  /** It is not known to serve another chain, nor to hide which one. */
+  /** It is not known to serve another chain, and it shows which one it serves. */
   get isUsable(): boolean {
-    return !this.isWrongChain && !this.#isHidden;
+    return !this.isWrongChain && !this.#isUnidentified;
   }
 
   /** It answers, and is usable. */
@@ -192,20 +192,20 @@ class ProviderHealth {
   identified(): void {
     this.isIdentified = true;
     this.isWrongChain = false;
-    this.#isHidden = false;
+    this.#isUnidentified = false;
     this.#failures = 0;
   }
 
   /** Its last answer came from another chain. */
   strayed(): void {
     this.isWrongChain = true;
-    this.#isHidden = false;
+    this.#isUnidentified = false;
     this.#rest('another chain answers');
   }
 
   /** Its last answer did not show which chain it serves. */
-  hid(reason: string): void {
-    this.#isHidden = true;
+  unidentified(reason: string): void {
+    this.#isUnidentified = true;
     this.isWrongChain = false;
     this.#rest(reason);
   }

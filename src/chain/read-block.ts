@@ -12,7 +12,7 @@ import {
 } from './finality.ts';
 import { headsByQuorum } from './inclusion.ts';
 import type { Still } from './provider-pool.ts';
-import { type Ask, blockCall, resultOf } from './rpc.ts';
+import { type Ask, blockCall, newestBlockCall, resultOf } from './rpc.ts';
 
 /** A block as a node returned it: nothing proves that hash and transactions belong together. */
 export interface Block {
@@ -103,7 +103,7 @@ export function freshHeads(
 
 /** The time of a node's newest block, in ms. */
 export async function newestBlockMs(ask: Ask): Promise<number> {
-  const [answer] = await ask([{ method: 'eth_getBlockByNumber', params: ['latest', false] }]);
+  const [answer] = await ask([newestBlockCall]);
   const header = headerOf(resultOf(answer));
   if (header === null) throw malformed();
   return header.timestamp;

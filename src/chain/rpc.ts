@@ -14,6 +14,12 @@ export function blockCall(number: bigint, isWhole = false): RpcCall {
   return { method: 'eth_getBlockByNumber', params: [`0x${number.toString(16)}`, isWhole] };
 }
 
+/** Reads the newest block, with the hashes of its transactions. */
+export const newestBlockCall: RpcCall = {
+  method: 'eth_getBlockByNumber',
+  params: ['latest', false],
+};
+
 /**
  * Sends the calls in one HTTP request and resolves with their answers in the same order. Never repeats a request.
  * Rejects with ProviderError if there is no usable answer; a call may have been executed then.

@@ -5,7 +5,14 @@ import { type BlockHeader, dataOf, headerOf, numberOf, objectOf, quantityOf } fr
 import { isDeterministicRefusal, meaningOf, ProviderError, type RefusalMeaning } from './errors.ts';
 import { dataFeeCall, dataFeeOf, isFree, operatorFeeCall, tipOf } from './fees.ts';
 import { answersOn, type Identity, identityCalls } from './identity.ts';
-import { type Ask, askInParts, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+import {
+  type Ask,
+  askInParts,
+  newestBlockCall,
+  type RpcAnswer,
+  type RpcCall,
+  resultOf,
+} from './rpc.ts';
 
 export interface SenderStateSubject {
   readonly identity: Identity;
@@ -45,8 +52,6 @@ type GasEstimate =
   /** The transaction would fail on every node and at every price. */
   | { readonly outcome: 'refused'; readonly meaning: RefusalMeaning; readonly reason: string };
 
-const headCall: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', false] };
-
 /**
  * Reads the state of chain and sender, and the cost of `payload`, in one request if the endpoint accepts it. Rejects
  * with ProviderError, with SvcError `chain_mismatch` if another chain answers, and with SvcError `unsupported_chain` if
@@ -62,7 +67,7 @@ export async function senderState(
   const calls = Object.values(senderStateCalls(sender, payload));
   const parts = await askInParts(
     ask,
-    { head: [...identityCalls(identity.blockNumber), headCall], calls },
+    { head: [...identityCalls(identity.blockNumber), newestBlockCall], calls },
     signal,
   );
   const readings = parts.map((part) => answersOn(identity, part));
@@ -102,7 +107,7 @@ async function idleState(
     part === 'account'
       ? [all.latest, all.balance, all.tip]
       : [all.gas, all.dataFee, all.operatorFee];
-  const calls = [...identityCalls(identity.blockNumber), headCall, ...own];
+  const calls = [...identityCalls(identity.blockNumber), newestBlockCall, ...own];
   const answers = (await askInParts(ask, { head: [], calls }, signal)).flat();
   const [top, first, second, third] = answersOn(identity, answers);
   const { header, gasLimit } = headOf(top);
@@ -184,6 +189,16 @@ function newest(a: Head, b: Head): Head {
   return b.header.number > a.header.number ? b : a;
 }
 
+const TRANSACTION_GAS = 21_000n;
+/** More than the 40 gas of the floor price of EIP-7623. */
+const GAS_PER_BYTE = 64n;
+
+/** More gas than an anchor of this payload needs: its estimate is not known in the same request. */
+function mostGasOf(payload: Hex): bigint {
+  const bytes = BigInt((payload.length - 2) / 2);
+  return TRANSACTION_GAS + GAS_PER_BYTE * bytes;
+}
+
 /** In the order of `senderState`. */
 function senderStateCalls(sender: string, payload: Hex) {
   const transaction = { from: sender, to: sender, value: '0x0', data: payload };
@@ -195,7 +210,7 @@ function senderStateCalls(sender: string, payload: Hex) {
     gas: { method: 'eth_estimateGas', params: [transaction] },
     tip: { method: 'eth_maxPriorityFeePerGas', params: [] },
     dataFee: dataFeeCall(sender as Hex, payload),
-    operatorFee: operatorFeeCall(21_000n + 32n * BigInt(payload.length - 2), null),
+    operatorFee: operatorFeeCall(mostGasOf(payload), null),
   } satisfies Record<string, RpcCall>;
 }
 

@@ -21,6 +21,10 @@ export class StrictJsonError extends Error {
   }
 }
 
+/** The reason for an integer that `numbers: 'string'` would accept. */
+export const CHANGED_INTEGER =
+  'The integer would change as an IEEE 754 double: send it as a string';
+
 /** One step of a JSON Pointer (RFC 6901, section 3). */
 export function pointerStep(name: string): string {
   return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;

@@ -2,7 +2,7 @@
 import { becomesAnotherInteger } from './integer-literal.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
 import { runSteps } from './run-steps.ts';
-import { placeIn, pointerStep, StrictJsonError } from './strict-json-error.ts';
+import { CHANGED_INTEGER, placeIn, pointerStep, StrictJsonError } from './strict-json-error.ts';
 
 /** Maximum nesting of a proof: 128 nested arrays pass, 129 do not. */
 export const MAX_PROOF_DEPTH = 128;
@@ -334,7 +334,7 @@ class Parser {
     const certainlyKept =
       mantissaLength <= EXACT_DIGITS || (!scaled && fractional && !literal.endsWith('0'));
     if (!certainlyKept && becomesAnotherInteger(literal, value)) {
-      this.#refuse('The integer would change as an IEEE 754 double: send it as a string');
+      this.#refuse(CHANGED_INTEGER);
     }
     return value;
   }

@@ -21,7 +21,7 @@ import { buildApp } from './http/server/app.ts';
 import { Refusals } from './http/server/rate-limits.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Store } from './ports/store.ts';
-import { isGrantOpen } from './rules/credits.ts';
+import { isGrantUnbounded } from './rules/credits.ts';
 import { connectionRule } from './rules/webhooks.ts';
 import { openStore } from './store/open-store.ts';
 
@@ -123,13 +123,13 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     timekeeping = await startTimekeeping({
       clock,
       store,
-      newestBlockMs: () => chain.newestBlockMs(),
+      newestBlockMs: chain.newestBlockMs,
       logger,
     });
     if (await lacksPublicRpcUrl({ store, network })) {
       logger.warn('no public RPC URL of this chain is known: set SVC_PUBLIC_RPC_URL');
     }
-    if (isGrantOpen(config.signup) && !isLoopback(new URL(config.baseUrl).hostname)) {
+    if (isGrantUnbounded(config.signup) && !isLoopback(new URL(config.baseUrl).hostname)) {
       logger.warn(
         'one person with many wallets can collect sign-up grants: set SVC_SIGNUP_DELAY_HOURS and SVC_SIGNUP_ANCHORS_PER_DAY',
       );

@@ -413,7 +413,7 @@ describe('svc verify, by the identity that is named', () => {
       const { stderr } = await user.svc(['verify', file, '--rpc-url', chain.url]);
 
       expect(found).toMatchObject({ exitCode: 0, by: `the saved list of ${url}` });
-      expect(stderr).toContain(`The list of ${other} has the sender, but the sender did not sign`);
+      expect(stderr).toContain(`The saved list of ${other} names the sender without a signature`);
     });
 
     it('names nobody if the sender signed no list', async () => {

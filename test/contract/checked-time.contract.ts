@@ -9,11 +9,11 @@ export function checkedTimeContract(open: OpenStore): void {
   afterEach(() => world.close());
 
   const by = { actor: 'operator', actor_name: 'test', source: null, at: 0 } as const;
-  const save = (acceptedAt: number, confirmations = 0) =>
-    world.store.saveAcceptedTime({ acceptedAt, confirmations });
+  const save = (checkedAt: number, confirmations = 0) =>
+    world.store.saveCheckedTime({ checkedAt, confirmations });
 
   it('has no accepted time at first', async () => {
-    expect(await world.store.readAcceptedTime()).toBeNull();
+    expect(await world.store.readCheckedTime()).toBeNull();
   });
 
   it('keeps the accepted time that was saved last, also an earlier one', async () => {
@@ -22,7 +22,7 @@ export function checkedTimeContract(open: OpenStore): void {
 
     await world.reopen();
 
-    expect(await world.store.readAcceptedTime()).toEqual({ acceptedAt: 1000, confirmations: 0 });
+    expect(await world.store.readCheckedTime()).toEqual({ checkedAt: 1000, confirmations: 0 });
   });
 
   it('keeps a confirmed time from an instance that has not seen the confirmation', async () => {
@@ -30,10 +30,10 @@ export function checkedTimeContract(open: OpenStore): void {
     await world.store.confirmTime(5000, by);
 
     await save(1001, 0);
-    expect(await world.store.readAcceptedTime()).toEqual({ acceptedAt: 5000, confirmations: 1 });
+    expect(await world.store.readCheckedTime()).toEqual({ checkedAt: 5000, confirmations: 1 });
 
     await save(5001, 1);
-    expect(await world.store.readAcceptedTime()).toEqual({ acceptedAt: 5001, confirmations: 1 });
+    expect(await world.store.readCheckedTime()).toEqual({ checkedAt: 5001, confirmations: 1 });
   });
 
   it('records a confirmation in the audit log of each account', async () => {

@@ -268,7 +268,7 @@ describe('a migration', () => {
 
     edit((db) => {
       expect(db.prepare(READ_IDENTITY).get()).toEqual(genesis);
-      expect(db.prepare(checkedTimeSql.read).get()).toEqual({ acceptedAt: 5000, confirmations: 0 });
+      expect(db.prepare(checkedTimeSql.read).get()).toEqual({ checkedAt: 5000, confirmations: 0 });
     });
   });
 

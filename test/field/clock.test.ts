@@ -275,13 +275,13 @@ describe('a server whose clock', () => {
   });
 
   it('does not go back at a restart (of our own)', async () => {
-    const before = await inStore((store) => store.readAcceptedTime());
+    const before = await inStore((store) => store.readCheckedTime());
     wall.advance(-YEARS);
     await start('unreachable');
     await stop();
 
-    const after = await inStore((store) => store.readAcceptedTime());
-    expect(after?.acceptedAt).toBeGreaterThan(before?.acceptedAt ?? 0);
+    const after = await inStore((store) => store.readCheckedTime());
+    expect(after?.checkedAt).toBeGreaterThan(before?.checkedAt ?? 0);
   });
 
   it('is behind after 40 days without a chain (of our own) refuses no sample for good', async () => {
@@ -296,7 +296,7 @@ describe('a server whose clock', () => {
 
 describe('a clock that nothing vouches for', () => {
   beforeEach(() =>
-    inStore((store) => store.saveAcceptedTime({ acceptedAt: workedAt - YEARS, confirmations: 0 })),
+    inStore((store) => store.saveCheckedTime({ checkedAt: workedAt - YEARS, confirmations: 0 })),
   );
 
   const accepted = () =>

@@ -114,7 +114,7 @@ function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
   );
   app.post('/api/v1/telemetry', uncheckedSamples, async (request, reply) => {
     reply.status(201);
-    const isValid = request.compileValidationSchema(NewSample as unknown as object);
+    const isValid = request.compileValidationSchema(NewSample as unknown as object); // typebox and Fastify type schemas differently.
     return recordSamples(deps, request.body as UncheckedSamples, (sample, index) => {
       if (isValid(sample as object)) return null;
       const validation = (isValid.errors ?? []).map((error) => ({
@@ -150,11 +150,13 @@ function of(name: (typeof served)[number]) {
   };
 }
 
-/** As `of`, but the handler checks each member of `samples`, so that a malformed one does not refuse the others. */
+const telemetry = of('recordSamples');
+
+/** As `telemetry`, but the handler checks each member of `samples`, so that a malformed one does not refuse the others. */
 const uncheckedSamples = {
-  ...of('recordSamples'),
+  ...telemetry,
   schema: {
-    ...of('recordSamples').schema,
+    ...telemetry.schema,
     body: {
       ...NewSamples,
       properties: {

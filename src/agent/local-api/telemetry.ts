@@ -47,14 +47,14 @@ export function recordSamples(
   const aside: (SetAside & { text: string })[] = [];
   for (const [index, sample] of (samples ?? [single]).entries()) {
     const place = samples === undefined ? '' : `samples.${index}.`;
-    const outcome =
+    const fault =
       sample instanceof UnreadableSample
-        ? { ...sample.error, text: sample.text }
-        : (errorOf(sample, index) ?? problemOf(sample, place) ?? accept(sample, now));
-    if ('record' in outcome) accepted.push(outcome);
+        ? sample.error
+        : (errorOf(sample, index) ?? problemOf(sample, place));
+    if (fault === null) accepted.push(accept(sample as NewSample, now));
     else {
-      const { code, message, text = JSON.stringify(sample) } = { text: undefined, ...outcome };
-      aside.push({ index, error: code, message, text });
+      const text = sample instanceof UnreadableSample ? sample.text : JSON.stringify(sample);
+      aside.push({ index, error: fault.code, message: fault.message, text });
     }
   }
   const [first] = aside;

@@ -80,8 +80,7 @@ function errorOf(
 
 /** Whether the route lists the code, and the status and the members are those of the code. */
 function isDocumented(name: RouteName, { code, message, details }: SvcError): boolean {
-  // The checked part of a schema is plain JSON Schema.
-  const schema = ErrorBody as unknown as AnswerSchema;
+  const schema = ErrorBody as unknown as AnswerSchema; // The part that is checked is plain JSON Schema.
   return (
     isErrorCode(code) &&
     errorsOf(routes[name]).includes(code) &&

@@ -12,7 +12,7 @@ import {
   parseStrictJson,
   type StrictJsonOptions,
 } from '../../proof/strict-json.ts';
-import { StrictJsonError } from '../../proof/strict-json-error.ts';
+import { CHANGED_INTEGER, StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import type { Output } from '../output/output.ts';
 import { withProgress } from '../output/progress.ts';
@@ -71,11 +71,11 @@ export function namingFile<Result>(file: string, read: () => Result): Result {
     return read();
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
-    const isInteger = error.reason.startsWith('The integer');
     throw new SvcError('invalid_document', `${nameOf(file)}: ${error.message}.`, {
-      hint: isInteger
-        ? 'svc hash and svc verify convert such integers with --big-integers string.'
-        : undefined,
+      hint:
+        error.reason === CHANGED_INTEGER
+          ? 'svc hash and svc verify convert such integers with --big-integers string.'
+          : undefined,
     });
   }
 }

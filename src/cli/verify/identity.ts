@@ -30,7 +30,7 @@ interface Identified {
 
 /**
  * Adds who named the sender, and the check that the sender is one of the named accounts and anchored before its last
- * block. In this order: --anchor-address; a saved service whose list has the sender; what the service states now. For a
+ * block. In this order: --anchor-address; the saved lists that the sender signed; what the service states now. For a
  * service given by --url, SVC_URL or --profile only that service counts: its saved list if there is one, otherwise its
  * current list, which must be signed, or what it states if it has no list. While a damaged file of saved lists is there,
  * no service names the sender.
@@ -70,7 +70,7 @@ async function identify(
   const { naming, claiming } = listsOf(saved, anchor);
   for (const { url } of claiming) {
     context.output.note(
-      `The list of ${url} has the sender, but the sender did not sign its entry, which proves nothing.`,
+      `The saved list of ${url} names the sender without a signature by the sender. This proves nothing.`,
     );
   }
   const chosen = naming.length > 0 ? naming : saved.filter(({ url }) => url === service?.url);

@@ -25,7 +25,7 @@ import { FinalityWatch } from './finality.ts';
 import { follow } from './inclusion.ts';
 import {
   type BumpClock,
-  hasUnexplained,
+  hasUnexplainedNonce,
   isInBlock,
   type LiveAttempts,
   recoverAttempts,
@@ -205,7 +205,7 @@ async function readFees(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   }
   live.counted = { latestNonce, headNumber };
   // Nothing is signed before the receipt of a used nonce is looked up.
-  if (hasUnexplained(live)) loop.pollAt = 0;
+  if (hasUnexplainedNonce(live)) loop.pollAt = 0;
   live.balance = senderState.balance;
   noteReorgedNonces(loop, live, senderState);
   timing.note(headNumber, performance.now());
@@ -285,7 +285,7 @@ async function signQueued(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
 function maySign({ context, queue, hold }: AnchorLoop, live: LiveAttempts): boolean {
   if (context.key === null) return false;
   const hasPlace = unmined(live).length < context.options.maxInFlight;
-  const isExplained = !live.nonceConflict && !hasUnexplained(live);
+  const isExplained = !live.nonceConflict && !hasUnexplainedNonce(live);
   return queue.mayHold && hold === null && isExplained && hasPlace;
 }
 

@@ -4,7 +4,12 @@ import type { InclusionChanges } from '../ports/anchoring.ts';
 import type { AnchoringContext } from './context.ts';
 import { Background } from './context.ts';
 import { createIncludedWatch, type IncludedWatch } from './inclusion.ts';
-import { hasUnexplained, isInBlock, type LiveAttempts, refreshAttempts } from './open-attempts.ts';
+import {
+  hasUnexplainedNonce,
+  isInBlock,
+  type LiveAttempts,
+  refreshAttempts,
+} from './open-attempts.ts';
 import {
   adopt,
   createReplacedNonceWatch,
@@ -87,7 +92,7 @@ export class FinalityWatch extends Background {
 async function recordVerdicts(
   context: AnchoringContext,
   live: LiveAttempts,
-  { changes, lost, adoptable, sought }: Verdicts,
+  { changes, lost, adoptable, lookedUp }: Verdicts,
 ): Promise<boolean> {
   const { store, lease, clock, logger } = context;
   const { safe, finalized, reorged } = changes;
@@ -103,9 +108,9 @@ async function recordVerdicts(
   }
   await adopt(context, live, adoptable);
   for (const attempt of live.attempts) {
-    if (attempt.unread > 0) attempt.mined = sought.get(attempt.id) ?? attempt.mined;
+    if (attempt.unknownLookups > 0) attempt.mined = lookedUp.get(attempt.id) ?? attempt.mined;
   }
-  live.nonceConflict &&= hasUnexplained(live);
+  live.nonceConflict &&= hasUnexplainedNonce(live);
   const unmined = live.attempts.filter((attempt) => !isInBlock(attempt)).map(({ id }) => id);
   const dead = lost.filter((id) => unmined.includes(id));
   for (const id of dead) {

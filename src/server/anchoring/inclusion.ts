@@ -7,7 +7,7 @@ import type { IncludedAttempt, InclusionChanges, MinedAttempt } from '../ports/a
 import { gasLimit, maxFeePerGas } from '../rules/credits.ts';
 import { type AnchoringContext, readSenderState } from './context.ts';
 import {
-  hasUnexplained,
+  hasUnexplainedNonce,
   isInBlock,
   isUsed,
   type LiveAttempt,
@@ -37,7 +37,7 @@ export async function follow(context: AnchoringContext, live: LiveAttempts) {
   for (const attempt of followed) {
     const anchor = byId.get(attempt.id);
     const reason = anchor === undefined ? reasons.get(attempt.id) : undefined;
-    noteUnread(context, attempt, reason ?? null);
+    noteUnknown(context, attempt, reason ?? null);
     // If its block is gone, the transaction is in flight again and occupies its slot. An unknown receipt says nothing
     // about its block.
     const stays = reason !== undefined && attempt.mined && isUsed(live, attempt);
@@ -102,18 +102,18 @@ export function createIncludedWatch(context: AnchoringContext) {
 }
 
 /** A receipt that is unknown is looked up less and less often: it neither ends nor delays anything. */
-function noteUnread(
+function noteUnknown(
   { logger, options }: AnchoringContext,
   attempt: LiveAttempt,
   reason: string | null,
 ): void {
-  attempt.unread = reason === null ? 0 : attempt.unread + 1;
+  attempt.unknownLookups = reason === null ? 0 : attempt.unknownLookups + 1;
   if (reason === null) return;
-  if (attempt.unread === 1) {
+  if (attempt.unknownLookups === 1) {
     logger.warn({ attempt: attempt.id, reason }, 'node did not say whether there is a receipt');
   }
   const { pollMs, failedLookMs } = options.pauses;
-  const waitMs = backoffMs(attempt.unread, { firstMs: pollMs, maxMs: failedLookMs });
+  const waitMs = backoffMs(attempt.unknownLookups, { firstMs: pollMs, maxMs: failedLookMs });
   attempt.lookAt = performance.now() + waitMs;
 }
 
@@ -145,7 +145,7 @@ async function include(context: AnchoringContext, attempt: LiveAttempt, mined: M
  */
 function hasNonceConflict(live: LiveAttempts, headNumber: bigint): boolean {
   if (live.counted === null || headNumber < live.counted.headNumber) return false;
-  return hasUnexplained(live);
+  return hasUnexplainedNonce(live);
 }
 
 function isBelow(a: Place, b: Place): boolean {

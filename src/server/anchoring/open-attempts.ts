@@ -14,7 +14,7 @@ export interface LiveAttempt extends OpenAttempt {
   /** At the last lookup its mined transaction was no anchor. */
   failed: boolean;
   /** Lookups in a row in which a provider did not say whether there is a receipt, and none was seen. */
-  unread: number;
+  unknownLookups: number;
   /** Receipts are not looked up before this time (`performance.now()`). */
   lookAt: number;
 }
@@ -122,7 +122,7 @@ export function isUsed({ counted }: LiveAttempts, { nonce }: LiveAttempt): boole
 }
 
 /** Whether the nonce of an attempt is used, and no transaction of the attempt was seen in a block. */
-export function hasUnexplained(live: LiveAttempts): boolean {
+export function hasUnexplainedNonce(live: LiveAttempts): boolean {
   return unmined(live).some((attempt) => isUsed(live, attempt));
 }
 
@@ -144,6 +144,6 @@ export function isInBlock({ state }: OpenAttempt): boolean {
 
 function liveAttempt(attempt: OpenAttempt): LiveAttempt {
   const mined = isInBlock(attempt);
-  const seen = { mined, failed: false, unread: 0 };
+  const seen = { mined, failed: false, unknownLookups: 0 };
   return { ...attempt, ...seen, broadcastAt: null, refusal: null, lookAt: 0 };
 }

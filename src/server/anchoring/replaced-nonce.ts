@@ -16,7 +16,7 @@ export interface ReplacedNonces {
   /** Mined transactions of an attempt that this database does not know. */
   readonly adoptable: readonly Adoptable[];
   /** Attempts with an unknown receipt that were looked up: whether every provider shows a transaction of theirs. */
-  readonly sought: ReadonlyMap<string, boolean>;
+  readonly lookedUp: ReadonlyMap<string, boolean>;
 }
 
 interface Adoptable {
@@ -78,7 +78,7 @@ export function createReplacedNonceWatch(context: AnchoringContext) {
       // After an error there is no transaction count yet. Keep the progress of searches.
       if (live.counted === null) {
         doubted.clear();
-        return { lost: [], adoptable: [], sought: new Map() };
+        return { lost: [], adoptable: [], lookedUp: new Map() };
       }
       const suspects = new Map(suspectsOf(live).map((attempt) => [attempt.id, attempt]));
       for (const id of trails.keys()) {
@@ -99,13 +99,13 @@ export function createReplacedNonceWatch(context: AnchoringContext) {
       );
       const lost = new Set([...final, ...failed].map(({ attempt }) => attempt.id));
       const own = new Set(those('own').map(({ attempt }) => attempt.id));
-      const unread = due.filter((attempt) => attempt.unread > 0);
+      const unknown = due.filter((attempt) => attempt.unknownLookups > 0);
       return {
         lost: seenTwice(due, lost),
         adoptable: those('adoptable').flatMap(({ attempt: { id }, use: { signed } }) =>
           signed === null ? [] : [{ attemptId: id, variant: signed }],
         ),
-        sought: new Map(unread.map(({ id }) => [id, own.has(id)])),
+        lookedUp: new Map(unknown.map(({ id }) => [id, own.has(id)])),
       };
     },
   };
@@ -155,7 +155,8 @@ export function isAnchor({ payload }: NonceUse): boolean {
 /** Attempts whose nonce is used, but with no receipt that shows a variant in a block and successful. */
 function suspectsOf(live: LiveAttempts): LiveAttempt[] {
   return live.attempts.filter(
-    (attempt) => isUsed(live, attempt) && (!attempt.mined || attempt.failed || attempt.unread > 0),
+    (attempt) =>
+      isUsed(live, attempt) && (!attempt.mined || attempt.failed || attempt.unknownLookups > 0),
   );
 }
 

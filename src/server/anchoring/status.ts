@@ -89,7 +89,8 @@ export function degradationsOf({ context, hold, refusals, fees }: Reasons, live:
   if (parked !== null) reasons.push(parked === 'no_key' ? 'unconfigured_sender' : parked);
   reasons.push(...unmined(live).flatMap(refusalOf));
   if (live.attempts.some(({ failed }) => failed)) reasons.push('attempt_reverted');
-  if (live.attempts.some(({ unread }) => unread > 0)) reasons.push('provider_unhealthy');
+  if (live.attempts.some(({ unknownLookups }) => unknownLookups > 0))
+    reasons.push('provider_unhealthy');
   for (const { state } of context.chain.providers()) {
     if (state === 'unhealthy') reasons.push('provider_unhealthy');
     if (state === 'wrong_chain') reasons.push('provider_wrong_chain');

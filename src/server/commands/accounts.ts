@@ -1,5 +1,4 @@
 // `svc-server accounts`: lists accounts; shows, suspends, resumes, exports and deletes one.
-import { systemClock } from '../../base/clock.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AccountUsage, Refusals } from '../../protocol/operator-api.ts';
 import { readConfig } from '../config.ts';
@@ -49,8 +48,8 @@ export async function top(
 /** `svc-server accounts show`. */
 export async function show(environment: NodeJS.ProcessEnv, address: string, options: Output) {
   const wallet = walletOf(address);
-  const account = await withStore(environment, options, (store) =>
-    showAccount(store, wallet, Date.now()),
+  const account = await withStore(environment, options, (store, clock) =>
+    showAccount(store, wallet, clock.now()),
   );
   print(account, linesOf(account), options);
 }
@@ -80,11 +79,11 @@ function changeTo(isSuspended: boolean, command: string) {
 export async function exportLines(environment: NodeJS.ProcessEnv, address: string): Promise<void> {
   const wallet = walletOf(address);
   const { exportOf } = await import('./export-account.ts');
-  await withStore(environment, { json: true }, async (store) => {
-    await showAccount(store, wallet, Date.now());
+  await withStore(environment, { json: true }, async (store, clock) => {
+    await showAccount(store, wallet, clock.now());
     const records = exportOf(readConfig(environment), store, wallet);
     const account = { wallet, by: operator('accounts export') };
-    const lines = recordedExport({ store, clock: systemClock }, account, records);
+    const lines = recordedExport({ store, clock }, account, records);
     for await (const line of lines) process.stdout.write(line);
   });
 }
@@ -92,8 +91,8 @@ export async function exportLines(environment: NodeJS.ProcessEnv, address: strin
 /** `svc-server accounts delete`, also while servers run. */
 export async function remove(environment: NodeJS.ProcessEnv, address: string, options: Output) {
   const wallet = walletOf(address);
-  await withStore(environment, options, async (store) => {
-    await deleteAccount({ store, clock: systemClock }, wallet);
+  await withStore(environment, options, async (store, clock) => {
+    await deleteAccount({ store, clock }, wallet);
     while (await store.deleteTraces(TRACES_PER_COMMIT)) {}
   });
   print({ wallet, deleted: true }, [`Deleted ${wallet}.`], options);
@@ -102,8 +101,8 @@ export async function remove(environment: NodeJS.ProcessEnv, address: string, op
 const TRACES_PER_COMMIT = 500;
 
 function readAll(environment: NodeJS.ProcessEnv, options: Output): Promise<AccountUsage[]> {
-  return withStore(environment, options, async (store) => {
-    return (await listAccounts(store, Date.now(), { limit: String(2 ** 31) })).items;
+  return withStore(environment, options, async (store, clock) => {
+    return (await listAccounts(store, clock.now(), { limit: String(2 ** 31) })).items;
   });
 }
 

@@ -1,25 +1,25 @@
-// The time that every expiry is decided by: the wall clock where it is plausible, else the last accepted time.
+// The clock that decides every expiry: the wall clock while it is plausible, else the checked time that is known.
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { inTime } from '../../base/in-time.ts';
 import type { Logger } from '../../base/logger.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import type { AcceptedTime, CheckedTimeStore } from '../ports/checked-time.ts';
+import type { CheckedTime, CheckedTimeStore } from '../ports/checked-time.ts';
 import { isPlausible } from '../rules/checked-time.ts';
 
 /** Longest wait for the chain. */
 const CHAIN_MS = 3_000;
 const SAVE_EVERY_MS = 60_000;
-/** Soon, because what is new is refused or gets a wrong time meanwhile. */
+/** While the wall clock is implausible: new records may be refused, or get a wrong time. */
 const RETRY_EVERY_MS = 1_000;
 
 /**
- * Checked time: the wall clock, as long as it is plausible. Otherwise it is the last accepted time and what has passed
- * since by the monotonic clock. Follows the wall clock until `load`.
+ * Checked time: the wall clock, as long as it is plausible. Otherwise the last known checked time, plus what has passed
+ * since then by the monotonic clock. Before `load`, it is the wall clock.
  */
 export class CheckedClock implements Clock {
   readonly #wall: Clock;
-  /** Null until the accepted time of the database is known. */
-  #accepted: { wallMs: number; monoMs: number; confirmations: number } | null = null;
+  /** A checked time, and the monotonic clock at it. Null until the time in the database is known. */
+  #known: { checkedMs: number; monoMs: number; confirmations: number } | null = null;
   #isImplausible = false;
 
   constructor(wall = systemClock) {
@@ -28,8 +28,9 @@ export class CheckedClock implements Clock {
 
   now(): number {
     const wallMs = this.#wall.now();
-    if (this.#accepted === null) return wallMs;
-    const checkedMs = this.#checkedMs(this.#accepted);
+    if (this.#known === null) return wallMs;
+    const passedMs = performance.now() - this.#known.monoMs;
+    const checkedMs = Math.floor(this.#known.checkedMs + passedMs);
     this.#isImplausible = !isPlausible(wallMs, { checkedMs, newestBlockMs: null });
     if (this.#isImplausible) return checkedMs;
     this.#accept(wallMs);
@@ -46,14 +47,17 @@ export class CheckedClock implements Clock {
     return this.#wall.now();
   }
 
-  /** Reads the accepted time. It counts here if it is the first, if an operator confirmed it, or if it is later. */
-  async load(store: Pick<CheckedTimeStore, 'readAcceptedTime'>): Promise<void> {
-    const saved = await store.readAcceptedTime();
-    const first = { acceptedAt: this.wallMs, confirmations: 0 };
-    const { acceptedAt, confirmations } = saved ?? first;
-    const isNew = confirmations !== this.#accepted?.confirmations;
-    const isLater = this.isImplausible && acceptedAt > this.now();
-    if (isNew || isLater) this.#accept(acceptedAt, confirmations);
+  /**
+   * Reads the saved checked time. This clock continues from it if it is the first, if an operator confirmed it, or if the
+   * wall clock is implausible here and another instance is further.
+   */
+  async load(store: Pick<CheckedTimeStore, 'readCheckedTime'>): Promise<void> {
+    const saved = await store.readCheckedTime();
+    const first = { checkedAt: this.wallMs, confirmations: 0 };
+    const { checkedAt, confirmations } = saved ?? first;
+    const isNew = confirmations !== this.#known?.confirmations;
+    const isLater = this.isImplausible && checkedAt > this.now();
+    if (isNew || isLater) this.#accept(checkedAt, confirmations);
   }
 
   /** Accepts the wall clock if the newest block vouches for it. */
@@ -63,16 +67,12 @@ export class CheckedClock implements Clock {
   }
 
   /** What to save. While the wall clock is implausible too, so that a restart does not set the time back. */
-  get acceptedTime(): AcceptedTime {
-    return { acceptedAt: this.now(), confirmations: this.#accepted?.confirmations ?? 0 };
+  get checkedTime(): CheckedTime {
+    return { checkedAt: this.now(), confirmations: this.#known?.confirmations ?? 0 };
   }
 
-  #checkedMs({ wallMs, monoMs }: { wallMs: number; monoMs: number }): number {
-    return wallMs + Math.floor(performance.now() - monoMs);
-  }
-
-  #accept(wallMs: number, confirmations = this.#accepted?.confirmations ?? 0): void {
-    this.#accepted = { wallMs, monoMs: performance.now(), confirmations };
+  #accept(checkedMs: number, confirmations = this.#known?.confirmations ?? 0): void {
+    this.#known = { checkedMs, monoMs: performance.now(), confirmations };
   }
 }
 
@@ -119,5 +119,5 @@ async function check({ clock, store, newestBlockMs }: Timekeeping): Promise<void
     const newest = await inTime(CHAIN_MS, newestBlockMs(), null).catch(() => null);
     if (newest !== null) clock.vouch(newest);
   }
-  await store.saveAcceptedTime(clock.acceptedTime);
+  await store.saveCheckedTime(clock.checkedTime);
 }

@@ -1,4 +1,4 @@
-// Decides whether a wall clock is believed.
+// Decides whether the wall clock of a machine is plausible.
 
 /** The largest step that a wall clock may make, forwards or backwards. */
 const MAX_STEP_MS = 24 * 60 * 60_000;

@@ -42,7 +42,12 @@ export function maxFeePerGas(quote: Pick<FeeQuote, 'baseFeePerGas' | 'maxPriorit
 }
 
 /** Whether one person with many wallets can collect sign-up grants at once, or without a limit. */
-export function isGrantOpen({ anchors, gasWei, delayMs, anchorsPerDay }: SignupGrant): boolean {
+export function isGrantUnbounded({
+  anchors,
+  gasWei,
+  delayMs,
+  anchorsPerDay,
+}: SignupGrant): boolean {
   return (anchors > 0 || gasWei > 0n) && (delayMs === 0 || anchorsPerDay === null);
 }
 

@@ -44,7 +44,7 @@ export const transferTables: readonly TransferTable[] = `
   leases: chain_id address: holder fence expires_at degraded parked
   anchoring_accounts: chain_id address: first_block last_block changed_in origin signature
   restoration: id: restored_at
-  checked_time: id: accepted_at confirmations
+  checked_time: id: checked_at confirmations
   reconciled_senders: chain_id address: reconciled_at
   foreign_nonces: chain_id sender nonce: tx_hash recorded_at
   telemetry: robot_id recorded_at id: battery_pct state metrics

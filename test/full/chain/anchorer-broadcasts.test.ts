@@ -36,6 +36,16 @@ const mineUntil = (what: string, probe: () => Promise<boolean> | boolean) =>
     20_000,
   );
 
+/** Reorganises the whole chain, and expects the same transaction in a block again, with nonce 1. */
+async function expectSameAnchorAgain(hash: string | undefined): Promise<void> {
+  await reorganise(Number(await rig.node.rpc<string>('eth_blockNumber')));
+  await mineUntil('the anchor', async () => (await rig.minedAnchors()).length === 1);
+
+  const anchors = await rig.minedAnchors();
+  expect(anchors.map((anchor) => [anchor.nonce, anchor.hash])).toEqual([[1, hash]]);
+  await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
+}
+
 describe('after a reorganisation', () => {
   it('gives way to its replacement where the price has risen above the mined one', async () => {
     rig.start({ bumpAfterMs: 500 });
@@ -167,15 +177,7 @@ describe('an anchor that the chain has lost after it was final', () => {
     for (let i = 0; i < 3; i += 1) await rig.node.mine();
     await finality(id, 'finalized');
     const [anchor] = await rig.minedAnchors();
-    const head = Number(await rig.node.rpc<string>('eth_blockNumber'));
-
-    await reorganise(head);
-    await mineUntil('the anchor', async () => (await rig.minedAnchors()).length === 1);
-
-    expect((await rig.minedAnchors()).map(({ nonce, hash }) => [nonce, hash])).toEqual([
-      [1, anchor?.hash],
-    ]);
-    await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
+    await expectSameAnchorAgain(anchor?.hash);
   });
 
   it('is mined again though the account was used before, and that is lost for good', async () => {
@@ -183,15 +185,7 @@ describe('an anchor that the chain has lost after it was final', () => {
     await rig.node.mine();
     rig.start();
     const { receipt } = await anchored();
-    const head = Number(await rig.node.rpc<string>('eth_blockNumber'));
-
-    await reorganise(head);
-    await mineUntil('the anchor', async () => (await rig.minedAnchors()).length === 1);
-
-    expect((await rig.minedAnchors()).map(({ nonce, hash }) => [nonce, hash])).toEqual([
-      [1, receipt?.txHash],
-    ]);
-    await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
+    await expectSameAnchorAgain(receipt?.txHash);
   });
 
   it('waits for a transaction below it that a pool holds', async () => {

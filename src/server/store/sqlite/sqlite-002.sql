@@ -1,10 +1,10 @@
 -- The number of the block whose hash is in genesis_hash: that of genesis, or a finalized one where nodes lack it.
 ALTER TABLE chain_identity ADD COLUMN block_number INTEGER NOT NULL DEFAULT 0;
 
--- The last time of a server's clock that was accepted (rules/checked-time.ts), and how often an operator confirmed one.
+-- The checked time when it was last saved (rules/checked-time.ts), and how often an operator confirmed a clock.
 CREATE TABLE checked_time (
   id INTEGER PRIMARY KEY CHECK (id = 1),
-  accepted_at INTEGER NOT NULL,
+  checked_at INTEGER NOT NULL,
   confirmations INTEGER NOT NULL
 ) STRICT;
 -- A wrong clock at the first start of this version must not expire what is there.

@@ -221,3 +221,14 @@ function cutPositions(
     return random.pick(i % 10 === 1 ? creation : records).end;
   }).sort((a, b) => a - b);
 }
+
+const SHOWN = 5;
+
+/** A few lines: the cut, and the first of what it lost or damaged. */
+export function textOfFailure({ cut, loss, lost, corrupt, disk }: Failure): string {
+  const some = lost.slice(0, SHOWN).map(({ kind, key }) => `  lost: ${kind} ${key}`);
+  const more = lost.length > SHOWN ? [`  lost: ${lost.length - SHOWN} more`] : [];
+  const damage = corrupt.slice(0, SHOWN).map((one) => `  damaged: ${one}`);
+  const title = `cut at ${cut}, data ${loss.data}, names ${loss.names}, disk kept in ${disk}`;
+  return [title, ...some, ...more, ...damage].join('\n');
+}

@@ -1,7 +1,7 @@
 /** `npm run campaign:power`: cuts the power of a simulated disk under server and agent. */
 import { parseArgs } from 'node:util';
 import { killAgents } from '../../support/agent-process.ts';
-import { type CampaignReport, type Program, runPowerCampaign } from './campaign.ts';
+import { type CampaignReport, type Program, runPowerCampaign, textOfFailure } from './campaign.ts';
 
 const help = `npm run campaign:power -- [options]
 
@@ -58,7 +58,7 @@ async function main(): Promise<boolean> {
     });
     const kinds = [...report.answers].map(([kind, times]) => `${times} ${kind}`);
     process.stderr.write(`${program}: answers: ${kinds.join(', ')}\n`);
-    for (const failure of report.failures) process.stderr.write(`${describe(failure)}\n`);
+    for (const failure of report.failures) process.stderr.write(`${textOfFailure(failure)}\n`);
     reports.push(report);
   }
   if (reports.length === 0) throw new TypeError('--only must be server or agent.');
@@ -73,16 +73,6 @@ function isClean({ lost, corrupt, control }: CampaignReport): boolean {
 function whole(name: string, text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new TypeError(`--${name} must be a whole number from 1.`);
-}
-
-const shown = 5;
-
-function describe({ cut, loss, lost, corrupt, disk }: CampaignReport['failures'][number]): string {
-  const some = lost.slice(0, shown).map(({ kind, key }) => `  lost: ${kind} ${key}`);
-  const more = lost.length > shown ? [`  lost: ${lost.length - shown} more`] : [];
-  const damage = corrupt.slice(0, shown).map((one) => `  damaged: ${one}`);
-  const title = `cut at ${cut}, data ${loss.data}, names ${loss.names}, disk kept in ${disk}`;
-  return [title, ...some, ...more, ...damage].join('\n');
 }
 
 function table(reports: readonly CampaignReport[]): string {

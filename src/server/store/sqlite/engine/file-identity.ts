@@ -2,9 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { makeDurableFolder } from '../../../../base/durable-folder.ts';
+import { syncFolderOf } from '../../../../base/durable-folder.ts';
 import { openSqlite, sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { syncFile } from './disk.ts';
@@ -42,7 +41,7 @@ export function recordIdentity(writer: Database): void {
   if (result?.busy !== 0) return;
   writeFileSync(record, identity, { mode: 0o600 });
   syncFile(record);
-  makeDurableFolder(path.dirname(record));
+  syncFolderOf(record);
 }
 
 /** Nothing else is on the page of this table. */
@@ -85,7 +84,7 @@ function isOwnLog(file: string): boolean {
 /** Removes the record of the file that was at the path. */
 export function forgetIdentity(file: string): void {
   rmSync(recordOf(file), { force: true });
-  makeDurableFolder(path.dirname(file));
+  syncFolderOf(file);
 }
 
 /** `null` if nothing can be read. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/agent/main.ts';
 import { attachFiles } from '../../src/client/files.ts';
 import { hashProof } from '../../src/proof/hash.ts';
@@ -29,12 +29,30 @@ const agent = (args: string[], input?: string) =>
     ...(input !== undefined && { input }),
   });
 
+async function startAgent(): Promise<TestAgent> {
+  const started = await createTestAgent({ url: service.url, apiKey: robot.apiKey });
+  await started.start();
+  await waitFor('the connection', async () => (await started.status()).connected);
+  return started;
+}
+
+/** For tests that leave something behind, or that must find nothing. */
+function useOwnAgent(): void {
+  beforeEach(async () => {
+    const shared = { robot, daemon };
+    robot = await service.makeRobot(owner, 'arm');
+    daemon = await startAgent();
+    return async () => {
+      await daemon.remove();
+      ({ robot, daemon } = shared);
+    };
+  });
+}
+
 beforeAll(async () => {
   service = await startTestService({ chain: 'mining' });
   ({ owner, robot } = await service.signInWithRobot());
-  daemon = await createTestAgent({ url: service.url, apiKey: robot.apiKey });
-  await daemon.start();
-  await waitFor('the connection', async () => (await daemon.status()).connected);
+  daemon = await startAgent();
 });
 
 afterAll(async () => {
@@ -212,6 +230,8 @@ describe('every command', () => {
 });
 
 describe('a completion that was set aside', () => {
+  useOwnAgent();
+
   /** Set aside: the task has another proof already. */
   const setAside = async (): Promise<string> => {
     const task = await service.claim(robot);
@@ -263,9 +283,6 @@ describe('a completion that was set aside', () => {
       0,
       { task_id: first, proof_hash: hashProof({ lost: 1 }), state: 'queued' },
     ]);
-    await agent(['complete', first, '-', '--wait', '60'], '{"lost":1}');
-    for (const task of [first, second])
-      while ((await agent(['spool', 'drop', task])).exitCode === 0);
   });
 
   it('can be dropped, which prints its proof, and only once', async () => {
@@ -280,6 +297,8 @@ describe('a completion that was set aside', () => {
 });
 
 describe('status', () => {
+  useOwnAgent();
+
   it('says what is there, for people and as one JSON object', async () => {
     const shown = await agent(['status']);
     const { stdout, stderr } = await agent(['status', '--json']);
@@ -305,6 +324,8 @@ describe('status', () => {
 });
 
 describe('key set', () => {
+  useOwnAgent();
+
   it('replaces the file once the key is proven, and the daemon takes it up', async () => {
     const { body } = await service.call('POST', `/api/v1/robots/${robot.id}/rotate-key`, {
       session: owner.session,
@@ -351,6 +372,8 @@ describe('config', () => {
 });
 
 describe('samples that are malformed', () => {
+  useOwnAgent();
+
   it('are named by telemetry, which ends with 1 and records the others', async () => {
     const samples = '{"samples":[{"battery_pct":101},{"state":"idle"}]}';
     const { exitCode, stderr } = await agent(['telemetry', '-'], samples);

@@ -27,6 +27,13 @@ export interface StrictJsonOptions {
    * strings of their text; other numbers are read as by default. Default: refuses what a double would change.
    */
   readonly numbers?: 'round' | 'string' | undefined;
+  /**
+   * Called with the first fault inside an item of an array that is a member of the document, and with the item's text.
+   * The result takes the item's place, and reading goes on. Without it, and if it is undefined, the text is refused.
+   */
+  readonly onItemFault?:
+    | ((fault: StrictJsonError, text: string) => JsonValue | undefined)
+    | undefined;
 }
 
 export interface ParseOptions extends StrictJsonOptions {
@@ -61,6 +68,9 @@ export function readStrictJson(
 ): Generator<number, JsonValue> {
   return new Parser(text, options).parse();
 }
+
+/** Open containers around an item of an array that is a member of the document. */
+const ITEM_DEPTH = 2;
 
 /** Values per step: about a millisecond of work if each is an object. */
 const PAUSE_EVERY = 1024;
@@ -109,8 +119,11 @@ class Parser {
   readonly #maxValues: number;
   readonly #onUnderflow: StrictJsonOptions['onUnderflow'];
   readonly #numbers: StrictJsonOptions['numbers'];
+  readonly #onItemFault: StrictJsonOptions['onItemFault'];
   readonly #open: Frame[] = [];
   #at = 0;
+  /** Where the current item of an array that is a member of the document begins. */
+  #itemAt = 0;
   #values = 0;
   /** Whether the last string may contain a surrogate. */
   #wide = false;
@@ -123,6 +136,7 @@ class Parser {
     this.#maxValues = maxValues;
     this.#onUnderflow = options.onUnderflow;
     this.#numbers = options.numbers;
+    this.#onItemFault = options.onItemFault;
   }
 
   *parse(): Generator<number, JsonValue> {
@@ -175,6 +189,7 @@ class Parser {
       return items;
     }
     this.#open.push(this.#fault ? SKIPPED_ARRAY : { items });
+    if (this.#open.length === ITEM_DEPTH) this.#itemAt = this.#at;
     return undefined;
   }
 
@@ -188,10 +203,12 @@ class Parser {
   /** Adds a value to its container. Returns the container if it is now complete. */
   #attach(frame: Frame, value: JsonValue): JsonValue | undefined {
     if (frame.items !== null) {
-      if (this.#fault === undefined) frame.items.push(value);
+      const item = this.#fault === undefined ? value : this.#itemOf(this.#fault);
+      if (item !== undefined) frame.items.push(item);
       const code = this.#token();
       if (code !== COMMA && code !== CLOSE_ARRAY) throw this.#syntaxError('expected "," or "]"');
       this.#at++;
+      if (this.#open.length === ITEM_DEPTH) this.#itemAt = this.#at;
       if (code === COMMA) return undefined;
       this.#open.pop();
       // The first item allocated room for 17. Most arrays are small, and evidence may contain millions of them.
@@ -207,6 +224,14 @@ class Parser {
     }
     this.#open.pop();
     return frame.members;
+  }
+
+  /** What takes the place of an item with a fault; undefined for nothing. */
+  #itemOf(fault: StrictJsonError): JsonValue | undefined {
+    if (this.#open.length !== ITEM_DEPTH) return undefined;
+    const item = this.#onItemFault?.(fault, this.#text.slice(this.#itemAt, this.#at));
+    if (item !== undefined) this.#fault = undefined;
+    return item;
   }
 
   #end(value: JsonValue): JsonValue {

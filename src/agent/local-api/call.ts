@@ -8,10 +8,10 @@ import { decodeUtf8 } from '../../proof/utf8.ts';
 import { bodyError, tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer } from '../../protocol/routes.ts';
+import type { WireError } from '../../protocol/schema-error.ts';
 import type { AgentClock } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import type { Spool } from '../spool/spool.ts';
-import { parseSamples } from './unreadable-samples.ts';
 
 export interface LocalDeps {
   readonly spool: Spool;
@@ -25,6 +25,17 @@ export interface LocalDeps {
   readonly stopping: AbortSignal;
 }
 
+/** Takes the place of a sample that parsers would change, so that it does not refuse the others. */
+export class UnreadableSample {
+  readonly text: string;
+  readonly error: WireError;
+
+  constructor(text: string, error: WireError) {
+    this.text = text;
+    this.error = error;
+  }
+}
+
 /**
  * The JSON value of a body, exactly as sent.
  * @throws SvcError as the service does: `unsupported_media_type`, `invalid_json`, or the code of the field
@@ -35,20 +46,16 @@ export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1] ?? 'utf-8';
   if (charset.toLowerCase() !== 'utf-8' || encoding !== 'identity') throw notPlainJson();
   const { route } = request.routeOptions.config;
-  const parse = (text: string) =>
-    parseStrictJson(text, {
+  try {
+    return parseStrictJson(decodeUtf8(bytes), {
       maxDepth: limits.documentDepth + 1,
       numbers: route?.roundsNumbers && 'round',
+      // Not JSON, so that no program can send it.
+      onItemFault: (fault, text) =>
+        fault.pointer.startsWith('/samples/') && route?.countErrors?.samples
+          ? (new UnreadableSample(text.trim(), bodyError(fault, route)) as never)
+          : undefined,
     });
-  try {
-    const text = decodeUtf8(bytes);
-    try {
-      return parse(text);
-    } catch (error) {
-      const isInSample = error instanceof StrictJsonError && /^\/samples\/\d+/.test(error.pointer);
-      if (!isInSample || route?.countErrors?.samples === undefined) throw error;
-      return parseSamples(text, parse, (fault) => bodyError(fault, route));
-    }
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     const { code, message } = bodyError(error, route);

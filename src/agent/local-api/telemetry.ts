@@ -11,8 +11,7 @@ import { formatTimestamp, parseTimestamp, utcOf } from '../../protocol/timestamp
 import type { Instant } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
-import { documentText, type LocalDeps } from './call.ts';
-import { UnreadableSample } from './unreadable-samples.ts';
+import { documentText, type LocalDeps, UnreadableSample } from './call.ts';
 
 /** A sample that the agent did not accept. */
 interface SetAside {

@@ -34,6 +34,10 @@ export const limits = {
   webhookAttemptsPerHourWithoutGrant: 60,
   /** Messages that can wait for one webhook. If more messages wait, the service disables the webhook. */
   webhookBacklog: 10_000,
+  /** Messages of one webhook that wait or are in the log, of an account to which the operator granted credits in the last 90 days. If there is no room, the service drops new messages and reports their numbers. */
+  webhookBytes: 16 * 1024 * 1024,
+  /** The same for an account to which the operator granted no credits in the last 90 days. */
+  webhookBytesWithoutGrant: 1024 * 1024,
   /** Age at which messages are removed from the log of a webhook. */
   webhookDeliveriesMs: 7 * 24 * 60 * 60_000,
   /** Time after a rotation of the secret in which messages also have a signature with the old secret. */

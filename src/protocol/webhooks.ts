@@ -14,8 +14,11 @@ export const webhookEvents = {
   'alert.closed': 'an alert closed. Data: id, kind, threshold, robot_id',
 } as const;
 
-/** `test` messages go to one webhook on request, whatever it subscribes to. */
-export type WebhookType = keyof typeof webhookEvents | 'test';
+/**
+ * `test` messages go to one webhook on request. A `gap` reports the numbers of messages that had no room, from `first` to
+ * `last`. Both come whatever the webhook subscribes to.
+ */
+export type WebhookType = keyof typeof webhookEvents | 'test' | 'gap';
 
 const eventTypes = Object.keys(webhookEvents) as (keyof typeof webhookEvents)[];
 
@@ -60,7 +63,7 @@ export const WebhookDelivery = Closed({
     ...Uuid,
     description: 'the webhook-id of the message, the same in each attempt',
   }),
-  type: OneOf<WebhookType>([...eventTypes, 'test']),
+  type: OneOf<WebhookType>([...eventTypes, 'test', 'gap']),
   state: OneOf(['pending', 'delivered', 'abandoned'], 'abandoned: the webhook was disabled first'),
   attempts: Type.Integer({ minimum: 0 }),
   last_status: Nullable(Type.Integer({ description: 'HTTP status of the last attempt' })),

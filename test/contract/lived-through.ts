@@ -48,7 +48,6 @@ async function alert(world: World, { id, wallet }: { id: string; wallet: string 
   const secret = Buffer.alloc(60, 1);
   await world.store.createWebhook({ ...endpoint, secret, created_at: world.now }, actor);
   await world.store.testWebhook(endpoint.id, wallet, world.now);
-  await world.store.numberDeliveries(world.now);
   const rule = { kind: 'battery_low', threshold: 20 } as const;
   await world.store.saveAlertRule(wallet, rule);
   await world.store.noteEvaluation(world.now, 1);

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { limits } from '../../src/protocol/limits.ts';
 import type { WebhookType } from '../../src/protocol/webhooks.ts';
 import type { Actor } from '../../src/server/ports/account.ts';
+import type { NewRobot } from '../../src/server/ports/robots.ts';
+import { FUNDED_MS } from '../../src/server/rules/storage.ts';
 import { LONGEST_PAUSE_MS } from '../../src/server/rules/webhooks.ts';
 import { type OpenStore, World } from './world.ts';
 
@@ -20,10 +23,7 @@ export function webhookContract(open: OpenStore): void {
     await world.store.createWebhook({ ...members, created_at: world.now }, by());
     return id;
   }
-  const waiting = async (id: string) => {
-    await world.store.numberDeliveries(world.now);
-    return world.store.listWaiting(id, 100);
-  };
+  const waiting = (id: string) => world.store.listWaiting(id, 1000);
 
   it('reports a proof that the chain refused, and opens the alert of its robot', async () => {
     const robot = await world.robot();
@@ -65,15 +65,13 @@ export function webhookContract(open: OpenStore): void {
     expect(await waiting(id)).toHaveLength(1);
   });
 
-  it('numbers each message once, and a replayed one after the others', async () => {
+  it('puts a replayed message after the others', async () => {
     const { wallet } = await world.robot();
     const id = await webhook(wallet, ['alert.opened']);
     const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
     for (let i = 0; i < 3; i += 1) {
       await world.store.changeAlerts([{ ...firing, robot_id: randomUUID() }], [], world.now + i);
     }
-    const numbering = [1, 2].map(() => world.store.numberDeliveries(world.now));
-    await Promise.allSettled(numbering);
     const [first, second, third] = (await waiting(id)).map((message) => message.id);
     await world.store.replayDelivery(first ?? '', wallet);
 
@@ -82,6 +80,82 @@ export function webhookContract(open: OpenStore): void {
     expect(page?.map((one) => one.id)).toEqual([first, third]);
     const rest = await world.store.listDeliveries(id, wallet, 2, third ?? null);
     expect(rest?.map((one) => one.id)).toEqual([second]);
+  });
+
+  const report = ({ id: robotId, keyHash }: NewRobot, message: string) =>
+    world.store.createEvent({
+      ...{ id: randomUUID(), robotId, keyHash, eventType: 'x', severity: 'info', message },
+      ...{ payload: '{}', occurredAt: null, createdAt: world.now },
+    });
+
+  it('numbers the messages of each webhook in the order of their commits', async () => {
+    const robot = await world.robot();
+    const ids = await Promise.all([1, 2].map(() => webhook(robot.wallet, ['event.created'])));
+    const names = Array.from({ length: 20 }, (_, n) => `${n}`);
+    await Promise.all(names.map((name) => report(robot, name)));
+
+    for (const id of ids) {
+      const found = await waiting(id);
+      expect(found.map(({ number }) => number)).toEqual(names.map((_, n) => n + 1));
+      const messages = found.map(({ data }) => JSON.parse(data).message);
+      expect(messages.sort()).toEqual([...names].sort());
+    }
+  });
+
+  it('gives a disabled webhook no message and no number', async () => {
+    const robot = await world.robot();
+    const id = await webhook(robot.wallet, ['event.created']);
+    const enable = (enabled: boolean) =>
+      world.store.changeWebhook(id, { enabled }, { ...by(), wallet: robot.wallet });
+    await enable(false);
+    await report(robot, 'unheard');
+    await enable(true);
+    await report(robot, 'heard');
+
+    expect(await waiting(id)).toMatchObject([{ number: 1 }]);
+  });
+
+  it('drops messages that have no room, never their events, and reports them once', async () => {
+    const robot = await world.robot();
+    world.clock.advance(FUNDED_MS);
+    const id = await webhook(robot.wallet, ['event.created']);
+    const long = 'あ'.repeat(2000);
+    for (let i = 0; i < 20; i += 1) {
+      const some = Array.from({ length: 10 }, () => report(robot, long));
+      expect((await Promise.all(some)).every(({ outcome }) => outcome === 'created')).toBe(true);
+    }
+    const kept = await waiting(id);
+    const bytes = kept.reduce((sum, { data }) => sum + Buffer.byteLength(data) + 256, 0);
+    expect(bytes).toBeLessThanOrEqual(limits.webhookBytesWithoutGrant);
+    expect(kept.length).toBeGreaterThan(150);
+
+    const deliver = (deliveryId = '') =>
+      world.store.recordDelivered({
+        ...{ webhookId: id, deliveryId, status: 204, error: null, at: world.now },
+      });
+    for (const message of kept.slice(0, 3)) await deliver(message.id);
+    const gap = { type: 'gap', number: 201, data: `{"first":${kept.length + 1},"last":200}` };
+    expect((await waiting(id)).slice(kept.length - 3)).toMatchObject([gap]);
+
+    await report(robot, long);
+    expect((await waiting(id)).at(-1)).toMatchObject({ type: 'event.created', number: 202 });
+    expect(await world.store.checkInvariants()).toEqual([]);
+  });
+
+  it('reports dropped messages also before the next one that has room', async () => {
+    const robot = await world.robot();
+    world.clock.advance(FUNDED_MS);
+    const id = await webhook(robot.wallet, ['event.created']);
+    const long = 'あ'.repeat(2000);
+    await Promise.all(Array.from({ length: 180 }, () => report(robot, long)));
+    const kept = (await waiting(id)).length;
+    await report(robot, '');
+
+    const data = `{"first":${kept + 1},"last":180}`;
+    expect((await waiting(id)).slice(kept)).toMatchObject([
+      { type: 'gap', number: 181, data },
+      { type: 'event.created', number: 182 },
+    ]);
   });
 
   it('disables a webhook with its messages, and an attempt that ends later changes nothing', async () => {

@@ -183,7 +183,6 @@ describe('alerts', () => {
     clock.advance(1);
     await charge(80);
     await evaluate();
-    await service.store.numberDeliveries(clock.now());
 
     const found = await service.store.listWaiting(id, 10);
     expect(found.map(({ type }) => type)).toEqual(['alert.opened', 'alert.closed']);
@@ -283,7 +282,6 @@ describe('the alerts of anchors', () => {
       for (let i = 0; i < 3; i += 1) {
         expect((await service.complete(robot, taskId)).body.error).toBe(reason);
       }
-      await service.store.numberDeliveries(Date.now());
       const found = await service.store.listWaiting(webhook.id, 10);
       const evaluated = async () => {
         await evaluateRules({ store: service.store, clock: { now: Date.now } });
@@ -341,7 +339,6 @@ describe('the alerts of anchors', () => {
     const verification = await waitFor('the receipt', isVerified);
     await evaluateRules({ store: service.store, clock: at(6) });
     expect((await get('/api/v1/alerts?open=true')).items).toEqual([]);
-    await service.store.numberDeliveries(Date.now());
     const [message] = await service.store.listWaiting(webhook.id, 10);
     await service.close();
     const { proof_hash, chain_id, tx_hash, block_number } = verification;

@@ -103,6 +103,7 @@ describe('webhooks', () => {
     const [message] = receiver.received as [ReceivedMessage];
     expect(verify(secret, message)).toEqual({
       type: 'event.created',
+      number: 1,
       timestamp: new Date(clock.now()).toISOString(),
       data: {
         id: body.event.id,

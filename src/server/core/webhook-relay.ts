@@ -96,7 +96,6 @@ class Relay {
         this.#evaluation = null;
       });
     if (webhooks === null) return;
-    await store.numberDeliveries(clock.now());
     for (const { funded, queue } of this.#queues) {
       const due = await store.listDueWebhooks(funded, WEBHOOKS_READ + this.#busy.size, clock.now());
       for (const { id, wallet } of due) {

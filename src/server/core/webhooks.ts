@@ -122,11 +122,11 @@ export function signedMessage(
   key: Buffer,
   webhookId: string,
   sealed: readonly Buffer[],
-  { id, type, data, created_at }: WaitingMessage,
+  { id, number, type, data, created_at }: WaitingMessage,
   now: number,
 ): { headers: Record<string, string>; body: string } {
   const timestamp = formatTimestamp(created_at);
-  const body = `{"type":"${type}","timestamp":"${timestamp}","data":${data}}`;
+  const body = `{"type":"${type}","timestamp":"${timestamp}","number":${number},"data":${data}}`;
   const seconds = String(Math.floor(now / 1000));
   const signatures = sealed.flatMap((one, index) => {
     try {

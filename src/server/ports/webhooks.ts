@@ -48,6 +48,7 @@ export interface WebhookToSend {
 
 export interface WaitingMessage {
   id: string;
+  number: number;
   type: WebhookType;
   /** JSON of the member `data`. */
   data: string;
@@ -68,7 +69,8 @@ export type Retry = { at: number } | { disable: 'failures' };
 
 /**
  * Messages are written in the commits of their facts, for the enabled webhooks of the account that subscribe to the
- * type. Each webhook gets its messages in the order of their numbers.
+ * type. Each webhook numbers its messages in the order of the commits, and gets them in this order. Those that have no
+ * room are dropped; a message `gap` reports their numbers.
  */
 export interface WebhookStore {
   /** False if the account has as many webhooks as it may have. */
@@ -85,7 +87,7 @@ export interface WebhookStore {
   deleteWebhook(id: string, by: Actor & { wallet: string }): Promise<boolean>;
   /** Returns the test that waits, if one does. Null if the account has no enabled webhook with this id. */
   testWebhook(id: string, wallet: string, now: number): Promise<DeliveryRecord | null>;
-  /** Newest first; null if the account does not have the webhook. Messages without a number are not listed yet. */
+  /** Newest first; null if the account does not have the webhook. */
   listDeliveries(
     webhookId: string,
     wallet: string,
@@ -99,11 +101,6 @@ export interface WebhookStore {
 
   /** Takes or renews the lease of the relay. False while another instance has it. */
   holdRelay(holder: string, ttlMs: number): Promise<boolean>;
-  /**
-   * Numbers committed messages that have no number: a message never gets a number below one that was sent. Disables
-   * webhooks with too many waiting.
-   */
-  numberDeliveries(now: number): Promise<void>;
   /** Enabled webhooks with messages whose time has come, the longest waiting first. `funded`: by a recent grant. */
   listDueWebhooks(funded: boolean, limit: number, now: number): Promise<DueWebhook[]>;
   /** Null if the webhook has ended or is deferred. */

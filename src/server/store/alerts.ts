@@ -13,7 +13,7 @@ import type {
 } from '../ports/alerts.ts';
 import { recordAudit } from './audit-log.ts';
 import { first, insert, LAST_ID, rows, type StepRunner, type Steps } from './engine/steps.ts';
-import { queueMessages } from './webhooks.ts';
+import { queueMessages } from './webhook-outbox.ts';
 
 const COLUMNS = 'id, kind, threshold, robot_id, opened_at, acknowledged_at, closed_at';
 

@@ -16,7 +16,7 @@ import { beginOf } from './rows/roll-ups.ts';
 import { type CountedIn, countActivity } from './stats.ts';
 import type { StorageUsage } from './storage-usage.ts';
 import { taskSql } from './tasks.ts';
-import { queueMessages } from './webhooks.ts';
+import { queueMessages } from './webhook-outbox.ts';
 
 const COLUMNS = `seq, robot_id AS "robotId", id, event_type AS "eventType", severity, message,
   payload, occurred_at AS "occurredAt", created_at AS "createdAt"`;

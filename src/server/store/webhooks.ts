@@ -1,9 +1,7 @@
-// Stores webhooks, the outbox of their messages, and what the relay does with it, on either database.
+// Stores webhooks, the log of their deliveries, and what the relay does with it, on either database.
 
-import { randomUUID } from 'node:crypto';
 import type { AuditKind } from '../../protocol/audit-log.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { WebhookType } from '../../protocol/webhooks.ts';
 import type { Actor } from '../ports/account.ts';
 import type {
   Attempt,
@@ -19,17 +17,9 @@ import type {
 import { FUNDED_MS } from '../rules/storage.ts';
 import { LONGEST_PAUSE_MS } from '../rules/webhooks.ts';
 import { recordAudit } from './audit-log.ts';
-import {
-  first,
-  insert,
-  LAST_ID,
-  lock,
-  rows,
-  type StepRunner,
-  type Steps,
-  some,
-} from './engine/steps.ts';
+import { first, LAST_ID, lock, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 import { isFundedSince } from './storage-usage.ts';
+import { disable, enqueue, outboxSql, reportGap } from './webhook-outbox.ts';
 
 /** So that a commit does not delay others. */
 const ROWS_PER_COMMIT = 500;
@@ -38,7 +28,7 @@ const COLUMNS = 'id, url, events, created_at, failing_since, disabled_at, disabl
 const DELIVERY = 'id, type, state, attempts, last_status, last_error, created_at, attempted_at';
 /** The first webhook with a waiting message whose id fulfils the condition. */
 const nextWaiting = (condition: string) => `(SELECT webhook_id FROM webhook_deliveries
-    WHERE state = 'pending' AND number IS NOT NULL AND ${condition} ORDER BY webhook_id LIMIT 1)`;
+    WHERE state = 'pending' AND ${condition} ORDER BY webhook_id LIMIT 1)`;
 
 /** The time of the next attempt has come, or is one of a clock that was wrong. That of a disabled webhook never comes. */
 const isDue = (now: string) =>
@@ -56,33 +46,19 @@ export const webhookSql = {
   rotate: 'UPDATE webhooks SET old_secret = secret, old_until = $2, secret = $3 WHERE id = $1',
   enable: `UPDATE webhooks SET disabled_at = NULL, disabled_for = NULL, failures = 0,
       failing_since = NULL, next_at = 0 WHERE id = $1 AND disabled_at IS NOT NULL`,
-  disable: `UPDATE webhooks SET disabled_at = $2, disabled_for = $3, next_at = ${Number.MAX_SAFE_INTEGER}
-    WHERE id = $1 AND disabled_at IS NULL`,
-  abandon: `UPDATE webhook_deliveries SET state = 'abandoned'
-    WHERE webhook_id = $1 AND state = 'pending'`,
   remove: 'DELETE FROM webhooks WHERE id = $1 AND wallet = $2 RETURNING url',
   empty: `DELETE FROM webhook_deliveries WHERE id IN (
     SELECT id FROM webhook_deliveries WHERE webhook_id = $1 LIMIT $2) RETURNING id`,
   find: 'SELECT id, disabled_at FROM webhooks WHERE id = $1 AND wallet = $2',
-  subscribed: `SELECT id FROM webhooks
-    WHERE wallet = $1 AND disabled_at IS NULL AND events LIKE '%"' || $2 || '"%'`,
-  anyWebhook: `SELECT id FROM webhooks WHERE wallet > '' LIMIT 1`,
-  verified: `SELECT t.wallet, t.id AS task_id, t.robot_id, c.proof_hash, a.chain_id,
-      a.mined_tx_hash AS tx_hash, a.mined_block_number AS block_number
-    FROM leaves l JOIN attempts a ON a.id = l.attempt_id JOIN tasks t ON t.id = l.task_id
-    JOIN completions c ON c.task_id = t.id
-    WHERE l.attempt_id = $1 AND l.leaf_index BETWEEN $2 AND $3 AND l.settled_at IS NULL
-      AND EXISTS (SELECT 1 FROM webhooks w WHERE w.wallet = t.wallet)`,
-  taskOf: 'SELECT wallet, id AS task_id, robot_id FROM tasks WHERE id = $1',
   test: `SELECT ${DELIVERY} FROM webhook_deliveries
     WHERE webhook_id = $1 AND state = 'pending' AND type = 'test' LIMIT 1`,
-  delivery: `SELECT ${DELIVERY} FROM webhook_deliveries WHERE id = $1`,
   place: 'SELECT number FROM webhook_deliveries WHERE id = $1 AND webhook_id = $2',
   deliveries: `SELECT ${DELIVERY} FROM webhook_deliveries
     WHERE webhook_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3`,
-  replay: `UPDATE webhook_deliveries SET state = 'pending', number = NULL
-    WHERE id = $1 AND webhook_id IN
-      (SELECT id FROM webhooks WHERE wallet = $2 AND disabled_at IS NULL) RETURNING id`,
+  next: `UPDATE webhooks SET last_number = last_number + 1
+    WHERE id = (SELECT webhook_id FROM webhook_deliveries WHERE id = $1)
+      AND wallet = $2 AND disabled_at IS NULL RETURNING last_number`,
+  replay: `UPDATE webhook_deliveries SET state = 'pending', number = $2 WHERE id = $1 RETURNING id`,
   expire: `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries
     WHERE created_at < $1 ORDER BY created_at LIMIT $2) RETURNING id`,
   surplus: `DELETE FROM webhook_deliveries WHERE id IN (
@@ -91,16 +67,6 @@ export const webhookSql = {
       SELECT number FROM webhook_deliveries WHERE webhook_id = w.id
       ORDER BY number DESC LIMIT 1 OFFSET ${2 * limits.webhookBacklog - 1})
     LIMIT $1) RETURNING id`,
-  unnumbered: 'SELECT id FROM webhook_deliveries WHERE number IS NULL LIMIT 1',
-  number: `WITH chosen AS (
-      SELECT id, row_number() OVER (ORDER BY created_at, id)
-        + (SELECT coalesce(max(number), 0) FROM webhook_deliveries) AS place
-      FROM webhook_deliveries WHERE number IS NULL ORDER BY created_at, id LIMIT 1000)
-    UPDATE webhook_deliveries SET number = chosen.place FROM chosen
-    WHERE webhook_deliveries.id = chosen.id RETURNING webhook_id`,
-  tooMany: `SELECT id FROM webhook_deliveries
-    WHERE webhook_id = $1 AND state = 'pending' AND number IS NOT NULL
-    ORDER BY number LIMIT 1 OFFSET ${limits.webhookBacklog}`,
   // Goes from one waiting webhook to the next: most webhooks have no message, and some have thousands.
   due: `WITH RECURSIVE waiting AS (
       SELECT ${nextWaiting('true')} AS id
@@ -114,8 +80,8 @@ export const webhookSql = {
   open: `SELECT url, secret, CASE WHEN old_until > $2 THEN old_secret END AS old_secret,
       failures, failing_since
     FROM webhooks WHERE id = $1 AND ${isDue('$2')}`,
-  waiting: `SELECT id, type, data, created_at FROM webhook_deliveries
-    WHERE webhook_id = $1 AND state = 'pending' AND number IS NOT NULL ORDER BY number LIMIT $2`,
+  waiting: `SELECT id, number, type, data, created_at FROM webhook_deliveries
+    WHERE webhook_id = $1 AND state = 'pending' ORDER BY number LIMIT $2`,
   tried: `UPDATE webhook_deliveries SET attempts = attempts + 1, last_status = $2, last_error = $3,
       attempted_at = $4 WHERE id = $1`,
   delivered: `UPDATE webhook_deliveries SET state = 'delivered' WHERE id = $1`,
@@ -125,13 +91,6 @@ export const webhookSql = {
     WHERE id = $1`,
   defer: 'UPDATE webhooks SET next_at = $2 WHERE id = $1 AND disabled_at IS NULL',
 } as const;
-
-/** A fact that webhooks of the account report. */
-export interface Message {
-  wallet: string;
-  type: WebhookType;
-  data: object;
-}
 
 export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'holdRelay'> {
   return {
@@ -153,7 +112,7 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
     async deleteWebhook(id, by) {
       const found = await write(function* () {
         if ((yield* rows(webhookSql.find, id, by.wallet)).length === 0) return false;
-        yield* rows(webhookSql.disable, id, by.at, 'owner');
+        yield* rows(outboxSql.disable, id, by.at, 'owner');
         return true;
       });
       if (!found) return false;
@@ -172,10 +131,8 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
         if (webhook?.disabled_at !== null) return null;
         const [waiting] = yield* rows<DeliveryRecord>(webhookSql.test, id);
         if (waiting !== undefined) return waiting;
-        const message = { id: randomUUID(), webhook_id: id, type: 'test', data: '{}' };
-        yield* insert('webhook_deliveries', [{ ...message, created_at: now }]);
-        const [delivery] = yield* rows<DeliveryRecord>(webhookSql.delivery, message.id);
-        return delivery ?? null;
+        yield* enqueue(id, [{ type: 'test', data: {} }], now);
+        return (yield* first<DeliveryRecord>(webhookSql.test, id)) ?? null;
       }),
     listDeliveries: (webhookId, wallet, limit, before) =>
       read(function* () {
@@ -187,7 +144,11 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
         const values = [webhookId, place?.number ?? 0, limit];
         return yield* rows<DeliveryRecord>(webhookSql.deliveries, ...values);
       }),
-    replayDelivery: (id, wallet) => write(() => some(webhookSql.replay, id, wallet)),
+    replayDelivery: (id, wallet) =>
+      write(function* () {
+        const next = yield* first<{ last_number: number }>(webhookSql.next, id, wallet);
+        return next !== undefined && (yield* some(webhookSql.replay, id, next.last_number));
+      }),
     deleteDeliveries: (before, limit) =>
       write(function* () {
         const old = yield* rows(webhookSql.expire, before, limit);
@@ -195,15 +156,6 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
         return (yield* rows(webhookSql.surplus, limit)).length === limit;
       }),
 
-    async numberDeliveries(now) {
-      if ((await read(() => rows(webhookSql.unnumbered))).length === 0) return;
-      await write(function* () {
-        const numbered = yield* rows<{ webhook_id: string }>(webhookSql.number);
-        for (const id of new Set(numbered.map(({ webhook_id }) => webhook_id))) {
-          if ((yield* rows(webhookSql.tooMany, id)).length > 0) yield* disable(id, 'backlog', now);
-        }
-      });
-    },
     listDueWebhooks: (funded, limit, now) =>
       read(() => rows<DueWebhook>(webhookSql.due, now, now - FUNDED_MS, Number(funded), limit)),
     readDueWebhook: async (id, now) =>
@@ -215,6 +167,7 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
         yield* recordAttempt(attempt);
         yield* rows(webhookSql.delivered, attempt.deliveryId);
         yield* rows(webhookSql.succeed, attempt.webhookId);
+        yield* reportGap(attempt.webhookId, attempt.at);
       }),
     recordFailed: (attempt, retry) =>
       write(function* () {
@@ -242,11 +195,6 @@ function* changeWebhook(
   return (yield* update())[0] ?? null;
 }
 
-function* disable(id: string, reason: string, now: number): Steps<void> {
-  yield* rows(webhookSql.disable, id, now, reason);
-  yield* rows(webhookSql.abandon, id);
-}
-
 function* defer(id: string, retry: Retry, now: number): Steps<void> {
   if ('disable' in retry) yield* disable(id, retry.disable, now);
   else yield* rows(webhookSql.defer, id, retry.at);
@@ -265,47 +213,4 @@ function record(
   // Path and query of a URL may have a token.
   const detail = new URL(url).origin;
   return recordAudit(wallet, kind, by, { target_id: id, detail });
-}
-
-/** Writes messages to the outbox. Call it in the write of their facts. */
-export function* queueMessages(messages: readonly Message[], now: number): Steps<void> {
-  if (messages.length === 0 || (yield* rows(webhookSql.anyWebhook)).length === 0) return;
-  const found = [];
-  for (const { wallet, type, data } of messages) {
-    for (const { id } of yield* rows<{ id: string }>(webhookSql.subscribed, wallet, type)) {
-      const message = { id: randomUUID(), webhook_id: id, type, data: JSON.stringify(data) };
-      found.push({ ...message, created_at: now });
-    }
-  }
-  yield* insert('webhook_deliveries', found);
-}
-
-/** Reports the tasks of unsettled leaves, from the first to the last index. Call it before the leaves are settled. */
-export function* queueVerified(
-  attemptId: string,
-  [first, last]: readonly [number, number],
-  now: number,
-): Steps<void> {
-  if ((yield* rows(webhookSql.anyWebhook)).length === 0) return;
-  type Verified = { wallet: string; block_number: number };
-  const tasks = yield* rows<Verified>(webhookSql.verified, attemptId, first, last);
-  const messages = tasks.map(({ wallet, block_number, ...data }) => {
-    return {
-      wallet,
-      type: 'task.verified' as const,
-      data: { ...data, block_number: `${block_number}` },
-    };
-  });
-  yield* queueMessages(messages, now);
-}
-
-/** Reports tasks with the reason of their failure. */
-export function* queueFailed(taskIds: readonly string[], reason: string, now: number): Steps<void> {
-  if ((yield* rows(webhookSql.anyWebhook)).length === 0) return;
-  for (const id of taskIds) {
-    const [task] = yield* rows<{ wallet: string }>(webhookSql.taskOf, id);
-    if (task === undefined) continue;
-    const { wallet, ...data } = task;
-    yield* queueMessages([{ wallet, type: 'task.failed', data: { ...data, reason } }], now);
-  }
 }

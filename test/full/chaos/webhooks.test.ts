@@ -9,7 +9,7 @@ const kills: readonly Kill[] = [
   { after: 20, what: 'service' },
   // The receiver has the message, and the service does not know.
   { after: 5, what: 'service', crash: { at: 'recordDelivered:before', count: 3 } },
-  { after: 5, what: 'service', crash: { at: 'numberDeliveries:before', count: 2 } },
+  { after: 5, what: 'service', crash: { at: 'readDueWebhook:before', count: 2 } },
   { after: 10, what: 'receiver' },
   { after: 5, what: 'database' },
   { after: 20, what: 'service' },

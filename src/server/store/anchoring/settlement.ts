@@ -10,7 +10,7 @@ import { chargesOf } from '../rows/account.ts';
 import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
 import { countAnchors } from '../stats.ts';
 import { completionTopic, QUEUE_TOPIC } from '../tasks.ts';
-import { queueFailed, queueVerified } from '../webhooks.ts';
+import { queueFailed, queueVerified } from '../webhook-outbox.ts';
 import { moveAttempts } from './anchor-attempts.ts';
 
 /** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */

@@ -22,6 +22,7 @@ import { statsSql } from '../stats.ts';
 import { usageSql } from '../storage-usage.ts';
 import { taskSql } from '../tasks.ts';
 import { telemetrySql } from '../telemetry.ts';
+import { outboxSql } from '../webhook-outbox.ts';
 import { webhookSql } from '../webhooks.ts';
 
 const nouns = [
@@ -41,6 +42,7 @@ const nouns = [
   leaseSql,
   ledgerSql,
   operationsSql,
+  outboxSql,
   retentionSql,
   robotDeletionSql,
   robotSql,

@@ -22,7 +22,7 @@ export type InText<Record> = {
 /** Tables that get many rows at once. A row that conflicts is left out. */
 export const insertColumns = {
   ledger: 'wallet kind anchors gas_wei task_id cycle grant_id note at',
-  webhook_deliveries: 'id webhook_id type data created_at',
+  webhook_deliveries: 'id webhook_id type data created_at number',
   alerts: 'id wallet kind threshold robot_id opened_at',
   fleets: 'id wallet name description location shift tags sort_order created_at updated_at',
   robots: 'id wallet name description key_hash key_hint created_at updated_at',

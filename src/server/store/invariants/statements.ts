@@ -223,5 +223,10 @@ export const statements: Readonly<Record<string, string>> = {
         count(*) FILTER (WHERE status = 'verified') AS verified FROM tasks GROUP BY robot_id) t
       ON t.robot_id = r.id
     WHERE coalesce(c.claimed, 0) <> coalesce(t.claimed, 0)
-      OR coalesce(c.verified, 0) <> coalesce(t.verified, 0)`,
+      OR coalesce(c.verified, 0) <> coalesce(t.verified, 0)
+    UNION ALL
+    SELECT 'the bytes of webhook ' || w.id || ' are wrong' FROM webhooks w
+    LEFT JOIN (SELECT webhook_id, sum(octet_length(data) + 256) AS bytes
+      FROM webhook_deliveries GROUP BY webhook_id) d ON d.webhook_id = w.id
+    WHERE w.stored_bytes <> coalesce(d.bytes, 0)`,
 };

@@ -8,5 +8,5 @@ const sqlOf = (file: string) => readFileSync(new URL(file, import.meta.url), 'ut
 /** In order. Never edit a released one. */
 export const migrations: readonly Migration[] = [
   { sql: sqlOf('./postgres-001.sql'), worksFrom: 1 },
-  { sql: sqlOf('./postgres-002.sql'), worksFrom: 1 },
+  { sql: sqlOf('./postgres-002.sql'), worksFrom: 2 },
 ];

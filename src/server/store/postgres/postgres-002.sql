@@ -12,3 +12,28 @@ INSERT INTO checked_time SELECT 1, max(at), 0 FROM (
   SELECT max(at) AS at FROM audit_log UNION ALL SELECT max(at) FROM ledger
   UNION ALL SELECT max(created_at) FROM tasks UNION ALL SELECT max(updated_at) FROM chain_status
 ) AS known HAVING max(at) IS NOT NULL;
+
+-- Each webhook numbers its messages. last_number is that of its newest, also of one that had no room; missing_from is the
+-- first such number since the last message that had room. stored_bytes is the size of its messages (store/webhook-outbox.ts).
+ALTER TABLE webhooks ADD COLUMN last_number bigint NOT NULL DEFAULT 0;
+ALTER TABLE webhooks ADD COLUMN stored_bytes bigint NOT NULL DEFAULT 0;
+ALTER TABLE webhooks ADD COLUMN missing_from bigint;
+ALTER TABLE webhook_deliveries DROP CONSTRAINT webhook_deliveries_number_key;
+DROP INDEX webhook_deliveries_webhook, webhook_deliveries_new;
+UPDATE webhook_deliveries d SET number = n.number FROM (
+  SELECT id, row_number() OVER (PARTITION BY webhook_id ORDER BY number NULLS LAST, created_at, id) AS number
+  FROM webhook_deliveries) AS n WHERE n.id = d.id;
+ALTER TABLE webhook_deliveries ALTER COLUMN number SET NOT NULL;
+CREATE UNIQUE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, number);
+UPDATE webhooks w SET last_number = d.newest, stored_bytes = d.bytes FROM (
+  SELECT webhook_id, max(number) AS newest, sum(octet_length(data) + 256) AS bytes
+  FROM webhook_deliveries GROUP BY webhook_id) AS d WHERE d.webhook_id = w.id;
+CREATE FUNCTION free_webhook_deliveries() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE webhooks w SET stored_bytes = w.stored_bytes - f.bytes FROM (
+    SELECT webhook_id, sum(octet_length(data) + 256) AS bytes FROM gone GROUP BY webhook_id) AS f
+  WHERE w.id = f.webhook_id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER webhook_deliveries_freed AFTER DELETE ON webhook_deliveries
+  REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION free_webhook_deliveries();

@@ -146,4 +146,6 @@ export const limits = {
   tokenDaysMax: 365,
   /** Age at which entries of the audit log are deleted. */
   auditLogMs: 365 * 24 * 60 * 60_000,
+  /** Entries of the audit log of one account. Above this number, the oldest are deleted earlier. */
+  auditLogEntries: 20_000,
 } as const;

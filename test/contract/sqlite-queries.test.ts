@@ -41,6 +41,7 @@ const shortWalks = [
   'SCAN claimed',
   'SCAN verified',
   'SCAN waiting',
+  'SCAN oldest',
   'SCAN challenges',
   // At most 1000 rows.
   'SCAN cli_codes USING COVERING INDEX cli_codes_source',

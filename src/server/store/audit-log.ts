@@ -2,6 +2,7 @@
 
 import { v7 as newId } from 'uuid';
 import type { AuditKind } from '../../protocol/audit-log.ts';
+import { limits } from '../../protocol/limits.ts';
 import type { Actor, AuditLogStore, AuditRecord, AuditTarget } from '../ports/account.ts';
 import { insert, LAST_ID, NO_ID, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 
@@ -16,6 +17,8 @@ export const auditSql = {
     WHERE wallet = $1 AND at = $2 AND kind = 'sign_in_failed'`,
   page: `SELECT ${COLUMNS} FROM audit_log WHERE wallet = $1 AND id < $2
     ORDER BY id DESC LIMIT $3`,
+  surplus: `DELETE FROM audit_log WHERE wallet = $1 AND id < (SELECT id FROM audit_log
+    WHERE wallet = $1 ORDER BY id DESC LIMIT 1 OFFSET ${limits.auditLogEntries - 1}) RETURNING id`,
   expire: `DELETE FROM audit_log WHERE at < $1 AND id IN
     (SELECT id FROM audit_log WHERE id > '${NO_ID}' ORDER BY id LIMIT $2) RETURNING id`,
 } as const;
@@ -54,6 +57,7 @@ export function* recordAudit(
   const at = kind === 'sign_in_failed' ? by.at - (by.at % HOUR_MS) : by.at;
   const added = yield* insert('audit_log', [auditEntry(wallet, kind, { ...by, at }, target)]);
   if (added.length === 0) yield* rows(auditSql.countAgain, wallet, at, by.source);
+  else yield* rows(auditSql.surplus, wallet);
 }
 
 /** The row of a new entry. */

@@ -1,5 +1,6 @@
 // `svc-agent run`: the daemon as a process, from its environment to its last signal.
 import type { Command } from 'commander';
+import { stopSignal } from '../../base/stop-signal.ts';
 
 export function addCommands(program: Command): void {
   program
@@ -28,18 +29,4 @@ async function run(environment: NodeJS.ProcessEnv): Promise<void> {
   const signal = await stopped;
   logger.info({ signal }, 'stopping');
   await Promise.all([agent.close(), manager.stopping()]);
-}
-
-/** The first SIGTERM or SIGINT. A second one ends the process at once, with code 130. */
-function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let stopping = false;
-    for (const name of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(name, () => {
-        if (stopping) process.exit(130);
-        stopping = true;
-        resolve(name);
-      });
-    }
-  });
 }

@@ -5,12 +5,13 @@ import path from 'node:path';
 import { isLoopback } from '../../base/addresses.ts';
 import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { createLogger } from '../../base/logger.ts';
+import { stopSignal } from '../../base/stop-signal.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { readConfig } from '../config.ts';
 import { environment } from '../environment.ts';
 import { startAnvil } from './dev-chain.ts';
 import { type Output, print } from './print.ts';
-import { stopSignal, untilStopped } from './start.ts';
+import { untilStopped } from './start.ts';
 
 interface DevOptions extends Output {
   host: string;

@@ -4,6 +4,7 @@ import { readInstalledUnit, readUnitEnvironment } from '../../base/install/insta
 import type { Installation } from '../../base/install/service.ts';
 import { connectServiceManager, type ServiceManager } from '../../base/install/service-manager.ts';
 import { createLogger, type Logger } from '../../base/logger.ts';
+import { stopSignal } from '../../base/stop-signal.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import { effectiveConfig, readConfig } from '../config.ts';
@@ -24,25 +25,6 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const manager = connectServiceManager({ environment, progressAt, logger });
   await manager.ready();
   await untilStopped(server, logger, stopped, manager);
-}
-
-const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-
-/**
- * Resolves with the first SIGTERM or SIGINT from now on; a second one ends the process at once. Call it before the
- * start, so that a signal during the start stops what has started by then.
- */
-export function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let stopping = false;
-    for (const name of SIGNALS) {
-      process.on(name, () => {
-        if (stopping) process.exit(130);
-        stopping = true;
-        resolve(name);
-      });
-    }
-  });
 }
 
 /**

@@ -9,7 +9,7 @@ import type { SpoolRecord } from '../spool/records.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
 import { isLost, retryAfterMs, type Verdict, verdictOf } from './retry.ts';
 import { timestampOf } from './time.ts';
-import { type NextCall, type NextCalls, Uploads } from './uploads.ts';
+import { firstOf, type NextCall, type NextCalls, Uploads } from './uploads.ts';
 
 /** Calls under way at once, by kind. Completions may wait for a block. */
 const PARALLEL = { completion: 16, claim: 4, poll: 4 };
@@ -260,16 +260,6 @@ function named<T extends Claim | Completion>(record: T): T & { name: string } {
 
 function isReceiptOf({ id, proofHash }: Completion, verification: Verification): boolean {
   return verification.proof_hash === proofHash && verification.task_id === id;
-}
-
-function firstOf(calls: readonly NextCall[]): NextCall {
-  return calls.find((one) => typeof one === 'function') ?? earliest(calls);
-}
-
-/** The shortest of the waits; null without one. */
-function earliest(calls: readonly NextCall[]): NextCall {
-  const waits = calls.flatMap((one) => (one !== null && 'waitMs' in one ? one.waitMs : []));
-  return waits.length === 0 ? null : { waitMs: Math.min(...waits) };
 }
 
 function isSameClaim(wanted: Omit<Body<'createTask'>, 'id'>, task: TaskOfService): boolean {

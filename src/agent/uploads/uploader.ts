@@ -10,7 +10,7 @@ import { callError, Retries } from './retry.ts';
 import { SampleUploads } from './samples.ts';
 import { ServiceClient, type ServiceClientOptions } from './service-client.ts';
 import { TaskUploads } from './tasks.ts';
-import type { NextCall, Retried } from './uploads.ts';
+import { firstOf, type Retried } from './uploads.ts';
 
 /** Longest wait of a local caller for the service. */
 const READ_MS = 5_000;
@@ -161,9 +161,8 @@ export class Uploader {
       const last = this.#sentRetry ? [samples.fresh, ...retries] : [...retries, samples.fresh];
       const others = [tasks.fresh, events.fresh, ...last];
       // On a network that live samples alone would fill, every second call is another one.
-      const found = this.#sentLive ? [...others, live] : [live, ...others];
-      const call = found.find((one) => typeof one === 'function');
-      if (call === undefined) return earliest(found);
+      const call = firstOf(this.#sentLive ? [...others, live] : [live, ...others]);
+      if (typeof call !== 'function') return Math.ceil(call?.waitMs ?? Number.POSITIVE_INFINITY);
       this.#sentLive = call === live;
       if (!this.#sentLive) this.#sentRetry = retries.includes(call);
       this.#service.rate.take();
@@ -240,11 +239,4 @@ function retriedOf(all: readonly Retried[]) {
 function unreachable(cause?: unknown) {
   const message = 'The service cannot be reached now; retry later.';
   return agentError('service_unreachable', message, { cause });
-}
-
-function earliest(found: NextCall[]): number {
-  const waits = found.map((one) =>
-    one !== null && typeof one === 'object' ? one.waitMs : Number.POSITIVE_INFINITY,
-  );
-  return Math.ceil(Math.min(...waits));
 }

@@ -11,6 +11,13 @@ import type { ServiceClient } from './service-client.ts';
 /** The next call, else the time until a retry is due; null for nothing. */
 export type NextCall = (() => Promise<void>) | { waitMs: number } | null;
 
+/** The first call that can be made now, else the shortest wait; null without either. */
+export function firstOf(calls: readonly NextCall[]): NextCall {
+  const waits = calls.flatMap((one) => (one !== null && 'waitMs' in one ? one.waitMs : []));
+  const wait = waits.length === 0 ? null : { waitMs: Math.min(...waits) };
+  return calls.find((one) => typeof one === 'function') ?? wait;
+}
+
 /** Calls for records that did not fail yet, and for those that did: a failure delays nothing behind it. */
 export interface NextCalls {
   readonly fresh: NextCall;
@@ -25,7 +32,8 @@ export interface Retried extends Pick<SpoolRecord, 'kind' | 'id'> {
   readonly message: string;
 }
 
-interface Failed extends Retried {
+interface Failed {
+  readonly record: Retried;
   /** The `performance.now()` of the first refusal; null without one. */
   readonly refusedAt: number | null;
   /** The refusal was repeated after the service named this robot. */
@@ -49,13 +57,7 @@ export abstract class Uploads {
 
   /** Records that failed and are tried again. */
   get retried(): Retried[] {
-    return [...this.#failed.values()].map(({ kind, id, count, code, message }) => ({
-      kind,
-      id,
-      count,
-      code,
-      message,
-    }));
+    return [...this.#failed.values()].map(({ record }) => record);
   }
 
   /**
@@ -100,14 +102,13 @@ export abstract class Uploads {
     parts: readonly (Pick<Retried, 'id' | 'count'> & { name: string })[],
   ) {
     const failed = this.#failed.get(name);
-    this.retries.inherit(
-      name,
-      parts.map((part) => part.name),
-    );
+    const names = parts.map((part) => part.name);
+    this.retries.inherit(name, names);
     this.#failed.delete(name);
     if (failed === undefined) return;
     for (const { name: ofPart, id, count } of parts) {
-      this.#failed.set(ofPart, { ...failed, id, count, refusedAt: null, isFinal: false });
+      const record = { ...failed.record, id, count };
+      this.#failed.set(ofPart, { record, refusedAt: null, isFinal: false });
     }
   }
 
@@ -128,7 +129,7 @@ export abstract class Uploads {
       refusedAt ??= performance.now();
       this.service.doubt();
     }
-    this.#failed.set(name, { ...about, code, message, refusedAt, isFinal });
+    this.#failed.set(name, { record: { ...about, code, message }, refusedAt, isFinal });
   }
 }
 

@@ -53,7 +53,7 @@ describe('a task', () => {
 
     expect(refused()).toEqual([['completion', claim.id]]);
     expect(spool.findClaim(claim.id)).not.toBeNull();
-    expect(spool.findRefusal(claim.id)).toEqual(refusal);
+    expect(spool.findRefusal(claim.id)).toMatchObject(refusal);
   });
 
   it('that is claimed anew after a refusal can be completed', async () => {
@@ -61,7 +61,7 @@ describe('a task', () => {
     await spool.claim(claim);
     await refuse('claim', claim.id);
     expect(refused()).toEqual([['claim', claim.id]]);
-    expect(spool.findRefusal(claim.id)).toEqual(refusal);
+    expect(spool.findRefusal(claim.id)).toMatchObject(refusal);
 
     await spool.claim(claim);
 

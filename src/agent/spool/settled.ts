@@ -70,9 +70,6 @@ export class Settled {
       refused: db.prepare<[number, number], RefusedRecord>(
         `SELECT ${columns} FROM refused WHERE seq > ? ORDER BY seq LIMIT ?`,
       ),
-      refusal: db.prepare<[string, string], Refusal>(
-        'SELECT code, message FROM refused WHERE kind = ? AND id = ? ORDER BY seq DESC LIMIT 1',
-      ),
       setAside: db.prepare<[], SetAside>(
         `SELECT id AS task_id, code, message, wall_ms FROM refused
            WHERE kind = 'completion' ORDER BY seq DESC LIMIT ${SET_ASIDE_SHOWN}`,
@@ -122,7 +119,7 @@ export class Settled {
 
   /** The reason of the newest refused record of this kind and task; null if there is none. */
   refusalOf(kind: 'claim' | 'completion', id: string): Refusal | null {
-    return this.#sql.refusal.get(kind, id) ?? null;
+    return this.#sql.newest.get(kind, id) ?? null;
   }
 
   /** Completions that were set aside, newest first. */

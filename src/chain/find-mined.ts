@@ -11,7 +11,7 @@ import {
 } from './decode.ts';
 import { ProviderError } from './errors.ts';
 import { dataFeeOf, operatorFeeCall } from './fees.ts';
-import { answersOn, type Identity, identityCalls } from './identity.ts';
+import { askChain, type Identity } from './identity.ts';
 import type { Still } from './provider-pool.ts';
 import { confirmationsOf } from './read-block.ts';
 import { type Ask, askInParts, blockCall, type RpcAnswer, resultOf } from './rpc.ts';
@@ -138,30 +138,25 @@ export function minedByQuorum(
   };
 }
 
-/**
- * Reads receipts. Every request also reads the chain's identity and the head, so that one node vouches for all of them.
- */
+/** Reads receipts. Every request also reads the head. */
 async function readReceipts(
   ask: Ask,
   { identity, anchors }: Search,
   signal?: AbortSignal,
 ): Promise<Pick<Found, 'headNumber' | 'unknown'> & { found: Match[] }> {
   const sent = anchors.flatMap((anchor) => anchor.variants.map((variant) => ({ anchor, variant })));
-  const head = [...identityCalls(identity.blockNumber), { method: 'eth_blockNumber', params: [] }];
+  const head = [{ method: 'eth_blockNumber', params: [] }];
   const calls = sent.map(({ variant }) => ({
     method: 'eth_getTransactionReceipt',
     params: [variant.txHash],
   }));
-  const parts = (await askInParts(ask, { head, calls }, signal)).map((part) => {
-    const [head, ...receipts] = answersOn(identity, part);
-    return { headNumber: quantityOf(resultOf(head)), receipts };
-  });
-  const answers = parts.flatMap(({ receipts }) => receipts);
+  const parts = await askChain(ask, identity, { head, calls }, signal);
+  const answers = parts.flatMap(([, ...receipts]) => receipts);
   const read = sent.map((one, i) => ({ ...one, ...receiptIn(answers[i], one.variant) }));
   const found = read.flatMap(({ receipt, ...one }) => (receipt ? { ...one, receipt } : []));
   const seen = new Set(found.map(({ anchor }) => anchor.id));
   return {
-    headNumber: parts.map(({ headNumber }) => headNumber).reduce(lesser),
+    headNumber: parts.map(([head]) => quantityOf(resultOf(head))).reduce(lesser),
     found,
     unknown: read.flatMap(({ anchor: { id }, reason }) =>
       reason === null || seen.has(id) ? [] : { id, reason },

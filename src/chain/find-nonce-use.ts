@@ -1,9 +1,9 @@
 // Finds the transaction that used a nonce, by a search over blocks.
 import { headerAt, malformed, numberOf, objectOf } from './decode.ts';
 import { type FinalityRule, type Heads, headCalls, headsOf } from './finality.ts';
-import { answersOn, type Identity, identityCalls } from './identity.ts';
+import { askChain, type Identity } from './identity.ts';
 import { type NonceUse, nonceUseOf } from './nonce-use.ts';
-import { type Ask, askInParts, blockCall, type RpcAnswer, resultOf } from './rpc.ts';
+import { type Ask, blockCall, type RpcAnswer, resultOf } from './rpc.ts';
 import { lesser } from './sender-state.ts';
 
 export interface NonceSearch {
@@ -131,8 +131,7 @@ async function probe(
     method: 'eth_getTransactionCount',
     params: [sender, `0x${number.toString(16)}`],
   }));
-  const parts = await askInParts(ask, { head: identityCalls(identity.blockNumber), calls }, signal);
-  const answers = parts.flatMap((part) => answersOn(identity, part));
+  const answers = (await askChain(ask, identity, { head: [], calls }, signal)).flat();
   const isUsed = (i: number) => {
     const answer = answers[i];
     return answer?.ok === false
@@ -176,19 +175,14 @@ async function readBlocks(
   blocks: readonly bigint[],
   { finality, signal }: { finality: FinalityRule; signal: AbortSignal | undefined },
 ): Promise<Read> {
-  const { identity } = search;
-  const head = [...identityCalls(identity.blockNumber), ...headCalls(finality)];
-  const parts = await askInParts(
-    ask,
-    { head, calls: blocks.map((number) => blockCall(number, true)) },
-    signal,
-  );
+  const head = headCalls(finality);
+  const calls = blocks.map((number) => blockCall(number, true));
+  const parts = await askChain(ask, search.identity, { head, calls }, signal);
   const rest = [...blocks];
   const reads = await Promise.all(
-    parts.map((part) => {
-      const answers = answersOn(identity, part);
+    parts.map((answers) => {
       const heads = headsOf(answers, finality);
-      const shown = answers.slice(headCalls(finality).length);
+      const shown = answers.slice(head.length);
       return readShown(search, { heads, shown, numbers: rest.splice(0, shown.length) });
     }),
   );

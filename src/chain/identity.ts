@@ -3,7 +3,15 @@ import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { headerOf, numberOf } from './decode.ts';
 import { isRateLimit, ProviderError, UnidentifiedError } from './errors.ts';
-import { blockCall, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
+import {
+  type Ask,
+  askInParts,
+  blockCall,
+  type Parts,
+  type RpcAnswer,
+  type RpcCall,
+  resultOf,
+} from './rpc.ts';
 
 /** Chain id and the hash of one block, usually block 0: distinguishes two chains with the same id. */
 export interface Identity {
@@ -47,6 +55,21 @@ export function answersOn(expected: Identity, answers: readonly RpcAnswer[]): Rp
     throw new SvcError('chain_mismatch', 'The RPC URL belongs to another chain than expected.');
   }
   return answers.slice(identityCalls(expected.blockNumber).length);
+}
+
+/**
+ * As `askInParts`, of the expected chain: each request also reads the identity, which one node then vouches for with all
+ * that it answers. The answers to the identity are left out. Throws SvcError `chain_mismatch` if the chain is another.
+ */
+export async function askChain(
+  ask: Ask,
+  expected: Identity,
+  { head, calls }: Parts,
+  signal?: AbortSignal,
+): Promise<RpcAnswer[][]> {
+  const whole = { head: [...identityCalls(expected.blockNumber), ...head], calls };
+  const parts = await askInParts(ask, whole, signal);
+  return parts.map((answers) => answersOn(expected, answers));
 }
 
 export function isSameChain(a: Identity, b: Identity): boolean {

@@ -10,8 +10,8 @@ import {
   headCalls,
   headsOf,
 } from './finality.ts';
-import { answersOn, type Identity, identityCalls } from './identity.ts';
-import { type Ask, askInParts, blockCall, type RpcAnswer, resultOf } from './rpc.ts';
+import { askChain, type Identity } from './identity.ts';
+import { type Ask, blockCall, type RpcAnswer, resultOf } from './rpc.ts';
 import { lesser } from './sender-state.ts';
 
 /** Where a transaction was mined, as far as known. */
@@ -48,19 +48,12 @@ export async function readInclusion(
   finality: FinalityRule,
   signal?: AbortSignal,
 ): Promise<InclusionReading> {
-  const head = [...identityCalls(identity.blockNumber), ...headCalls(finality)];
+  const head = headCalls(finality);
   const numbers = [...new Set(places.map(({ blockNumber }) => blockNumber))];
-  const parts = await askInParts(
-    ask,
-    { head, calls: numbers.map((number) => blockCall(number)) },
-    signal,
-  );
-  const readings = parts.map((part) => {
-    const answers = answersOn(identity, part);
-    return { heads: headsOf(answers, finality), blocks: answers.slice(headCalls(finality).length) };
-  });
-  const heads = readings.map((reading) => reading.heads).reduce(lowestHeads);
-  const blocks = readings.flatMap((reading) => reading.blocks);
+  const calls = numbers.map((number) => blockCall(number));
+  const parts = await askChain(ask, identity, { head, calls }, signal);
+  const heads = parts.map((answers) => headsOf(answers, finality)).reduce(lowestHeads);
+  const blocks = parts.flatMap((answers) => answers.slice(head.length));
   const hashes = new Map(numbers.map((number, i) => [number, hashAt(number, blocks[i])]));
   return {
     heads,

@@ -143,7 +143,7 @@ export function limitRate(perSecond: number | undefined, ask: Ask): Ask {
   };
 }
 
-interface Parts {
+export interface Parts {
   /** Calls at the start of every request. The answers to `calls` are interpreted with the answers to these. */
   readonly head: readonly RpcCall[];
   readonly calls: readonly RpcCall[];

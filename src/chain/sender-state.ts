@@ -4,7 +4,7 @@ import type { Hex } from '../proof/bytes.ts';
 import { type BlockHeader, dataOf, headerOf, numberOf, objectOf, quantityOf } from './decode.ts';
 import { isDeterministicRefusal, meaningOf, ProviderError, type RefusalMeaning } from './errors.ts';
 import { dataFeeCall, dataFeeOf, isFree, operatorFeeCall, tipOf } from './fees.ts';
-import { answersOn, type Identity, identityCalls } from './identity.ts';
+import { answersOn, askChain, type Identity, identityCalls } from './identity.ts';
 import {
   type Ask,
   askInParts,
@@ -65,12 +65,7 @@ export async function senderState(
   const { identity, sender, payload, idle } = subject;
   if (idle) return idleState(ask, subject, idle, signal);
   const calls = Object.values(senderStateCalls(sender, payload));
-  const parts = await askInParts(
-    ask,
-    { head: [...identityCalls(identity.blockNumber), newestBlockCall], calls },
-    signal,
-  );
-  const readings = parts.map((part) => answersOn(identity, part));
+  const readings = await askChain(ask, identity, { head: [newestBlockCall], calls }, signal);
   const [latest, pending, balance, code, gas, tip, dataFee, operatorFee] = readings.flatMap(
     ([, ...answers]) => answers,
   );

@@ -3,19 +3,14 @@ import { ProviderError } from '../../chain/errors.ts';
 import type { InclusionChanges } from '../ports/anchoring.ts';
 import type { AnchoringContext } from './context.ts';
 import { Background } from './context.ts';
-import { createIncludedWatch, type IncludedWatch } from './inclusion.ts';
+import { createIncludedWatch } from './inclusion.ts';
 import {
   hasUnexplainedNonce,
   isInBlock,
   type LiveAttempts,
   refreshAttempts,
 } from './open-attempts.ts';
-import {
-  adopt,
-  createReplacedNonceWatch,
-  type ReplacedNonces,
-  type ReplacedNonceWatch,
-} from './replaced-nonce.ts';
+import { adopt, createReplacedNonceWatch, type ReplacedNonces } from './replaced-nonce.ts';
 
 /** Results of one check of the chain; none of them is recorded yet. */
 interface Verdicts extends ReplacedNonces {
@@ -24,19 +19,13 @@ interface Verdicts extends ReplacedNonces {
 
 /** Step 7: follows included attempts until they are final, and replaced nonces until their replacement is final. */
 export class FinalityWatch extends Background {
-  readonly #included: IncludedWatch;
-  readonly #replacedNonces: ReplacedNonceWatch;
+  readonly #included = createIncludedWatch(this.context);
+  readonly #replacedNonces = createReplacedNonceWatch(this.context);
   #found: Verdicts | null = null;
   /** When the next check is due (`performance.now()`). */
   dueAt = 0;
   #left = Number.POSITIVE_INFINITY;
   #isFailing = false;
-
-  constructor(context: AnchoringContext, wake: () => void) {
-    super(context, wake);
-    this.#included = createIncludedWatch(context);
-    this.#replacedNonces = createReplacedNonceWatch(context);
-  }
 
   /** Whether the last complete check left nothing that is not final. */
   get isAllFinal(): boolean {

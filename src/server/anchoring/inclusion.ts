@@ -59,8 +59,6 @@ const WATCHED = 32;
 type WatchedAttempt = IncludedAttempt & Partial<Pick<MinedAttempt, 'isFinal'>>;
 type Place = Pick<IncludedAttempt, 'blockNumber' | 'id'>;
 
-export type IncludedWatch = ReturnType<typeof createIncludedWatch>;
-
 export function createIncludedWatch(context: AnchoringContext) {
   const { store, lease } = context;
   /** The next check continues below this place; null: from the highest blocks. */

@@ -30,8 +30,6 @@ interface Finding {
   readonly user: NonceUser;
 }
 
-export type ReplacedNonceWatch = ReturnType<typeof createReplacedNonceWatch>;
-
 /**
  * Looks up which transaction used the nonce of an attempt without a receipt. Absence never ends an attempt; only a
  * transaction that was seen does: one that is no anchor, in a block that every configured provider shows and calls

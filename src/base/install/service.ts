@@ -54,12 +54,12 @@ export async function installService(
   }
   if (hidden !== null) throw hidden;
   refuseOthers();
-  await requireSuccess(['systemctl', '--version'], {
+  await runTool(['systemctl', '--version'], {
     failure: 'This machine has no systemd: the program systemctl was not found.',
     hint: `Run ${installation.name} ${installation.subcommand} under the supervisor of this machine.`,
   });
   if (user !== undefined) {
-    await requireSuccess(['id', '-u', '--', user], {
+    await runTool(['id', '-u', '--', user], {
       failure: `--user: there is no account ${user}.`,
       hint: 'Create the account, or leave out --user to create a system account.',
     });
@@ -175,24 +175,18 @@ async function makeFolder(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-async function runTool([program, ...args]: ToolCall): Promise<void> {
-  try {
-    await execute(program, args);
-  } catch (error) {
-    const { stderr = '', code } = error as { stderr?: string; code?: string | number };
-    const why = stderr.trim() || `code ${code}`;
-    throw cannotInstall(`${[program, ...args].join(' ')} failed: ${why}`, undefined, error);
-  }
-}
-
-async function requireSuccess(
+/** `refusal`: what a failure means, if it is no fault of the tool. */
+async function runTool(
   [program, ...args]: ToolCall,
-  { failure, hint }: { failure: string; hint: string },
+  refusal?: { failure: string; hint: string },
 ): Promise<void> {
   try {
     await execute(program, args);
   } catch (error) {
-    throw cannotInstall(failure, hint, error);
+    if (refusal) throw cannotInstall(refusal.failure, refusal.hint, error);
+    const { stderr = '', code } = error as { stderr?: string; code?: string | number };
+    const why = stderr.trim() || `code ${code}`;
+    throw cannotInstall(`${[program, ...args].join(' ')} failed: ${why}`, undefined, error);
   }
 }
 

@@ -6,12 +6,12 @@ import { limits } from '../../protocol/limits.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
-import type { FleetPlace, FleetRecord } from '../ports/fleets.ts';
+import type { FleetRecord } from '../ports/fleets.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deleted, type Deps, deleted, found, noSuch, recording, storing } from './deps.ts';
 import type { Page } from './paging.ts';
-import { pageOf } from './paging.ts';
+import { pageOf, readCursor } from './paging.ts';
 
 /**
  * Creates a fleet at the end of the display order. Repeating an id with the same content returns the fleet. Throws
@@ -49,7 +49,7 @@ export function listFleets(
   wallet: string,
   { limit, cursor }: Query<'listFleets'>,
 ): Promise<Page<Fleet>> {
-  const after = cursor === undefined ? null : placeOf(cursor);
+  const after = readCursor(cursor, 'sortOrder');
   return pageOf(limit, (count) => store.listFleets(wallet, count, after), {
     cursorOf: ({ sortOrder, id }) => `${sortOrder}_${id}`,
     view: viewFleet,
@@ -98,11 +98,6 @@ export async function reorderFleets(
   const fleets = found('fleet', await store.reorderFleets(wallet, order, clock.now()));
   store.changed(wallet, null);
   return { fleets: fleets.map(viewFleet) };
-}
-
-function placeOf(cursor: string): FleetPlace {
-  const [sortOrder = '', id = ''] = cursor.split('_');
-  return { sortOrder: Number(sortOrder), id };
 }
 
 function viewFleet(fleet: FleetRecord): Fleet {

@@ -4,7 +4,7 @@ import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { AccountStore } from '../ports/account.ts';
 import { wireError } from '../ports/errors.ts';
 import type { TimeRange } from '../ports/telemetry.ts';
-import { type Deps, noSuch } from './deps.ts';
+import { type Deps, found } from './deps.ts';
 import { open, seal } from './seal.ts';
 
 /**
@@ -91,6 +91,13 @@ export function periodOf(
   throw wireError('invalid_request', 'from must be before to.');
 }
 
+/** The place of a cursor `NUMBER_ID`, which the route's schema has validated; null without one. `name`: of the number. */
+export function readCursor<Name extends string>(cursor: string | undefined, name: Name) {
+  if (cursor === undefined) return null;
+  const [number = '', id = ''] = cursor.split('_');
+  return { [name]: Number(number), id } as Record<Name, number> & { id: string };
+}
+
 export function instantOf(text: string | undefined): number | null {
   return text === undefined ? null : parseTimestamp(text);
 }
@@ -102,9 +109,7 @@ export async function fleetMembers(
   fleetId: string | undefined,
 ): Promise<(robotId: string) => boolean> {
   if (fleetId === undefined) return () => true;
-  if ((await store.getFleet(fleetId, wallet)) === null) {
-    throw noSuch('fleet');
-  }
+  found('fleet', await store.getFleet(fleetId, wallet));
   const robots = await store.listRobots(wallet, limits.robotsPerAccount, null);
   const members = new Set(robots.filter((robot) => robot.fleetId === fleetId).map(({ id }) => id));
   return (robotId) => members.has(robotId);

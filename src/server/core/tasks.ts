@@ -23,14 +23,13 @@ import type {
   ReceiptRecord,
   TaskListRecord,
   TaskRecord,
-  TimePlace,
   Viewer,
 } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, found, type Network, noSuch, storing } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import type { Page } from './paging.ts';
-import { filteredPage, fleetMembers, periodOf } from './paging.ts';
+import { filteredPage, fleetMembers, periodOf, readCursor } from './paging.ts';
 
 /**
  * Claims a task for the robot. Repeating an id with the same content returns the stored task. Throws
@@ -145,7 +144,7 @@ export async function listTasks(
   const { from, to } = periodOf(query);
   const isMember = await fleetMembers(deps, wallet, fleetId);
   const end = { at: to, id: NIL };
-  const place = query.cursor === undefined ? end : readCursor(query.cursor);
+  const place = readCursor(query.cursor, 'at') ?? end;
   const begin = place.at < to ? place : end;
   const page = await filteredPage<TaskListRecord, TaskListRecord>({
     limit: query.limit,
@@ -213,12 +212,6 @@ async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor 
 function nextStep(task: TaskRecord): string {
   if (task.status === 'verified') return `Read the receipt with GET /api/v1/tasks/${task.id}`;
   return `Do the work, then submit the evidence as proof with POST /api/v1/tasks/${task.id}/complete`;
-}
-
-/** Validated by the route's schema. */
-function readCursor(cursor: string): TimePlace {
-  const [at = '', id = ''] = cursor.split('_');
-  return { at: Number(at), id };
 }
 
 async function viewTaskListItem(deps: Deps, task: TaskListRecord): Promise<TaskListItem> {

@@ -25,7 +25,7 @@ import {
 } from '../ports/telemetry.ts';
 import { samplesBytes } from '../rules/storage.ts';
 import { type Deps, found, storing } from './deps.ts';
-import { instantOf, JsonText, pageOf, periodOf, writtenPage } from './paging.ts';
+import { instantOf, JsonText, pageOf, periodOf, readCursor, writtenPage } from './paging.ts';
 import { canonicalDocument, keyRevoked } from './tasks.ts';
 
 type TelemetryQuery = Query<'readTelemetry'>;
@@ -65,7 +65,7 @@ type Time = { now: number; isImplausible: boolean };
 export async function listSamples({ store }: Deps, robot: RobotOfAccount, query: TelemetryQuery) {
   const range = periodOf(query);
   const { limit, cursor } = query;
-  const before = cursor === undefined ? null : readCursor(cursor);
+  const before = readCursor(cursor, 'recordedAt');
   const find = async (count: number) =>
     found('robot', await store.listSamples(robot, range, { limit: count, before }));
   const cursorOf = ({ recordedAt, id }: SampleRecord) => `${recordedAt}_${id}`;
@@ -203,11 +203,6 @@ function seriesRange(query: SeriesQuery, now: number): TimeRange {
     from: Math.max(Math.floor(range.from / step) * step, firstInstant),
     to: Math.min(Math.ceil(range.to / step) * step, lastInstant),
   };
-}
-
-function readCursor(cursor: string): Pick<SampleRecord, 'recordedAt' | 'id'> {
-  const [recordedAt = '', id = ''] = cursor.split('_');
-  return { recordedAt: Number(recordedAt), id };
 }
 
 function viewSample(sample: SampleRecord): JsonText<Sample> {

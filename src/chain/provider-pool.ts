@@ -110,17 +110,59 @@ const GRACE_MS = 250;
  */
 export function poll<Answer, Verdict>(
   providers: readonly Provider[],
-  question: Question<Answer, Verdict>,
+  { ask, decide, isWrite = false }: Question<Answer, Verdict>,
 ): Promise<Verdict> {
+  const answers: Answer[] = [];
+  const failures: Failure[] = [];
+  const open = new Set(providers);
+  let firstAt: number | null = null;
+  let [isLate, isDone] = [false, false];
+  let timer: NodeJS.Timeout | undefined;
   return new Promise((resolve, reject) => {
-    const round = openRound(providers, question, { resolve, reject });
+    const end = (settle: () => void) => {
+      isDone = true;
+      clearTimeout(timer);
+      settle();
+    };
+    const tryToDecide = () => {
+      if (isDone || (answers.length === 0 && open.size > 0)) return;
+      if (answers.length === 0) return end(() => reject(failureOf(failures)));
+      isLate ||= !isWrite && [...open].every(({ health }) => health.lags);
+      try {
+        const verdict = decide(answers, { open: open.size, isLate });
+        if (verdict !== undefined) end(() => resolve(verdict));
+      } catch (error) {
+        end(() => reject(error));
+      }
+    };
+    const callLate = () => {
+      isLate = true;
+      for (const { health } of isWrite ? [] : open) health.lags = true;
+      tryToDecide();
+    };
+    const take = (provider: Provider, answer: Answer) => {
+      const now = performance.now();
+      open.delete(provider);
+      answers.push(answer);
+      if (!isWrite) provider.health.lags = firstAt !== null && now - firstAt > GRACE_MS;
+      if (firstAt === null && open.size > 0 && !isDone) timer = setTimeout(callLate, GRACE_MS);
+      firstAt ??= now;
+      tryToDecide();
+    };
+    const giveUp = (provider: Provider, error: unknown) => {
+      open.delete(provider);
+      noteStray(provider.health, error);
+      if (!(error instanceof SvcError)) return end(() => reject(error));
+      failures.push({ label: provider.label, error });
+      tryToDecide();
+    };
     for (const provider of providers) {
-      question.ask(provider).then(
-        (answer) => round.take(provider, answer),
-        (error: unknown) => round.giveUp(provider, error),
+      ask(provider).then(
+        (answer) => take(provider, answer),
+        (error: unknown) => giveUp(provider, error),
       );
     }
-    if (providers.length === 0) round.tryToDecide();
+    if (providers.length === 0) tryToDecide();
   });
 }
 
@@ -130,64 +172,6 @@ async function requireIdentified(provider: Provider, expected: Identity | null):
   if (!provider.health.isIdentified) {
     throw new ProviderError(provider.health.lastReason ?? 'its chain is not known yet');
   }
-}
-
-interface Outcome<Verdict> {
-  resolve(verdict: Verdict): void;
-  reject(error: unknown): void;
-}
-
-function openRound<Answer, Verdict>(
-  providers: readonly Provider[],
-  { decide, isWrite = false }: Question<Answer, Verdict>,
-  outcome: Outcome<Verdict>,
-) {
-  const answers: Answer[] = [];
-  const failures: Failure[] = [];
-  const open = new Set(providers);
-  let firstAt: number | null = null;
-  let [isLate, isDone] = [false, false];
-  let timer: NodeJS.Timeout | undefined;
-  const end = (settle: () => void) => {
-    isDone = true;
-    clearTimeout(timer);
-    settle();
-  };
-  const tryToDecide = () => {
-    if (isDone || (answers.length === 0 && open.size > 0)) return;
-    if (answers.length === 0) return end(() => outcome.reject(failureOf(failures)));
-    isLate ||= !isWrite && [...open].every(({ health }) => health.lags);
-    try {
-      const verdict = decide(answers, { open: open.size, isLate });
-      if (verdict !== undefined) end(() => outcome.resolve(verdict));
-    } catch (error) {
-      end(() => outcome.reject(error));
-    }
-  };
-  const callLate = () => {
-    isLate = true;
-    for (const { health } of isWrite ? [] : open) health.lags = true;
-    tryToDecide();
-  };
-  return {
-    tryToDecide,
-    take(provider: Provider, answer: Answer) {
-      const now = performance.now();
-      open.delete(provider);
-      answers.push(answer);
-      if (!isWrite) provider.health.lags = firstAt !== null && now - firstAt > GRACE_MS;
-      if (firstAt === null && open.size > 0 && !isDone) timer = setTimeout(callLate, GRACE_MS);
-      firstAt ??= now;
-      tryToDecide();
-    },
-    giveUp(provider: Provider, error: unknown) {
-      open.delete(provider);
-      noteStray(provider.health, error);
-      if (!(error instanceof SvcError)) return end(() => outcome.reject(error));
-      failures.push({ label: provider.label, error });
-      tryToDecide();
-    },
-  };
 }
 
 interface Failure {

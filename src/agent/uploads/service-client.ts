@@ -152,7 +152,8 @@ export class ServiceClient {
       this.#keyFailed('key_unusable', error as SvcError);
       return;
     }
-    if (this.#isStillRefused(key)) {
+    const refused = this.#refused;
+    if (refused?.key === key && performance.now() - refused.at < SAME_KEY_MS) {
       this.#retries.failed(CONNECTION, this.pauses.keyCheck);
       return;
     }
@@ -261,11 +262,6 @@ export class ServiceClient {
     return true;
   }
 
-  #isStillRefused(key: string): boolean {
-    const refused = this.#refused;
-    return refused !== null && refused.key === key && performance.now() - refused.at < SAME_KEY_MS;
-  }
-
   #succeeded(headers: Headers, tookMs: number): void {
     this.#retries.succeeded(CONNECTION);
     this.#allowMore();
@@ -311,11 +307,7 @@ export class ServiceClient {
     if (!isLost(error)) return;
     // The next call is a small one that tests the connection.
     this.#state = 'disconnected';
-    this.#replaceConnections();
-  }
-
-  /** All connections are likely lost with one. Each would otherwise wait for its own time-out. */
-  #replaceConnections(): void {
+    // All connections are likely lost with one. Each would otherwise wait for its own time-out.
     void this.#connections.close();
     this.#connections = openConnections(this.#options.serviceUrl);
   }

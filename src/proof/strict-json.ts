@@ -117,9 +117,7 @@ class Parser {
   readonly #text: string;
   readonly #maxDepth: number;
   readonly #maxValues: number;
-  readonly #onUnderflow: StrictJsonOptions['onUnderflow'];
-  readonly #numbers: StrictJsonOptions['numbers'];
-  readonly #onItemFault: StrictJsonOptions['onItemFault'];
+  readonly #options: StrictJsonOptions;
   readonly #open: Frame[] = [];
   #at = 0;
   /** Where the current item of an array that is a member of the document begins. */
@@ -134,9 +132,7 @@ class Parser {
     this.#text = text;
     this.#maxDepth = maxDepth;
     this.#maxValues = maxValues;
-    this.#onUnderflow = options.onUnderflow;
-    this.#numbers = options.numbers;
-    this.#onItemFault = options.onItemFault;
+    this.#options = options;
   }
 
   *parse(): Generator<number, JsonValue> {
@@ -229,7 +225,7 @@ class Parser {
   /** What takes the place of an item with a fault; undefined for nothing. */
   #itemOf(fault: StrictJsonError): JsonValue | undefined {
     if (this.#open.length !== ITEM_DEPTH) return undefined;
-    const item = this.#onItemFault?.(fault, this.#text.slice(this.#itemAt, this.#at));
+    const item = this.#options.onItemFault?.(fault, this.#text.slice(this.#itemAt, this.#at));
     if (item !== undefined) this.#fault = undefined;
     return item;
   }
@@ -349,12 +345,12 @@ class Parser {
     const literal = text.slice(start, this.#at);
     const value = Number(literal);
     const isWritten = !fractional && !scaled && !Number.isSafeInteger(value);
-    if (isWritten && this.#numbers === 'string') return literal;
+    if (isWritten && this.#options.numbers === 'string') return literal;
     if (!Number.isFinite(value)) {
       this.#refuse('The number is beyond the range of an IEEE 754 double: send it as a string');
       return value;
     }
-    if (this.#numbers === 'round') return value;
+    if (this.#options.numbers === 'round') return value;
     if (value === 0 && /^-?[0.]*[1-9]/.test(literal)) this.#underflow();
     const certainlyKept =
       mantissaLength <= EXACT_DIGITS || (!scaled && fractional && !literal.endsWith('0'));
@@ -365,7 +361,8 @@ class Parser {
   }
 
   #underflow(): void {
-    if (this.#onUnderflow !== undefined) this.#onUnderflow(pointerTo(this.#open));
+    const { onUnderflow } = this.#options;
+    if (onUnderflow !== undefined) onUnderflow(pointerTo(this.#open));
     else this.#refuse('The number would become 0 as an IEEE 754 double: send it as a string');
   }
 

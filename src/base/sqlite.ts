@@ -45,27 +45,19 @@ export function nativeModuleError(error: unknown): SvcError | null {
   });
 }
 
-export type SqliteErrorKind =
-  /** Another process holds the lock. A retry can succeed. */
-  | 'busy'
-  /** No room on the disk. */
-  | 'full'
-  /** The content of the file is wrong. */
-  | 'damaged'
-  /** The disk failed. */
-  | 'io'
-  /** A constraint of the schema was violated: a bug in this process. */
-  | 'constraint'
-  | 'other';
-
 /** `null` if it is no error of SQLite. */
-export function sqliteErrorKind(error: unknown): SqliteErrorKind | null {
+export function sqliteErrorKind(error: unknown) {
   if (!isSqliteError(error)) return null;
   const { code } = error;
+  // Another process holds the lock. A retry can succeed.
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) return 'busy';
+  // No room on the disk.
   if (code === 'SQLITE_FULL') return 'full';
+  // The content of the file is wrong.
   if (/^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(code)) return 'damaged';
+  // The disk failed.
   if (code.startsWith('SQLITE_IOERR')) return 'io';
+  // A constraint of the schema was violated: a bug in this process.
   if (code.startsWith('SQLITE_CONSTRAINT')) return 'constraint';
   return 'other';
 }

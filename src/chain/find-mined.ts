@@ -71,15 +71,13 @@ export interface Found {
   readonly headNumber: bigint;
   readonly mined: MinedAnchor[];
   /** Anchors of which a URL showed no receipt, and did not say of every variant that there is none. */
-  readonly unknown: readonly UnknownAnchor[];
+  readonly unknown: readonly {
+    readonly id: string;
+    /** What came instead of an answer, for the log. */
+    readonly reason: string;
+  }[];
   /** Every configured URL answered: no provider knows an anchor that is missing from `mined`. */
   readonly isUnanimous: boolean;
-}
-
-interface UnknownAnchor {
-  readonly id: string;
-  /** What came instead of an answer, for the log. */
-  readonly reason: string;
 }
 
 /**

@@ -64,18 +64,8 @@ export async function findNonceUse(
   return { use: null, below: read.isTooOld || from < WHOLE ? null : from - WHOLE };
 }
 
-export interface NonceFinding {
-  /** The use that every configured URL shows, final if all say so; null unless all show the same. */
-  readonly use: NonceUse | null;
-  /** Where the next search for this nonce continues. */
-  readonly trail: NonceTrail;
-}
-
 /** Combines the results of all URLs. A repeated anchor may depend on it, so every configured URL must agree. */
-export function nonceUseByQuorum(
-  readings: readonly NonceReading[],
-  configured: number,
-): NonceFinding {
+export function nonceUseByQuorum(readings: readonly NonceReading[], configured: number) {
   const uses = readings.flatMap(({ use }) => use ?? []);
   const [first] = uses;
   const isShared =
@@ -84,15 +74,18 @@ export function nonceUseByQuorum(
       ({ txHash, blockHash }) => txHash === first?.txHash && blockHash === first.blockHash,
     );
   const unread = readings.flatMap(({ below }) => below ?? []);
+  const trail: NonceTrail = {
+    blocks: [...new Set(uses.map(({ blockNumber }) => blockNumber))],
+    below: unread.length === 0 ? null : unread.reduce(lesser),
+  };
   return {
+    /** The use that every configured URL shows, final if all say so; null unless all show the same. */
     use:
       first !== undefined && isShared
         ? { ...first, isFinal: uses.every(({ isFinal }) => isFinal) }
         : null,
-    trail: {
-      blocks: [...new Set(uses.map(({ blockNumber }) => blockNumber))],
-      below: unread.length === 0 ? null : unread.reduce(lesser),
-    },
+    /** Where the next search for this nonce continues. */
+    trail,
   };
 }
 

@@ -31,11 +31,6 @@ export async function signerOf(message: string, signature: Hex): Promise<string 
   return recoverMessageAddress({ message, signature }).catch(() => null);
 }
 
-interface PromiseSettlers {
-  resolve(publicKey: Uint8Array | null): void;
-  reject(error: Error): void;
-}
-
 /**
  * Recovers signers in a thread, one at a time: each takes milliseconds, and strangers decide how many there are. The
  * thread starts with the first signature, and again if it ended.
@@ -43,7 +38,7 @@ interface PromiseSettlers {
 export function startRecovery() {
   let thread: Worker | null = null;
   let last: Promise<unknown> = Promise.resolve();
-  let pending: PromiseSettlers | null = null;
+  let pending: { resolve(key: Uint8Array | null): void; reject(error: Error): void } | null = null;
 
   function startThread(): Worker {
     const worker = new Worker(new URL('./recover-thread.js', import.meta.url), { execArgv: [] });

@@ -70,12 +70,7 @@ function prefix(base: number, length: number): Uint8Array {
   return Uint8Array.of(base + SHORT + size.length, ...size);
 }
 
-interface Decoded {
-  readonly item: RlpItem;
-  readonly end: number;
-}
-
-function itemAt(bytes: Uint8Array, at: number, depth: number): Decoded {
+function itemAt(bytes: Uint8Array, at: number, depth: number): { item: RlpItem; end: number } {
   const [first] = slice(bytes, at, at + 1);
   if (first === undefined) throw new TypeError('Not RLP: it ends early');
   if (first < EMPTY) return { item: slice(bytes, at, at + 1), end: at + 1 };

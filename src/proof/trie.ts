@@ -3,13 +3,6 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, type Hex, hexToBytes } from './bytes.ts';
 import { decodeRlp, encodeRlp, quantityBytes, type RlpItem } from './rlp.ts';
 
-/** The path of a value in a trie. */
-export interface TrieProof {
-  readonly root: Hex;
-  /** RLP of the nodes from the root down. A node under 32 bytes is part of its parent and has no entry of its own. */
-  readonly nodes: readonly Hex[];
-}
-
 /** A node shorter than a hash is part of its parent. */
 const HASH_LENGTH = 32;
 
@@ -25,14 +18,15 @@ interface Entry {
 
 /**
  * The root of the trie that holds each value under the key RLP(index), and the path of the value at `index`, in steps:
- * yields at each node. Values are not empty.
+ * yields at each node. Values are not empty. `nodes`: RLP of the nodes from the root down. A node under 32 bytes is part
+ * of its parent and has no entry of its own.
  *
  * @throws RangeError if no value has this index.
  */
 export function* growTrieProof(
   values: readonly Uint8Array[],
   index: number,
-): Generator<void, TrieProof> {
+): Generator<void, { root: Hex; nodes: Hex[] }> {
   const entries = values.map((value, i): Entry => ({ key: keyOf(i), value }));
   const target = entries[index];
   if (target === undefined) throw new RangeError('No value has this index');

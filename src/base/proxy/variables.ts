@@ -6,21 +6,15 @@ import { SvcError } from '../svc-error.ts';
 /** The environment of the process, or of an installed service. */
 type Variables = NodeJS.ProcessEnv;
 
-export interface Proxies {
-  /** With credentials: a secret. An empty text is none. */
-  readonly httpsProxy: string;
-  /** Also for https where `httpsProxy` is empty. */
-  readonly httpProxy: string;
-  readonly noProxy: string;
-}
-
 /**
  * The proxies that the environment names; lower-case names come first.
  * @throws SvcError `invalid_configuration`, without the value: it may contain a password
  */
-export function readProxies(variables: Variables): Proxies {
+export function readProxies(variables: Variables) {
   return {
+    /** With credentials: a secret. An empty text is none. */
     httpsProxy: proxyUrl('HTTPS_PROXY', variables),
+    /** Also for https where `httpsProxy` is empty. */
     httpProxy: proxyUrl('HTTP_PROXY', variables),
     noProxy: given('NO_PROXY', variables),
   };

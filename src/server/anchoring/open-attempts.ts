@@ -29,8 +29,8 @@ export interface LiveAttempts {
   counted: { latestNonce: number; headNumber: bigint } | null;
   /** The sender's balance at the last reading, in wei; null before the first. */
   balance: bigint | null;
-  /** For a sender without a nonce here: its transaction count, and since when it has not changed. */
-  firstReading: FirstReading | null;
+  /** For a sender without a nonce here: its transaction count, and since when (`performance.now()`) it has not changed. */
+  firstReading: { latestNonce: number; headNumber: bigint; since: number } | null;
   /** The lowest nonce that the chain has lost to a reorganization, as two readings in a row reported; null: none. */
   reorgedFrom: number | null;
   /** One of our nonces is used, but not by any of our variants. */
@@ -55,13 +55,6 @@ export interface BumpClock {
 }
 
 export type Parking = 'fee_cap' | 'underfunded' | 'no_key';
-
-interface FirstReading {
-  readonly latestNonce: number;
-  readonly headNumber: bigint;
-  /** `performance.now()`. */
-  readonly since: number;
-}
 
 /**
  * Reads the open attempts and the next nonce from the store, after a restart or an error. The bump clock is passed on,

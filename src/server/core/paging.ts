@@ -11,19 +11,12 @@ import { open, seal } from './seal.ts';
  * One page of a list. `limit` is the validated text of the query. `find` returns up to `count` records in order; it is
  * called with one more than the page size, to detect a next page.
  */
-export async function pageOf<Found, Item>(
+export function pageOf<Found, Item>(
   limit: string | undefined,
   find: (count: number) => Promise<Found[]>,
   { cursorOf, view }: { cursorOf: (last: Found) => string; view: (found: Found) => Item },
 ): Promise<Page<Item>> {
-  const size = limit === undefined ? limits.pageSize : Number(limit);
-  const found = await find(size + 1);
-  const records = found.slice(0, size);
-  const last = records.at(-1);
-  return {
-    items: records.map(view),
-    next_cursor: found.length > size && last !== undefined ? cursorOf(last) : null,
-  };
+  return filteredPage({ limit, isFiltered: false, find, cursorOf, view });
 }
 
 /** As `pageOf`, for a list whose cursor is the id of the last item. */
@@ -49,9 +42,9 @@ interface FilteredList<Found, Item> {
   isFiltered: boolean;
   /** The records after `last`, newest first; from the place of the cursor if it is null. */
   find(count: number, last: Found | null): Promise<Found[]>;
-  keeps(found: Found): boolean;
+  keeps?(found: Found): boolean;
   /** Whether this record and all after it are too old. */
-  isPast(found: Found): boolean;
+  isPast?(found: Found): boolean;
   cursorOf(last: Found): string;
   view(found: Found): Item;
 }
@@ -67,10 +60,10 @@ export async function filteredPage<Found, Item>(
   for (let lookedAt = 0; ; ) {
     const records: Found[] = await list.find(chunk + 1, last);
     for (const record of records.slice(0, chunk)) {
-      if (list.isPast(record)) return { items, next_cursor: null };
+      if (list.isPast?.(record)) return { items, next_cursor: null };
       if (items.length === size && last !== null)
         return { items, next_cursor: list.cursorOf(last) };
-      if (list.keeps(record)) items.push(list.view(record));
+      if (list.keeps?.(record) ?? true) items.push(list.view(record));
       last = record;
     }
     lookedAt += chunk;

@@ -3,7 +3,7 @@ import { limits } from '../../protocol/limits.ts';
 import type { Stats } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { type StatsRecord, stepMs } from '../ports/telemetry.ts';
-import { type Deps, noSuch } from './deps.ts';
+import { type Deps, found } from './deps.ts';
 
 const HOURS = 24;
 const DAYS = 30;
@@ -14,17 +14,14 @@ export async function getStats({ store, clock }: Deps, wallet: string, fleetId: 
   const now = clock.now();
   const hours = lastIntervals(now, stepMs.hour, HOURS);
   const days = lastIntervals(now, stepMs.day, DAYS);
-  const found = await store.readStats(
-    { wallet, fleetId },
-    { hoursFrom: hours[0] ?? now, daysFrom: days[0] ?? now },
-  );
-  if (found === null) throw noSuch('fleet');
-  const countsOfHour = new Map(found.hours.map((counts) => [counts.at, counts]));
-  const countsOfDay = new Map(found.days.map((counts) => [counts.at, counts]));
+  const since = { hoursFrom: hours[0] ?? now, daysFrom: days[0] ?? now };
+  const stats = found('fleet', await store.readStats({ wallet, fleetId }, since));
+  const countsOfHour = new Map(stats.hours.map((counts) => [counts.at, counts]));
+  const countsOfDay = new Map(stats.days.map((counts) => [counts.at, counts]));
   return {
-    robots: viewRobots(found.robots, now),
-    battery: viewBattery(found.robots),
-    tasks: found.tasks,
+    robots: viewRobots(stats.robots, now),
+    battery: viewBattery(stats.robots),
+    tasks: stats.tasks,
     anchors_by_day: days.map((at) => ({
       day: formatTimestamp(at).slice(0, 10),
       anchors: countsOfDay.get(at)?.anchors ?? 0,

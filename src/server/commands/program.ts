@@ -67,10 +67,10 @@ export async function main(argv: string[]): Promise<number> {
     .action(run(async () => (await import(bundledDemo)).demo));
 
   const credits = program.command('credits').description('Grant or show prepaid credits');
-  credits
-    .command('grant')
-    .description('Grant anchors and gas credit to a wallet; works while the service runs')
-    .argument('<wallet>', 'wallet address of the account')
+  ofWallet(
+    credits.command('grant'),
+    'Grant anchors and gas credit to a wallet; works while the service runs',
+  )
     .option('--anchors <count>', 'number of anchors to add', wholeNumber, 0)
     .addOption(
       // commander prints a default with JSON.stringify, which rejects a bigint.
@@ -86,10 +86,7 @@ export async function main(argv: string[]): Promise<number> {
       '\nExample:\n  svc-server credits grant 0x… --anchors 1000 --gas-wei 50000000000000000 --note "invoice 17"',
     )
     .action(run(async () => (await import('./credits.ts')).grantCredits));
-  credits
-    .command('show')
-    .description('Show the credits of an account')
-    .argument('<wallet>', 'wallet address of the account')
+  ofWallet(credits.command('show'), 'Show the credits of an account')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./credits.ts')).showCredits));
 
@@ -183,6 +180,11 @@ function wei(text: string): bigint {
   return BigInt(text);
 }
 
+/** A command about the account of a wallet, its first argument. */
+function ofWallet(command: Command, description: string): Command {
+  return command.description(description).argument('<wallet>', 'wallet address of the account');
+}
+
 /** Adds `accounts` with its commands. */
 function addAccountCommands(program: Command, run: Run): void {
   const accounts = program
@@ -208,35 +210,26 @@ function addAccountCommands(program: Command, run: Run): void {
     )
     .option('--json', 'print one JSON object per line')
     .action(run(async () => (await import('./accounts.ts')).top));
-  accounts
-    .command('show')
-    .description('Show credits and usage of an account')
-    .argument('<wallet>', 'wallet address of the account')
+  ofWallet(accounts.command('show'), 'Show credits and usage of an account')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./accounts.ts')).show));
   for (const [name, description] of [
     ['suspend', 'Refuse sign-ins and writes of an account. Its data can still be read'],
     ['resume', 'Resume a suspended account'],
   ] as const) {
-    accounts
-      .command(name)
-      .description(description)
-      .argument('<wallet>', 'wallet address of the account')
+    ofWallet(accounts.command(name), description)
       .option('--reason <text>', 'shown to the owner in the audit log')
       .option('--json', 'print one JSON object')
       .action(run(async () => (await import('./accounts.ts'))[name]));
   }
-  accounts
-    .command('export')
-    .description('Print the data that the service stores for an account, as JSON lines')
-    .argument('<wallet>', 'wallet address of the account')
-    .action(run(async () => (await import('./accounts.ts')).exportLines));
-  accounts
-    .command('delete')
-    .description(
-      'Delete the data of an account permanently. Ledger, credits, daily anchor counts, suspension, ids of robots and tasks, and anchors stay. If the command is interrupted, run it again',
-    )
-    .argument('<wallet>', 'wallet address of the account')
+  ofWallet(
+    accounts.command('export'),
+    'Print the data that the service stores for an account, as JSON lines',
+  ).action(run(async () => (await import('./accounts.ts')).exportLines));
+  ofWallet(
+    accounts.command('delete'),
+    'Delete the data of an account permanently. Ledger, credits, daily anchor counts, suspension, ids of robots and tasks, and anchors stay. If the command is interrupted, run it again',
+  )
     .requiredOption('-y, --yes', 'confirm the deletion')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./accounts.ts')).remove));

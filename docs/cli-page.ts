@@ -12,7 +12,8 @@ export async function cliPage(): Promise<string> {
     'Generated from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` shows the section of the command.',
     'After reading this page you can use every command of `svc`, by hand and in scripts.',
     'Commands print data to standard output, and everything else to standard error. If standard output is a terminal, a command that lists something prints a table. If standard output is a file or a pipe, the command prints tab-separated values without a header. With `--json`, commands print the answer of the service as JSON, and an error is one JSON object `{ error, message, hint }` on standard error. ' +
-      '`svc` replaces control characters in its output by escapes such as `\\u{1b}`. With `--json`, `svc` uses only the escapes of JSON, such as `\\u001b`.',
+      '`svc` replaces control characters in its output by escapes such as `\\u{1b}`. With `--json`, `svc` uses only the escapes of JSON, such as `\\u001b`. ' +
+      '`svc` reads at most 64 MiB of an answer, and of each line of a stream; the answers of a service are shorter.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
     'Some commands ask you to type a name before they do something, for example the name of the robot to delete. For these commands, the tables below list the option `--yes`, which skips the question. Without a terminal, these commands exit with 2, unless you pass `--yes`. Only one other command asks for a confirmation: `svc login` asks you to confirm the wallet. All other commands act at once, even if they delete something. Some commands ask for input: the address ' +

@@ -86,20 +86,21 @@ export function createClient(options: ClientOptions): Client {
     }).catch(onFailure);
     return { response, onFailure };
   }
-  /** The parts of a stream of this media type, as they arrive, without their `end`. */
-  async function* stream(name: RouteName, input: LooseInput, type: string, end: string) {
+  /** The values of a stream of this media type, as they arrive: JSON, a line each, after this prefix. */
+  async function* stream(name: RouteName, input: LooseInput, type: string, prefix: string) {
     const { response, onFailure } = await request(name, input, type);
     if (response.headers.get('content-type') !== type) {
       throw serviceError(baseUrl, response, await readJson(baseUrl, response, onFailure));
     }
-    const decoder = new TextDecoder();
-    let text = '';
+    let line = '';
     try {
-      for await (const chunk of response.body ?? []) {
-        text += decoder.decode(chunk, { stream: true });
-        const parts = text.split(end);
-        text = parts.pop() ?? '';
-        yield* parts;
+      for await (const text of textsOf(response)) {
+        const [rest, ...begun] = text.split('\n');
+        const lines = [within(baseUrl, response, `${line}${rest}`), ...begun];
+        line = lines.pop() ?? '';
+        for (const each of lines) {
+          if (each.startsWith(prefix)) yield parse(baseUrl, response, each.slice(prefix.length));
+        }
       }
     } catch (cause) {
       onFailure(cause);
@@ -114,14 +115,10 @@ export function createClient(options: ClientOptions): Client {
       return { status: response.status, body: answer, headers: response.headers } as never;
     },
     async *changes(signal) {
-      for await (const message of stream('openStream', { signal }, 'text/event-stream', '\n\n')) {
-        if (message.startsWith('data: ')) yield JSON.parse(message.slice(6)).changes;
-      }
+      const messages = stream('openStream', { signal }, 'text/event-stream', 'data: ');
+      for await (const message of messages) yield message?.changes;
     },
-    async *exportAccount(body) {
-      const lines = stream('exportAccount', { body }, 'application/jsonl', '\n');
-      for await (const line of lines) yield JSON.parse(line);
-    },
+    exportAccount: (body) => stream('exportAccount', { body }, 'application/jsonl', ''),
   };
 }
 
@@ -177,12 +174,46 @@ async function readJson(
   response: Response,
   onFailure: (cause: unknown) => never,
 ): Promise<unknown> {
-  const text = await response.text().catch(onFailure);
+  let text = '';
+  try {
+    for await (const part of textsOf(response)) text = within(baseUrl, response, text + part);
+  } catch (cause) {
+    onFailure(cause);
+  }
+  return parse(baseUrl, response, text);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the route table defines the shape
+function parse(baseUrl: string, response: Response, text: string): any {
   try {
     return JSON.parse(text);
   } catch {
     throw unexpected(baseUrl, response);
   }
+}
+
+/** The text of a body, as it arrives. */
+async function* textsOf({ body }: Response): AsyncGenerator<string, void> {
+  if (body === null) return;
+  const reader = body.getReader(); // Some browsers cannot iterate over a body.
+  const decoder = new TextDecoder();
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      yield decoder.decode(part.value, { stream: true });
+    }
+  } finally {
+    // Nothing waits for the end: if `fetch` cloned the response, it may never come.
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** In UTF-16 units. The longest answer of the service, 200 tasks, is a quarter of this. */
+const MAX_TEXT = 64 * 1024 * 1024;
+
+/** The text, which is an answer or a line of a stream. Throws if it is too long to be from the service. */
+function within(baseUrl: string, response: Response, text: string): string {
+  if (text.length <= MAX_TEXT) return text;
+  throw unexpected(baseUrl, response, 'more than 64 MiB in one answer or line');
 }
 
 function serviceError(baseUrl: string, response: Response, answer: unknown): SvcError {
@@ -207,17 +238,13 @@ function unreachable(baseUrl: string, isWrite: boolean, cause: unknown): SvcErro
   });
 }
 
-function unexpected(baseUrl: string, response: Response): SvcError {
+function unexpected(baseUrl: string, response: Response, what = 'an unexpected body'): SvcError {
   const { status } = response;
-  return new SvcError(
-    'unexpected_answer',
-    `${baseUrl} returned HTTP ${status} with an unexpected body.`,
-    {
-      hint: 'Check the address: a proxy may have answered instead of the service.',
-      retryable: status >= 500,
-      details: { ...retryAfter(response), status },
-    },
-  );
+  return new SvcError('unexpected_answer', `${baseUrl} returned HTTP ${status} with ${what}.`, {
+    hint: 'Check the address: a proxy may have answered instead of the service.',
+    retryable: status >= 500,
+    details: { ...retryAfter(response), status },
+  });
 }
 
 /** The seconds of the Retry-After header, if any. Most responses, and those of proxies, have it only there. */

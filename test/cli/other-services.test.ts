@@ -4,11 +4,14 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { connectRpc } from '../../src/chain/rpc.ts';
 import { exitCodes } from '../../src/cli/program/exit-codes.ts';
 import { groupsFor } from '../../src/cli/program/groups.ts';
 import { httpFetch } from '../../src/cli/program/http-fetch.ts';
+import { createClient } from '../../src/client/client.ts';
 import { runInProcess } from '../support/run-in-process.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** Whatever listens at the address: it answers every request with these bytes. */
 let answer: string;
@@ -30,12 +33,14 @@ afterAll(async () => {
   other.close();
   await rm(folder, { recursive: true, force: true });
 });
-beforeEach(async () => {
+beforeEach(() => signInTo(url));
+
+async function signInTo(url: string): Promise<void> {
   const profile = { url, wallet: '0x00', session: 'a'.repeat(64), expires_at: null };
   const config = JSON.stringify({ current: 'other', profiles: { other: profile } });
   await mkdir(path.join(folder, 'config'), { recursive: true });
   await writeFile(path.join(folder, 'config', 'config.json'), config, { mode: 0o600 });
-});
+}
 
 /** A list of the service's accounts, as `svc trust add` saves it. */
 async function saveLists(origins: readonly string[]): Promise<void> {
@@ -174,6 +179,63 @@ describe('what is not the service', () => {
   );
 });
 
+describe('an answer without an end', () => {
+  /** One answer of blanks, as fast as they are read, of which the reader has to tire first. */
+  async function endless(head: string, line = '') {
+    let closed = false;
+    const server = createServer((socket) => {
+      socket.on('error', () => {}).on('close', () => (closed = true));
+      socket.once('data', () => {
+        const blanks = Buffer.alloc(1 << 20, ' ');
+        const more = () => void (socket.write(blanks) && setImmediate(more));
+        socket.on('drain', more).write(`HTTP/1.1 200 OK\r\n${head}\r\n${line}`, more);
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    return { url: `http://127.0.0.1:${port}`, isClosed: () => closed };
+  }
+
+  it.each([
+    ['chain', 'content-type: application/json\r\n', ''],
+    ['account export', 'content-type: application/jsonl\r\n', '{"kind":"account","record":{}}\n'],
+  ])('ends svc %s after 64 MiB, with what to do', async (command, head, line) => {
+    const { url, isClosed } = await endless(head, line);
+    await signInTo(url);
+
+    const { exitCode, stderr } = await svc(command.split(' '));
+
+    expect([exitCode, stderr]).toEqual([
+      exitCodes.unreachable,
+      expect.stringMatching(/^svc: .* more than 64 MiB in one answer or line\.\n.*proxy/),
+    ]);
+    await waitFor('the end of the connection', isClosed);
+  });
+
+  it('ends a stream whose line does not end', async () => {
+    const { url, isClosed } = await endless('content-type: text/event-stream\r\n', 'data: ');
+    const client = createClient({ baseUrl: url, fetch: httpFetch });
+
+    await expect(client.changes(new AbortController().signal).next()).rejects.toMatchObject({
+      code: 'unexpected_answer',
+      message: expect.stringContaining('64 MiB'),
+    });
+    await waitFor('the end of the connection', isClosed);
+  });
+
+  it('is no answer of a node either', async () => {
+    const node = await endless('content-type: application/json\r\n');
+    const rpc = connectRpc({ url: node.url });
+    onTestFinished(() => rpc.close());
+
+    const asked = rpc.reading([{ method: 'eth_chainId', params: [] }]);
+
+    await expect(asked).rejects.toMatchObject({ reason: 'the answer is too large' });
+  });
+});
+
 describe('an answer that stalls', () => {
   it('is given up with the reason for which it was', async () => {
     const stalling = createHttpServer((_, response) => response.write('{'));
@@ -184,7 +246,10 @@ describe('an answer that stalls', () => {
     const { signal } = giveUp;
     const response = await httpFetch(`http://127.0.0.1:${port}/`, { signal });
 
-    const read = response.text();
+    const reader = response.body?.getReader();
+    await reader?.read();
+
+    const read = reader?.read();
     giveUp.abort(new DOMException('', 'TimeoutError'));
 
     await expect(read).rejects.toMatchObject({ name: 'TimeoutError' });

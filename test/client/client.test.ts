@@ -114,10 +114,8 @@ describe('what the client refuses to send', () => {
 });
 
 describe('an answer whose body breaks off', () => {
-  function clientReading(text: () => Promise<string>) {
-    const answer = { ok: true, status: 200, url: '', headers: new Headers(), text };
-    return createClient({ baseUrl, fetch: async () => answer as unknown as Response }); // only what is read
-  }
+  const clientReading = (pull: () => Promise<void>) =>
+    createClient({ baseUrl, fetch: async () => new Response(new ReadableStream({ pull })) });
 
   it('leaves the outcome unknown', async () => {
     const client = clientReading(() => Promise.reject(new Error('cut')));
@@ -194,6 +192,40 @@ describe('what the client makes of an answer', () => {
     await expect(robot.call('getTask', { params: { id } })).rejects.toMatchObject({
       code: 'unexpected_answer',
     });
+  });
+
+  it.each(['<html>\n', '{"kind":\n'])(
+    'says that the line %j of a stream is not the service',
+    async (line) => {
+      const headers = { 'content-type': 'application/jsonl' };
+      wire.use(http.post(`${baseUrl}/api/v1/me/export`, () => new HttpResponse(line, { headers })));
+      const body = { message: '', signature: '0x' };
+
+      await expect(robot.exportAccount(body).next()).rejects.toMatchObject({
+        code: 'unexpected_answer',
+      });
+    },
+  );
+
+  it.each([1, 7, 1000])('reads the lines of a stream in pieces of %d bytes', async (size) => {
+    const records = ['a', 'ö', '漢字'].map((name) => ({ kind: 'robot', record: { name } }));
+    const bytes = new TextEncoder().encode(
+      records.map((each) => `${JSON.stringify(each)}\n`).join(''),
+    );
+    const pieces = new ReadableStream({
+      start(stream) {
+        for (let at = 0; at < bytes.length; at += size) stream.enqueue(bytes.slice(at, at + size));
+        stream.close();
+      },
+    });
+    const headers = { 'content-type': 'application/jsonl' };
+    wire.use(http.post(`${baseUrl}/api/v1/me/export`, () => new HttpResponse(pieces, { headers })));
+
+    const read: unknown[] = [];
+    const body = { message: '', signature: '0x' };
+    for await (const record of robot.exportAccount(body)) read.push(record);
+
+    expect(read).toEqual(records);
   });
 
   it('says that a cut connection leaves the outcome of a write unknown', async () => {

@@ -4,12 +4,12 @@ import { escapeText } from '../../base/escape.ts';
 import { describeProxies } from '../../base/proxy/variables.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
+import { connectRpc, resultOf } from '../../chain/rpc.ts';
 import type { Client } from '../../client/client.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
-import { httpFetch } from '../program/http-fetch.ts';
 import type { Check } from '../verify/finding.ts';
 
 export const doctorCommand: CommandSpec = {
@@ -126,14 +126,9 @@ async function rpc(guest: Client): Promise<string> {
 
 async function chainIdAt(url: ChainDetails['params']['rpcUrls'][number]): Promise<number> {
   try {
-    const response = await httpFetch(url, {
-      method: 'POST',
-      redirect: 'error',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }),
-      signal: AbortSignal.timeout(RPC_TIMEOUT_MS),
-    });
-    const { result } = JSON.parse(await response.text()) as { result?: unknown };
+    const rpc = connectRpc({ url, timeoutMs: RPC_TIMEOUT_MS });
+    const asked = rpc.reading([{ method: 'eth_chainId', params: [] }]).finally(rpc.close);
+    const result = resultOf((await asked)[0]);
     if (typeof result === 'string' && /^0x[0-9a-f]+$/i.test(result)) return Number(result);
   } catch {
     // The message may contain the URL with its secrets: report only that there was no answer.

@@ -1,11 +1,10 @@
 // A small `fetch` over node:http, for the command line.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { mayUseProxy } from '../../base/proxy/variables.ts';
 
 /**
- * The part of `fetch` that the API client uses: a request with a text body or none, and its answer as text. With the
+ * The part of `fetch` that the API client uses: a request with a text body or none, and the bytes of its answer. With the
  * platform's `fetch`, `svc robots list` takes more than twice as long (docs/decisions/030). Redirects are errors, as
  * with `redirect: 'error'`. Each request has its own connection, so nothing keeps the process alive.
  */
@@ -38,6 +37,7 @@ export const httpFetch: typeof fetch = async (input, init = {}) => {
     sent.destroy();
     throw new TypeError('unexpected redirect');
   }
+  const bytes = bytesOf(answer, signal);
   return {
     status,
     ok: status >= 200 && status < 300,
@@ -45,14 +45,13 @@ export const httpFetch: typeof fetch = async (input, init = {}) => {
       get: (name: string) => headerOf(answer, name.toLowerCase()),
       getSetCookie: () => answer.headers['set-cookie'] ?? [],
     },
-    body: answer as AsyncIterable<Uint8Array>,
-    text: () => textOf(answer, signal),
-  } as Response;
+    body: { getReader: () => ({ read: () => bytes.next(), cancel: () => bytes.return() }) },
+  } as unknown as Response;
 };
 
-async function textOf(answer: IncomingMessage, signal: AbortSignal | null | undefined) {
+async function* bytesOf(answer: IncomingMessage, signal: AbortSignal | null | undefined) {
   try {
-    return await text(answer);
+    yield* answer;
   } catch (error) {
     // An abort breaks the connection, which alone would look like an error of the service.
     signal?.throwIfAborted();

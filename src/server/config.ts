@@ -31,6 +31,7 @@ export function readConfig(
     rpcUrls: listOf(values.SVC_CHAIN_RPC_URL),
     trustedProxies: trustedProxies(values.SVC_TRUST_PROXY),
     webhookNetworks: listOf(values.SVC_WEBHOOK_ALLOW_NETWORKS),
+    webhookWallets: listOf(values.SVC_WEBHOOK_ALLOW_WALLETS),
     anchorKeys: anchorKeys(values),
     nativeCurrency: nativeCurrency(values.SVC_NATIVE_CURRENCY),
     gate:
@@ -164,6 +165,14 @@ function crossErrors(given: Given): string[] {
   }
   if (!listOf(given.SVC_WEBHOOK_ALLOW_NETWORKS).every(isAddressRange)) {
     errors.push('SVC_WEBHOOK_ALLOW_NETWORKS must be a list of addresses or CIDR ranges');
+  }
+  if (
+    (given.SVC_WEBHOOK_ALLOW_NETWORKS === undefined) !==
+    (given.SVC_WEBHOOK_ALLOW_WALLETS === undefined)
+  ) {
+    errors.push(
+      'SVC_WEBHOOK_ALLOW_NETWORKS and SVC_WEBHOOK_ALLOW_WALLETS must be set together: the networks are open only to webhooks of the listed wallets',
+    );
   }
   errors.push(...rpcUrlErrors(listOf(given.SVC_CHAIN_RPC_URL)), ...plaintextErrors(given));
   if (given.SVC_ANCHOR_PRIVATE_KEY !== undefined && given.SVC_ANCHOR_KEY_FILE !== undefined) {

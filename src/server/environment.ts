@@ -183,7 +183,11 @@ export const environment = Type.Object({
     'File with the key that encrypts the secrets of webhooks: 64 hex digits. All instances need the same key (default: none; webhooks are off)',
   ),
   SVC_WEBHOOK_ALLOW_NETWORKS: Optional(
-    'Addresses or CIDR ranges that are not public and that webhooks may connect to, comma-separated (default: none)',
+    'Addresses or CIDR ranges that are not public and that webhooks of the wallets in SVC_WEBHOOK_ALLOW_WALLETS may connect to, comma-separated (default: none)',
+  ),
+  SVC_WEBHOOK_ALLOW_WALLETS: Optional(
+    'Addresses of the wallets whose webhooks may connect to SVC_WEBHOOK_ALLOW_NETWORKS, comma-separated. Set both variables or neither (default: none)',
+    `^ *0x[0-9a-fA-F]{40}( *, *0x[0-9a-fA-F]{40})* *$`,
   ),
   SVC_WEBHOOK_PROXY: Optional(
     'HTTP proxy for webhooks: http://HOST:PORT, with user and password if needed. The service resolves and checks the addresses itself, so the proxy must allow CONNECT to addresses. Webhooks do not use HTTPS_PROXY (default: none)',

@@ -14,7 +14,7 @@ import { CheckedClock, startTimekeeping } from './core/checked-clock.ts';
 import type { Settings } from './core/deps.ts';
 import { createNetworkLookup, lacksPublicRpcUrl } from './core/operations.ts';
 import { startRetention } from './core/retention.ts';
-import { createSender, startRelay } from './core/webhook-relay.ts';
+import { createSenders, startRelay } from './core/webhook-relay.ts';
 import { loadWebhookKey } from './core/webhooks.ts';
 import { buildOperatorApi, listenForOperator, readOperatorToken } from './http/operator-api.ts';
 import { buildApp } from './http/server/app.ts';
@@ -22,7 +22,7 @@ import { Refusals } from './http/server/rate-limits.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Store } from './ports/store.ts';
 import { isGrantUnbounded } from './rules/credits.ts';
-import { connectionRule } from './rules/webhooks.ts';
+import { connectionRules } from './rules/webhooks.ts';
 import { openStore } from './store/open-store.ts';
 
 const LEASE_TTL_MS = 15_000;
@@ -169,11 +169,12 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     proofRetentionMs: config.proofRetentionMs,
     onError: (error) => logger.warn({ err: error }, 'failed to delete expired data'),
   });
-  const sender = webhooks && createSender({ ...webhooks, proxy: values.SVC_WEBHOOK_PROXY });
+  const proxy = values.SVC_WEBHOOK_PROXY;
+  const senders = webhooks && createSenders(webhooks.ruleOf, { proxy });
   const relay = startRelay({
     store,
     clock,
-    webhooks: webhooks && sender && { key: webhooks.key, sender },
+    webhooks: webhooks && senders && { key: webhooks.key, senderOf: senders.senderOf },
     evaluate: createEvaluation({ store, clock }),
     onError: (error) =>
       logger.warn({ err: error }, 'failed to deliver webhooks or evaluate alerts'),
@@ -185,7 +186,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     timekeeping?.stop();
     await Promise.all([app.close(), operatorApi?.close()]);
     await Promise.all([anchorer.drain(), retention.stop(), relay.stop()]);
-    sender?.close();
+    senders?.close();
     await chain.close();
     await store.close();
   };
@@ -240,10 +241,11 @@ export function settingsOf(config: ServerConfig): Settings {
   };
 }
 
-async function webhookSettings({ values, webhookNetworks }: ServerConfig) {
+async function webhookSettings({ values, webhookNetworks, webhookWallets }: ServerConfig) {
   const file = values.SVC_WEBHOOK_KEY_FILE;
   if (file === undefined) return null;
-  return { key: await loadWebhookKey(file), mayConnect: connectionRule(webhookNetworks) };
+  const ruleOf = connectionRules(webhookNetworks, webhookWallets);
+  return { key: await loadWebhookKey(file), ruleOf };
 }
 
 /** Refuses the key of a retired account: verification fails for its anchors after the last block. */

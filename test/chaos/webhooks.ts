@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { makeCertificate } from '../support/certificate.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { run } from '../support/programs.ts';
@@ -53,10 +54,12 @@ export async function performWebhooks(
   await writeFile(keyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
   const postgres = store === 'postgres' ? await startPostgres() : null;
   const database = postgres && (await createDatabase(postgres.url));
+  const account = privateKeyToAccount(generatePrivateKey());
   const environment = {
     SVC_CHAIN_ID: '31337',
     SVC_WEBHOOK_KEY_FILE: keyFile,
     SVC_WEBHOOK_ALLOW_NETWORKS: '127.0.0.1',
+    SVC_WEBHOOK_ALLOW_WALLETS: account.address,
     SVC_LOG_LEVEL: 'silent',
     ...(database && { SVC_DATABASE_URL: database.url }),
   };
@@ -84,7 +87,7 @@ export async function performWebhooks(
     return 204;
   };
   let receiver = await startReceiver(certificate, keep);
-  const { owner, wallet } = await signInAt(url);
+  const { owner, wallet } = await signInAt(url, account);
   const granted = await run(
     'svc-server',
     ['credits', 'grant', wallet, '--anchors', '1', '--note', 'campaign'],

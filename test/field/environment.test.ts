@@ -4,8 +4,8 @@ import { Agent, EnvHttpProxyAgent } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { connectionsTo } from '../../src/base/proxy/connections.ts';
 import { openChain } from '../../src/chain/chain.ts';
-import { createSender } from '../../src/server/core/webhook-relay.ts';
-import { connectionRule } from '../../src/server/rules/webhooks.ts';
+import { createSender, createSenders } from '../../src/server/core/webhook-relay.ts';
+import { connectionRule, connectionRules } from '../../src/server/rules/webhooks.ts';
 import { createTestAgent } from '../support/agent.ts';
 import { startTestChain } from '../support/anvil.ts';
 import { localhostCertificate as certificate } from '../support/certificate.ts';
@@ -359,6 +359,27 @@ describe('webhooks', () => {
 
     await post('localhost');
     await post('localhost');
+
+    expect(proxy.tunnels).toHaveLength(1);
+  });
+
+  it('use no tunnel that only another account may open', async () => {
+    const receiver = await startReceiver(certificate);
+    const proxy = await openProxy({ portOf: () => receiver.port });
+    const senders = createSenders(connectionRules(['127.0.0.1'], ['0xaa']), {
+      ca: certificate.cert,
+      resolve: async () => ['127.0.0.1'],
+      proxy: proxy.url,
+    });
+    onTestFinished(async () => {
+      senders.close();
+      await receiver.close();
+    });
+    const post = (wallet: string) => senders.senderOf(wallet).post('https://localhost/', {}, '{}');
+
+    expect(await post('0xAA')).toBe(204);
+    await expect(post('0xbb')).rejects.toThrow('the address is not public');
+    expect(await post('0xaa')).toBe(204);
 
     expect(proxy.tunnels).toHaveLength(1);
   });

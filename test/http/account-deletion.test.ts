@@ -14,7 +14,7 @@ let owner: Owner;
 let robot: TestRobot;
 let taskId: string;
 beforeAll(async () => {
-  const webhooks = { key: Buffer.alloc(32), mayConnect: () => true };
+  const webhooks = { key: Buffer.alloc(32), ruleOf: () => () => true };
   service = await startTestService({ chain: 'mining', webhooks });
 });
 afterAll(() => service.close());

@@ -21,7 +21,7 @@ describe('alerts', () => {
   let robot: TestRobot;
   beforeAll(async () => {
     clock = createTestClock();
-    const webhooks = { key: Buffer.alloc(32), mayConnect: () => true };
+    const webhooks = { key: Buffer.alloc(32), ruleOf: () => () => true };
     service = await startTestService({ clock, webhooks });
   });
   beforeEach(async () => {
@@ -269,7 +269,7 @@ describe('the alerts of anchors', () => {
       const anchors = reason === 'no_anchor_quota' ? 0 : 1;
       const service = await startTestService({
         chain: 'mining',
-        webhooks: { key: Buffer.alloc(32), mayConnect: () => true },
+        webhooks: { key: Buffer.alloc(32), ruleOf: () => () => true },
         settings: {
           signup: { mode: 'open', anchors, gasWei: 0n, delayMs: 0, anchorsPerDay: null },
         },
@@ -312,7 +312,7 @@ describe('the alerts of anchors', () => {
   it('report an anchor that waits for its block, and its task when it is verified', async () => {
     const service = await startTestService({
       chain: 'manual',
-      webhooks: { key: Buffer.alloc(32), mayConnect: () => true },
+      webhooks: { key: Buffer.alloc(32), ruleOf: () => () => true },
       settings: { anchorTimeoutMs: 0 },
     });
     const { owner, robot } = await service.signInWithRobot();

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSender } from '../../src/server/core/webhook-relay.ts';
-import { connectionRule } from '../../src/server/rules/webhooks.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createSender, createSenders, startRelay } from '../../src/server/core/webhook-relay.ts';
+import { connectionRule, connectionRules } from '../../src/server/rules/webhooks.ts';
+import { localhostCertificate as certificate } from '../support/certificate.ts';
 import { type Owner, startTestService, type TestService } from '../support/service.ts';
+import { startReceiver } from '../support/webhook-receiver.ts';
 
 const mayConnect = connectionRule([]);
 
@@ -58,7 +61,9 @@ describe('a webhook', () => {
   let port: number;
   let connections = 0;
   beforeAll(async () => {
-    service = await startTestService({ webhooks: { key: Buffer.alloc(32), mayConnect } });
+    service = await startTestService({
+      webhooks: { key: Buffer.alloc(32), ruleOf: () => mayConnect },
+    });
     owner = await service.signIn();
     listener = createServer((socket) => {
       connections += 1;
@@ -113,5 +118,81 @@ describe('a webhook', () => {
 
   it('reached no address of this machine in any of these attempts', () => {
     expect(connections).toBe(0);
+  });
+});
+
+describe('the networks of the operator', () => {
+  const named: string[] = [];
+  const ruleOf = (wallet: string) => connectionRules(['127.0.0.1'], named)(wallet);
+  const key = Buffer.alloc(32);
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService({ webhooks: { key, ruleOf } });
+  });
+  afterAll(() => service.close());
+
+  async function signIn() {
+    const { owner, robot } = await service.signInWithRobot();
+    const call = (method: string, path: string, body?: object) =>
+      service.call(method, `/api/v1/webhooks${path}`, {
+        session: owner.session,
+        ...(body && { body }),
+      });
+    return { owner, robot, call };
+  }
+
+  it('are open to webhooks of the named wallets only', async () => {
+    const [guest, listed] = [await signIn(), await signIn()];
+    named.push(listed.owner.wallet);
+    const hook = { url: 'https://127.0.0.1:9/', events: ['event.created'] };
+
+    const created = [await guest.call('POST', '', hook), await listed.call('POST', '', hook)];
+    const id = created[1]?.body.webhook.id;
+    const moved = [await listed.call('PATCH', `/${id}`, { url: 'https://127.0.0.1:10/' })];
+
+    expect([...created, ...moved].map(({ status }) => status)).toEqual([400, 201, 200]);
+    expect(created[0]?.body.error).toBe('webhook_url_refused');
+  });
+
+  it('get no message by the name of a host in them, also after a wallet is no longer named', async () => {
+    const receiver = await startReceiver(certificate);
+    const senders = createSenders((wallet) => ruleOf(wallet), {
+      ca: certificate.cert,
+      resolve: async () => ['127.0.0.1'],
+    });
+    const onError = (error: unknown) => expect.unreachable(String(error));
+    const webhooks = { key, senderOf: senders.senderOf };
+    const evaluate = async () => {};
+    const { store } = service;
+    const relay = startRelay({
+      store,
+      clock: systemClock,
+      webhooks,
+      evaluate,
+      onError,
+      pollMs: 86_400_000,
+    });
+    const [guest, listed] = [await signIn(), await signIn()];
+    named.push(listed.owner.wallet);
+    for (const { call, robot } of [guest, listed]) {
+      const url = receiver.url.replace('127.0.0.1', 'localhost');
+      await call('POST', '', { url, events: ['event.created'] });
+      const body = { event_type: 'moved', message: robot.id };
+      await service.call('POST', '/api/v1/events', { apiKey: robot.apiKey, body });
+    }
+
+    await relay.turn();
+    const [hook] = (await guest.call('GET', '')).body.items;
+    const deliveries = (await guest.call('GET', `/${hook.id}/deliveries`)).body.items;
+    named.pop();
+    const body = { event_type: 'moved' };
+    await service.call('POST', '/api/v1/events', { apiKey: listed.robot.apiKey, body });
+    await relay.turn();
+    await relay.stop();
+    senders.close();
+    await receiver.close();
+
+    expect(deliveries).toMatchObject([{ last_error: 'the address is not public' }]);
+    expect(receiver.received.map(({ data }) => data.message)).toEqual([listed.robot.id]);
   });
 });

@@ -41,13 +41,13 @@ describe('webhooks', () => {
   let receiver: Awaited<ReturnType<typeof startReceiver>>;
   beforeAll(async () => {
     clock = createTestClock();
-    service = await startTestService({ clock, webhooks: { key, mayConnect } });
+    service = await startTestService({ clock, webhooks: { key, ruleOf: () => mayConnect } });
     const sender = createSender({ mayConnect, ca: certificate.cert });
     metrics = createMetrics(clock);
     relay = startRelay({
       store: metrics.observe(service.store),
       clock,
-      webhooks: { key, sender },
+      webhooks: { key, senderOf: () => sender },
       evaluate: async () => {},
       onError: (error) => expect.unreachable(String(error)),
       // Only turns that a test asks for.

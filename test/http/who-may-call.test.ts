@@ -98,7 +98,7 @@ describe('who may call what', () => {
   >;
   let stranger: Scene;
   beforeAll(async () => {
-    const webhooks = { key: Buffer.alloc(32), mayConnect: () => true };
+    const webhooks = { key: Buffer.alloc(32), ruleOf: () => () => true };
     service = await startTestService({ clock, webhooks });
     const past = await service.signIn();
     const expired = past.session;

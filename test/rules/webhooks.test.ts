@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { afterFailure, connectionRule, refusalOfUrl } from '../../src/server/rules/webhooks.ts';
+import {
+  afterFailure,
+  connectionRule,
+  connectionRules,
+  refusalOfUrl,
+} from '../../src/server/rules/webhooks.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -47,6 +52,16 @@ describe('a webhook', () => {
     for (const refused of ['10.2.0.0', '192.168.0.8', 'fd01::', '::2']) {
       expect(mayConnect(refused)).toBe(false);
     }
+  });
+
+  it('of a wallet that the operator did not name connects to public addresses only', () => {
+    const [named, other] = [`0x${'aB'.repeat(20)}`, `0x${'cd'.repeat(20)}`];
+    const ruleOf = connectionRules(['10.1.0.0/16'], [named]);
+
+    for (const wallet of [named, named.toLowerCase()]) {
+      expect(['10.1.0.1', '10.2.0.1', '9.9.9.9'].map(ruleOf(wallet))).toEqual([true, false, true]);
+    }
+    expect(['10.1.0.1', '9.9.9.9'].map(ruleOf(other))).toEqual([false, true]);
   });
 
   it('connects to nothing that is not an address', () => {

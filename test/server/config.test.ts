@@ -64,6 +64,15 @@ describe('the configuration', () => {
     [{ SVC_CHAIN_RPC_URL: 'https://a,https://A/' }, /must not list a URL twice/],
     [{ SVC_CHAIN_RPC_URL: 'http://[' }, /is not a URL/],
     [{ SVC_ANCHOR_FINALITY_DEPTH: '0' }, /^SVC_ANCHOR_FINALITY_DEPTH/],
+    [
+      { SVC_WEBHOOK_ALLOW_NETWORKS: '10.0.0.0/8' },
+      /^SVC_WEBHOOK_ALLOW_NETWORKS and SVC_WEBHOOK_ALLOW_WALLETS must be set together/,
+    ],
+    [{ SVC_WEBHOOK_ALLOW_WALLETS: `0x${'a'.repeat(40)}` }, /must be set together/],
+    [
+      { SVC_WEBHOOK_ALLOW_NETWORKS: '10.0.0.0/8', SVC_WEBHOOK_ALLOW_WALLETS: 'all' },
+      /^SVC_WEBHOOK_ALLOW_WALLETS is not valid: Addresses of the wallets/,
+    ],
     [{ SVC_SIGNUP: 'gate' }, /requires SVC_GATE_TOKEN/],
     [
       { SVC_ANCHOR_KEY_FILE: 'a,b,c', SVC_ANCHOR_KEY_PASSWORD_FILE: 'p,q' },
@@ -71,6 +80,17 @@ describe('the configuration', () => {
     ],
   ])('refuses %j', (environment, fault) => {
     expect(faultsOf(environment)).toEqual([expect.stringMatching(fault)]);
+  });
+
+  it('has networks for the webhooks of the listed wallets', () => {
+    const [first, second] = [`0x${'aB'.repeat(20)}`, `0x${'cd'.repeat(20)}`];
+    const { webhookNetworks, webhookWallets } = readConfig({
+      SVC_WEBHOOK_ALLOW_NETWORKS: '10.1.0.0/16,::1',
+      SVC_WEBHOOK_ALLOW_WALLETS: `${first}, ${second}`,
+    });
+
+    expect(webhookNetworks).toEqual(['10.1.0.0/16', '::1']);
+    expect(webhookWallets).toEqual([first, second]);
   });
 
   it('takes several RPC endpoints', () => {

@@ -38,7 +38,7 @@ export async function arrangeScene(dashboard: Dashboard, owner: Client): Promise
   await owner.call('saveAlertRule', { body: { kind: 'battery_low', threshold: 20 } });
   const { webhook } = (
     await owner.call('createWebhook', {
-      body: { url: 'https://127.0.0.1:9/hook', events: ['alert.opened', 'task.failed'] },
+      body: { url: 'https://ops.test/hook', events: ['alert.opened', 'task.failed'] },
     })
   ).body;
   await owner.call('testWebhook', { params: { id: webhook.id } });

@@ -33,7 +33,6 @@ export async function startDevService({ shared = false } = {}): Promise<DevServi
     SVC_SIGNUP_ANCHORS: '1000000',
     SVC_SIGNUP_GAS_WEI: '1000000000000000000000',
     SVC_WEBHOOK_KEY_FILE: webhookKey,
-    SVC_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
   });
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => log.push(line) });

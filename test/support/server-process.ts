@@ -133,11 +133,11 @@ export async function spawnServer(options: ServerOptions): Promise<ServerProcess
   return { ...server, url: await server.url };
 }
 
-/** Signs in with a fresh wallet; answers the owner's client, session token and wallet. */
+/** Signs in with a wallet, or a fresh one; answers the owner's client, session token and wallet. */
 export async function signInAt(
   url: string,
+  account = privateKeyToAccount(generatePrivateKey()),
 ): Promise<{ owner: Client; session: string; wallet: string }> {
-  const account = privateKeyToAccount(generatePrivateKey());
   const { address } = account;
   const guest = createClient({ baseUrl: url, fetch });
   const { body } = await guest.call('createChallenge', { body: { address } });

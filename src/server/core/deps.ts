@@ -27,10 +27,10 @@ export interface Settings {
   signup: SignupGrant & { mode: 'open' | 'gate' };
 }
 
-/** What webhooks need: the key that seals their secrets, and where they may connect to. */
+/** What webhooks need: the key that seals their secrets, and where those of a wallet may connect to. */
 export interface WebhookSettings {
   key: Buffer;
-  mayConnect: MayConnect;
+  ruleOf: (wallet: string) => MayConnect;
 }
 
 /** Public details of a network for wallets and explorers. */

@@ -28,7 +28,7 @@ interface RelayOptions {
   store: WebhookStore;
   clock: Clock;
   /** Null: webhooks are off. */
-  webhooks: { key: Buffer; sender: Sender } | null;
+  webhooks: { key: Buffer; senderOf: (wallet: string) => Sender } | null;
   /** Called in each turn of the instance that has the lease. */
   evaluate(): Promise<void>;
   onError: (error: unknown) => void;
@@ -126,6 +126,7 @@ class Relay {
     const webhook = await store.readDueWebhook(webhookId, clock.now());
     if (webhook === null) return false;
     let { failures, failing_since: failingSince } = webhook;
+    const sending = { key: service.key, sender: service.senderOf(wallet) };
     const messages = await store.listWaiting(webhookId, MESSAGES_PER_TURN);
     for (const message of messages) {
       if (this.stopped || performance.now() > this.#leasedUntil) return false;
@@ -134,7 +135,7 @@ class Relay {
         await store.deferWebhook(webhookId, { at: (this.#hour + 1) * HOUR_MS }, now);
         return false;
       }
-      const result = await attempt(service, webhookId, webhook, message, now);
+      const result = await attempt(sending, webhookId, webhook, message, now);
       const tried = { webhookId, deliveryId: message.id, ...result, at: clock.now() };
       if (tried.error !== null) {
         await store.recordFailed(tried, afterFailure(failures, failingSince, tried.at));
@@ -160,7 +161,7 @@ class Relay {
 const ERROR_LENGTH = 200;
 
 async function attempt(
-  { key, sender }: NonNullable<RelayOptions['webhooks']>,
+  { key, sender }: { key: Buffer; sender: Sender },
   id: string,
   { url, secret, old_secret: old }: WebhookToSend,
   message: WaitingMessage,
@@ -259,6 +260,25 @@ export function createSender({ mayConnect, ca, resolve = resolveByDns, proxy }: 
     });
   }
   return { post, close: () => agent.destroy() };
+}
+
+/** A sender for each rule, so that no message uses a connection that was opened under another rule. */
+export function createSenders(
+  ruleOf: (wallet: string) => MayConnect,
+  options: Omit<SenderOptions, 'mayConnect'>,
+) {
+  const senders = new Map<MayConnect, Sender>();
+  return {
+    senderOf(wallet: string): Sender {
+      const mayConnect = ruleOf(wallet);
+      const sender = senders.get(mayConnect) ?? createSender({ mayConnect, ...options });
+      senders.set(mayConnect, sender);
+      return sender;
+    },
+    close() {
+      for (const sender of senders.values()) sender.close();
+    },
+  };
 }
 
 /** Not `dns.lookup`: names that answer slowly would occupy the threads that also write to the disk. */

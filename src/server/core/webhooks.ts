@@ -39,7 +39,7 @@ export async function createWebhook(
   { wallet, by }: AccountCaller,
   { url, events }: Body<'createWebhook'>,
 ): Promise<WithSecret> {
-  const key = requireKey(deps, url);
+  const key = requireKey(deps, wallet, url);
   const [id, secret] = [newId(), randomBytes(32)];
   const record = { id, url, events: JSON.stringify(events), created_at: deps.clock.now() };
   const sealed = seal(key, id, secret);
@@ -65,7 +65,7 @@ export async function patchWebhook(
   id: string,
   { events, ...change }: Body<'patchWebhook'>,
 ): Promise<{ webhook: Webhook }> {
-  requireKey(deps, change.url);
+  requireKey(deps, caller.wallet, change.url);
   const texts = events && { events: JSON.stringify(events) };
   return { webhook: await changed(deps, caller, id, { ...change, ...texts }) };
 }
@@ -74,7 +74,8 @@ export async function patchWebhook(
 export async function rotateSecret(deps: Deps, caller: AccountCaller, id: string) {
   const secret = randomBytes(32);
   const oldUntil = deps.clock.now() + limits.webhookOverlapMs;
-  const rotation = { secret: seal(requireKey(deps), id, secret), oldUntil };
+  const key = requireKey(deps, caller.wallet);
+  const rotation = { secret: seal(key, id, secret), oldUntil };
   return { webhook: await changed(deps, caller, id, { rotation }), secret: secretText(secret) };
 }
 
@@ -86,7 +87,7 @@ export async function deleteWebhook({ store }: Deps, { wallet, by }: AccountCall
 
 /** Queues a test message. Throws `not_found` and `webhooks_off`. */
 export async function testWebhook(deps: Deps, wallet: string, id: string) {
-  requireKey(deps);
+  requireKey(deps, wallet);
   const delivery = await deps.store.testWebhook(id, wallet, deps.clock.now());
   if (delivery === null) throw webhookNotFound();
   return { delivery: viewDelivery(delivery) };
@@ -109,7 +110,7 @@ export function listDeliveries(
 
 /** Throws `not_found` and `webhooks_off`. */
 export async function replayDelivery(deps: Deps, wallet: string, id: string): Promise<void> {
-  requireKey(deps);
+  requireKey(deps, wallet);
   if (await deps.store.replayDelivery(id, wallet)) return;
   throw wireError('not_found', 'No enabled webhook of this account has a message with this id.');
 }
@@ -153,15 +154,15 @@ function secretText(secret: Buffer): string {
   return `whsec_${secret.toString('base64')}`;
 }
 
-/** The key, if webhooks are on and accept the URL. */
-function requireKey({ webhooks }: Deps, url?: string): Buffer {
+/** The key, if webhooks are on and accept the URL for this wallet. */
+function requireKey({ webhooks }: Deps, wallet: string, url?: string): Buffer {
   if (webhooks === null) {
     throw wireError(
       'webhooks_off',
       'Webhooks are off: the operator has not set SVC_WEBHOOK_KEY_FILE.',
     );
   }
-  const refusal = url === undefined ? null : refusalOfUrl(url, webhooks.mayConnect);
+  const refusal = url === undefined ? null : refusalOfUrl(url, webhooks.ruleOf(wallet));
   if (refusal === null) return webhooks.key;
   throw wireError('webhook_url_refused', `The URL of the webhook is refused: ${refusal}.`);
 }

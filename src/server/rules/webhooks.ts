@@ -33,6 +33,13 @@ export function connectionRule(allowed: readonly string[]): MayConnect {
   };
 }
 
+/** The rule for webhooks of a wallet: the ranges are open to the named wallets only. */
+export function connectionRules(allowed: readonly string[], wallets: readonly string[]) {
+  const [ofAll, ofNamed] = [connectionRule([]), connectionRule(allowed)];
+  const named = new Set(wallets.map((wallet) => wallet.toLowerCase()));
+  return (wallet: string): MayConnect => (named.has(wallet.toLowerCase()) ? ofNamed : ofAll);
+}
+
 /** Why webhooks refuse the URL, or null. Names are checked when they are resolved. */
 export function refusalOfUrl(text: string, mayConnect: MayConnect): string | null {
   if (!URL.canParse(text)) return 'it is not a URL';

@@ -7,7 +7,7 @@ let service: TestService;
 let dashboard: Awaited<ReturnType<typeof browse<{ url: string; stop(): Promise<unknown> }>>>;
 
 beforeAll(async () => {
-  const webhooks = { key: Buffer.alloc(32), mayConnect: () => true };
+  const webhooks = { key: Buffer.alloc(32), ruleOf: () => () => true };
   service = await startTestService({ chain: 'mining', webhooks });
   dashboard = await browse({ url: service.url, stop: service.close });
 });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   service = await startTestService({
     chain: 'mining',
     clock,
-    webhooks: { key: Buffer.alloc(32), mayConnect: () => true },
+    webhooks: { key: Buffer.alloc(32), ruleOf: () => () => true },
     settings: {
       creditUrl: 'https://operator.example.org/credits',
       signup: { mode: 'open', anchors: 0, gasWei: 0n, delayMs: 0, anchorsPerDay: null },

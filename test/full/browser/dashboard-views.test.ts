@@ -43,7 +43,7 @@ const robot = { address: () => `/robots/${scene.robots[0]?.id}`, shows: 'motor_c
 const other = { address: () => `/robots/${scene.robots[1]?.id}`, shows: 'Gripper lost the box' };
 const task = { address: () => `/tasks/${scene.verified.id}`, shows: 'the evidence matches' };
 const fleets = { address: () => '/fleets', shows: 'Hall North' };
-const webhooks = { address: () => '/webhooks', shows: '127.0.0.1:9' };
+const webhooks = { address: () => '/webhooks', shows: 'ops.test' };
 const unknown = `0x${'ab'.repeat(32)}`;
 
 const views: Record<string, View> = {
@@ -96,9 +96,9 @@ const views: Record<string, View> = {
   'the alerts': { address: () => '/alerts', shows: 'Battery low' },
   'the webhooks': webhooks,
   'creating a webhook': { ...webhooks, open: click('Create webhook') },
-  'editing a webhook': { ...webhooks, open: click('Edit: 127.0.0.1:9') },
-  'rotating the secret of a webhook': { ...webhooks, open: click('Rotate secret: 127.0.0.1:9') },
-  'deleting a webhook': { ...webhooks, open: click('Delete: 127.0.0.1:9') },
+  'editing a webhook': { ...webhooks, open: click('Edit: ops.test') },
+  'rotating the secret of a webhook': { ...webhooks, open: click('Rotate secret: ops.test') },
+  'deleting a webhook': { ...webhooks, open: click('Delete: ops.test') },
   'robots to be moved': {
     address: () => '/robots',
     shows: 'hauler-7',

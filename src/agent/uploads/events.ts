@@ -1,9 +1,9 @@
 // Delivers ops events, one at a time, and reports what the spool had to drop.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
-import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
+import type { StoredRecord } from '../spool/records.ts';
 import { retryAfterMs } from './retry.ts';
-import { timestampOf } from './time.ts';
+import { bodyOf } from './time.ts';
 import { type NextCalls, Uploads } from './uploads.ts';
 
 /** With this many failed events, no other is tried until one of them is delivered. */
@@ -45,7 +45,7 @@ export class EventUploads extends Uploads {
   async #send(event: StoredRecord): Promise<void> {
     const { id } = event;
     const epoch = this.spool.read(({ state }) => state.epochOf(event.boot));
-    const inputOf = () => ({ body: eventBody(event, epoch) });
+    const inputOf = () => ({ body: bodyOf<Body<'createEvent'>>(event, epoch) });
     const isOwn = ({ body }: Answer<'createEvent'>) => body.event.id === id;
     const answer = await this.ask('createEvent', inputOf, event, isOwn);
     if (!(answer instanceof SvcError)) {
@@ -60,10 +60,4 @@ export class EventUploads extends Uploads {
       this.retries.failed(id, this.service.retryRange(answer), retryAfterMs(answer));
     }
   }
-}
-
-function eventBody(record: SpoolRecord, epochMs: number | null): Body<'createEvent'> {
-  const content: Omit<Body<'createEvent'>, 'id'> = JSON.parse(record.body);
-  const { text: occurred_at } = timestampOf(content.occurred_at, record, epochMs);
-  return { ...content, id: record.id, occurred_at };
 }

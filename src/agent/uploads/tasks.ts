@@ -7,8 +7,8 @@ import type { Answer, Body } from '../../protocol/routes.ts';
 import { utcOf } from '../../protocol/timestamp.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
-import { isLost, retryAfterMs, type Verdict, verdictOf } from './retry.ts';
-import { timestampOf } from './time.ts';
+import { isLost, retryAfterMs, verdictOf } from './retry.ts';
+import { bodyOf } from './time.ts';
 import { firstOf, type NextCall, type NextCalls, Uploads } from './uploads.ts';
 
 /** Calls under way at once, by kind. Completions may wait for a block. */
@@ -88,7 +88,7 @@ export class TaskUploads extends Uploads {
     const claim = this.spool.findClaim(id);
     if (claim === null) return;
     const epoch = this.spool.read(({ state }) => state.epochOf(claim.boot));
-    const inputOf = () => ({ body: claimBody(claim, epoch) });
+    const inputOf = () => ({ body: bodyOf<Body<'createTask'>>(claim, epoch) });
     const answer = await this.ask(
       'createTask',
       inputOf,
@@ -220,7 +220,7 @@ export class TaskUploads extends Uploads {
   }
 
   async #failed(record: Claim | Completion, error: SvcError): Promise<void> {
-    const verdict: Verdict = verdictOf(error);
+    const verdict = verdictOf(error);
     if (this.isFinal(nameOf(record), error)) return this.#refuse(record, error);
     if (verdict === 'credits') return this.#outOfCredits(error);
     // Failures of key and connection pause all uploads. The record gets a pause of its own only if it may be the cause.
@@ -269,11 +269,4 @@ function isSameClaim(wanted: Omit<Body<'createTask'>, 'id'>, task: TaskOfService
     task.description === (wanted.description ?? null) &&
     canonicalJson(task.expected_result) === canonicalJson(wanted.expected_result ?? null)
   );
-}
-
-/** `occurred_at` is the time of the claim, because the service may receive it much later. */
-function claimBody(record: SpoolRecord, epochMs: number | null): Body<'createTask'> {
-  const content: Omit<Body<'createTask'>, 'id'> = JSON.parse(record.body);
-  const { text: occurred_at } = timestampOf(content.occurred_at, record, epochMs);
-  return { ...content, id: record.id, occurred_at };
 }

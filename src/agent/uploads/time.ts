@@ -1,4 +1,5 @@
 // Corrects the times of records whose wall clock was wrong.
+import type { Body } from '../../protocol/routes.ts';
 import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Instant } from '../clock.ts';
 import type { SpoolRecord } from '../spool/records.ts';
@@ -76,4 +77,17 @@ export function timestampOf(
   const givenMs = given === undefined ? null : parseTimestamp(given);
   const { ms, corrected } = givenMs === null ? own : givenTime(givenMs, record, own);
   return { text: given !== undefined && !corrected ? given : formatTimestamp(ms), corrected };
+}
+
+/**
+ * The body that delivers a claim or an event. `occurred_at` is the time of the record, because the service may receive it
+ * much later.
+ */
+export function bodyOf<Content extends Body<'createTask'> | Body<'createEvent'>>(
+  record: SpoolRecord,
+  epochMs: number | null,
+) {
+  const content: Content = JSON.parse(record.body);
+  const { text: occurred_at } = timestampOf(content.occurred_at, record, epochMs);
+  return { ...content, id: record.id, occurred_at };
 }

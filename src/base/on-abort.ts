@@ -1,4 +1,5 @@
-// Calls functions when an AbortSignal aborts.
+// Calls functions when an AbortSignal aborts, and ends pauses by it.
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const shared = new WeakMap<AbortSignal, { callbacks: Set<() => void>; listener: () => void }>();
 
@@ -31,6 +32,11 @@ function listen(signal: AbortSignal) {
   shared.set(signal, shares);
   signal.addEventListener('abort', listener, { once: true });
   return shares;
+}
+
+/** True after `ms` milliseconds, false as soon as the signal aborts. The wait does not keep the process alive. */
+export function passed(ms: number, signal: AbortSignal): Promise<boolean> {
+  return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 
 /** Resolves after `ms` milliseconds; rejects with the reason of `signal` when it aborts. */

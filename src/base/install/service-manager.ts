@@ -1,6 +1,7 @@
 // Notifies systemd that the service is ready, stopping or alive (sd_notify).
 import { execFile } from 'node:child_process';
 import type { Logger } from '../logger.ts';
+import { passed } from '../on-abort.ts';
 
 export type ServiceManager = ReturnType<typeof connectServiceManager>;
 
@@ -22,37 +23,33 @@ const SEND_MS = 10_000;
 export function connectServiceManager(options: ServiceManagerOptions) {
   const { environment, progressAt, logger } = options;
   const watchdogMs = watchdogOf(environment);
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  let starved = false;
+  const stopping = new AbortController();
 
   const feed = async () => {
-    const standstillMs = performance.now() - progressAt();
-    const stuck = standstillMs > watchdogMs / 2;
-    if (stuck && !starved) {
-      logger.error(
-        { standstill_ms: Math.round(standstillMs) },
-        'no progress: watchdog not fed, systemd restarts the service',
-      );
+    let starved = false;
+    while (await passed(watchdogMs / 4, stopping.signal)) {
+      const standstillMs = performance.now() - progressAt();
+      const stuck = standstillMs > watchdogMs / 2;
+      if (stuck && !starved) {
+        logger.error(
+          { standstill_ms: Math.round(standstillMs) },
+          'no progress: watchdog not fed, systemd restarts the service',
+        );
+      }
+      starved = stuck;
+      if (!stuck) await send(options, 'WATCHDOG=1');
     }
-    starved = stuck;
-    if (!stuck) await send(options, 'WATCHDOG=1');
-    feedLater();
-  };
-  const feedLater = () => {
-    if (!stopped) timer = setTimeout(feed, watchdogMs / 4).unref();
   };
 
   return {
     /** Reports that the service is ready. From now on the watchdog, if systemd has one, is fed. */
     async ready() {
       await send(options, 'READY=1');
-      if (watchdogMs > 0) feedLater();
+      if (watchdogMs > 0) void feed();
     },
     /** Reports that the service is stopping. */
     async stopping() {
-      stopped = true;
-      clearTimeout(timer);
+      stopping.abort();
       await send(options, 'STOPPING=1');
     },
   };

@@ -1,7 +1,7 @@
 // The loop of one anchoring account: takes and renews the lease, runs the anchor loop, retries.
 import { v7 as newId } from 'uuid';
 import { backoffMs } from '../../base/backoff.ts';
-import { onAbort } from '../../base/on-abort.ts';
+import { onAbort, passed } from '../../base/on-abort.ts';
 import type { Trigger } from '../../base/triggers.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { Lease } from '../ports/anchoring.ts';
@@ -115,36 +115,25 @@ export function keepLease(
 ): { stop(): Promise<void> } {
   const { store, clock, logger } = deps;
   const { leaseTtlMs } = deps.options;
-  let renewedAt = performance.now();
-  let stopped = false;
-  let renewing: Promise<void> = Promise.resolve();
-  const renew = async () => {
-    const startedAt = performance.now();
-    try {
-      await store.renewLease(lease, leaseTtlMs, clock.now());
-      renewedAt = startedAt;
-    } catch (err) {
-      if (isLeaseLost(err) || performance.now() - renewedAt >= leaseTtlMs) {
-        onLost();
-        return;
+  const stopping = new AbortController();
+  const keep = async () => {
+    let renewedAt = performance.now();
+    while (await passed(leaseTtlMs / 3, stopping.signal)) {
+      const startedAt = performance.now();
+      try {
+        await store.renewLease(lease, leaseTtlMs, clock.now());
+        renewedAt = startedAt;
+      } catch (err) {
+        if (isLeaseLost(err) || performance.now() - renewedAt >= leaseTtlMs) return onLost();
+        logger.warn({ err }, 'failed to renew anchoring lease; retrying');
       }
-      logger.warn({ err }, 'failed to renew anchoring lease; retrying');
     }
-    schedule();
   };
-  let timer: NodeJS.Timeout | undefined;
-  const schedule = () => {
-    if (stopped) return;
-    timer = setTimeout(() => {
-      renewing = renew();
-    }, leaseTtlMs / 3);
-  };
-  schedule();
+  const keeping = keep();
   return {
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await renewing;
+    stop() {
+      stopping.abort();
+      return keeping;
     },
   };
 }

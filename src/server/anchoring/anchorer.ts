@@ -1,5 +1,6 @@
 // Starts an account loop for each anchoring account and the chain proofs, and watches that the loops make progress.
 import { setMaxListeners } from 'node:events';
+import { passed } from '../../base/on-abort.ts';
 import { createTrigger } from '../../base/triggers.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
@@ -84,8 +85,6 @@ async function followOthers(
 ): Promise<void> {
   const { store, logger, options } = deps;
   const followed = new Map<string, Promise<void>>();
-  const trigger = createTrigger();
-  signal.addEventListener('abort', trigger.wake);
   while (!signal.aborted) {
     try {
       const [identity, senders] = await Promise.all([
@@ -105,7 +104,7 @@ async function followOthers(
     } catch (err) {
       logger.warn({ err }, 'failed to list accounts with open transactions; retrying');
     }
-    await trigger.wait(options.leaseTtlMs);
+    await passed(options.leaseTtlMs, signal);
   }
   await Promise.all(followed.values());
 }

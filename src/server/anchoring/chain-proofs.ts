@@ -1,6 +1,6 @@
 // Builds and stores chain proofs of final anchors, beside the anchor loops of all accounts.
 import { backoffMs } from '../../base/backoff.ts';
-import { createTrigger } from '../../base/triggers.ts';
+import { passed } from '../../base/on-abort.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { UnprovenAnchor } from '../ports/anchoring.ts';
 import { isSignedAnchor, provesPlace } from '../rules/anchoring.ts';
@@ -30,8 +30,6 @@ export async function keepChainProofs(deps: AnchorerDependencies, signal: AbortS
   const { chainProofsMs, chainProofRetryMs } = options.pauses;
   const pauses = { firstMs: chainProofsMs, maxMs: LONGEST_PAUSE_MS };
   const retry = { firstMs: chainProofRetryMs, maxMs: LONGEST_RETRY_MS };
-  const trigger = createTrigger();
-  signal.addEventListener('abort', trigger.wake);
   let failures = 0;
   while (!signal.aborted) {
     let isMoreDue = false;
@@ -50,7 +48,7 @@ export async function keepChainProofs(deps: AnchorerDependencies, signal: AbortS
       if (failures === 1) logger.warn(detail, 'failed to build chain proofs; retrying');
     }
     const pauseMs = failures > 0 ? backoffMs(failures, pauses) : chainProofsMs;
-    await trigger.wait(isMoreDue ? SHORTEST_PAUSE_MS : Math.max(pauseMs, retryAfterMs));
+    await passed(isMoreDue ? SHORTEST_PAUSE_MS : Math.max(pauseMs, retryAfterMs), signal);
   }
 }
 

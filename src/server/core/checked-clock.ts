@@ -2,6 +2,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { inTime } from '../../base/in-time.ts';
 import type { Logger } from '../../base/logger.ts';
+import { passed } from '../../base/on-abort.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { CheckedTime, CheckedTimeStore } from '../ports/checked-time.ts';
 import { isPlausible } from '../rules/checked-time.ts';
@@ -87,9 +88,9 @@ interface Timekeeping {
 /** Checks the clock now and regularly until stopped. Resolves after the first check. */
 export async function startTimekeeping(options: Timekeeping): Promise<{ stop(): void }> {
   const { clock, logger } = options;
+  const stopping = new AbortController();
+  const pauseMs = () => (clock.isImplausible ? RETRY_EVERY_MS : SAVE_EVERY_MS);
   let wasImplausible = false;
-  let timer: NodeJS.Timeout;
-  let stopped = false;
   const keep = async () => {
     await check(options).catch((error: unknown) =>
       logger.warn({ err: error }, 'failed to check the clock; retrying'),
@@ -101,16 +102,13 @@ export async function startTimekeeping(options: Timekeeping): Promise<{ stop(): 
       else logger.info(times, 'clock accepted');
     }
     wasImplausible = isImplausible;
-    if (stopped) return;
-    timer = setTimeout(keep, isImplausible ? RETRY_EVERY_MS : SAVE_EVERY_MS).unref();
+  };
+  const keepOn = async () => {
+    while (await passed(pauseMs(), stopping.signal)) await keep();
   };
   await keep();
-  return {
-    stop() {
-      stopped = true;
-      clearTimeout(timer);
-    },
-  };
+  void keepOn();
+  return { stop: () => stopping.abort() };
 }
 
 async function check({ clock, store, newestBlockMs }: Timekeeping): Promise<void> {

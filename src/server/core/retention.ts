@@ -1,5 +1,5 @@
 // Deletes samples, events, evidence, audit entries, alerts and messages that are past their retention period, and accounts.
-import { setTimeout as sleep } from 'node:timers/promises';
+import { passed } from '../../base/on-abort.ts';
 import { limits } from '../../protocol/limits.ts';
 import { continueDeletions } from './account.ts';
 import type { Deps } from './deps.ts';
@@ -64,20 +64,14 @@ export async function deleteExpired(
 }
 
 async function keepDeleting(options: RetentionOptions, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+  do {
     await Promise.all([
       deleteExpired(options, signal).catch(options.onError),
       continueDeletions(options, signal, options.onError).catch(options.onError),
     ]);
-    await pause(EVERY_MS, signal);
-  }
+  } while (await passed(EVERY_MS, signal));
 }
 
 async function runSteps(signal: AbortSignal, step: () => Promise<boolean>): Promise<void> {
-  while (!signal.aborted && (await step())) await pause(STEP_PAUSE_MS, signal);
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  // `sleep` rejects only when the signal aborts, which ends the pause.
-  await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+  while (!signal.aborted && (await step())) await passed(STEP_PAUSE_MS, signal);
 }

@@ -1,4 +1,5 @@
 // Wakes the callers of this process that wait for a topic, and ends pauses early.
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Wakes waiters by topic, within this process. An earlier wake is lost: subscribe before you read the state. */
 export class Triggers {
@@ -47,8 +48,7 @@ export type Trigger = ReturnType<typeof createTrigger>;
 
 /** A pause that can be ended early. A `wake` between two waits is not lost. */
 export function createTrigger() {
-  let woken = false;
-  let end: (() => void) | null = null;
+  let waking = new AbortController();
   let busySince: number | null = performance.now();
   return {
     /** When the last wait ended (`performance.now()`); null during a wait. */
@@ -57,24 +57,16 @@ export function createTrigger() {
     },
     /** Ends the current wait, or else the next one before it starts. */
     wake() {
-      woken = true;
-      end?.();
+      waking.abort();
     },
     /** Resolves at the first `wake`, or after `ms`. */
     async wait(ms: number): Promise<void> {
-      if (!woken && ms > 0) {
+      if (!waking.signal.aborted && ms > 0) {
         busySince = null;
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms);
-          end = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-        end = null;
+        await sleep(ms, undefined, { signal: waking.signal }).catch(() => {});
       }
       busySince = performance.now();
-      woken = false;
+      waking = new AbortController();
     },
   };
 }

@@ -1,5 +1,5 @@
 // Wakes the callers of this process that wait for a topic, and ends pauses early.
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from './on-abort.ts';
 
 /** Wakes waiters by topic, within this process. An earlier wake is lost: subscribe before you read the state. */
 export class Triggers {
@@ -63,7 +63,7 @@ export function createTrigger() {
     async wait(ms: number): Promise<void> {
       if (!waking.signal.aborted && ms > 0) {
         busySince = null;
-        await sleep(ms, undefined, { signal: waking.signal }).catch(() => {});
+        await pause(ms, waking.signal).catch(() => {});
       }
       busySince = performance.now();
       waking = new AbortController();

@@ -56,7 +56,7 @@ export function openProviderPool({
       }
       const isFree = ({ health, owed }: Provider) => !health.lags || owed < MOST_OWED;
       const well = providers.filter(
-        (one) => one.health.isUp && !one.health.isBanned && isFree(one),
+        (one) => one.health.isUp && one.health.banMs === 0 && isFree(one),
       );
       return well.length > 0 ? well : providers;
     },

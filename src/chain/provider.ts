@@ -155,14 +155,9 @@ class ProviderHealth {
     return this.#failures === 0 && this.isUsable;
   }
 
-  /** It asked not to be called now (429 or 503 with Retry-After). */
-  get isBanned(): boolean {
-    return this.banMs > 0;
-  }
-
   /** It is down, and its back-off is over. */
   get isProbeDue(): boolean {
-    return !this.isUp && performance.now() >= this.#restsUntil && !this.isBanned;
+    return !this.isUp && performance.now() >= this.#restsUntil && this.banMs === 0;
   }
 
   /** 0 to 1, by latency and recent failures. */
@@ -170,7 +165,7 @@ class ProviderHealth {
     return this.#reliability / (1 + this.#latency);
   }
 
-  /** Milliseconds until it may be called again; 0 if it is not banned. */
+  /** Milliseconds until it may be called again; 0 unless it asked not to be called (429 or 503 with Retry-After). */
   get banMs(): number {
     return Math.max(0, this.#bannedUntil - performance.now());
   }

@@ -1,6 +1,6 @@
 // `svc-agent run`: the daemon as a process, from its environment to its last signal.
 import type { Command } from 'commander';
-import { stopSignal } from '../../base/stop-signal.ts';
+import { stopSignal } from '../../base/install/stop-signal.ts';
 
 export function addCommands(program: Command): void {
   program

@@ -1,4 +1,4 @@
-// The signal that stops a program.
+// The signal by which a terminal or a service manager stops a program.
 
 /**
  * Resolves with the first SIGTERM or SIGINT from now on; a second one ends the process at once, with code 130. Call it

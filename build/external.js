@@ -6,8 +6,8 @@ export const native = 'better-sqlite3';
 /** The local chain of `svc-server dev` and `demo`, which the user installs. */
 export const localChain = '@foundry-rs/anvil';
 
-/** undici and swagger-ui-dist have no dependencies. */
-export const unbundled = ['swagger-ui-dist', 'undici'];
+/** undici has no dependencies. */
+export const unbundled = ['undici'];
 
 /** The library is not bundled. */
 export const ofLibrary = ['@noble/curves', '@noble/hashes', 'typebox'];

@@ -1,5 +1,5 @@
 // Writes the licenses of bundled packages next to a bundle, as most licenses require.
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
@@ -28,8 +28,12 @@ function licenseIn(folder) {
   const manifest = readFileSync(path.join(folder, 'package.json'), 'utf8');
   const { name, version, license, author } = JSON.parse(manifest);
   const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+  // swagger-ui-dist is a bundle, of packages with licenses of their own.
+  const inner = path.join(folder, 'swagger-ui-es-bundle.js.LICENSE.txt');
   const text = file
-    ? readFileSync(path.join(folder, file), 'utf8').trim()
+    ? [path.join(folder, file), ...(existsSync(inner) ? [inner] : [])]
+        .map((each) => readFileSync(each, 'utf8').trim())
+        .join('\n\n')
     : `By ${author?.name ?? author ?? 'its contributors'}`;
   return `== ${name} ${version} (${license})\n\n${text}\n`;
 }

@@ -65,7 +65,10 @@ export default defineConfig({
     // The content security policy refuses data: fonts and scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // In kB: the viewer of /docs, which no other page loads.
+    chunkSizeWarningLimit: 1600,
     rolldownOptions: {
+      input: ['src/dashboard/index.html', 'src/dashboard/docs.html'],
       output: { codeSplitting: { groups } },
       onLog(level, log, report) {
         // 'use client' is for servers that render React; none does here.

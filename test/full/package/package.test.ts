@@ -21,7 +21,7 @@ const shapes = [
   /^dist\/sbom\.cdx\.json$/,
   /^dist\/cli\/([\w-]+\.cjs|scrypt-thread\.js|third-party-licenses\.txt)$/,
   /^dist\/programs\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
-  /^dist\/dashboard\/(index\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
+  /^dist\/dashboard\/((docs|index)\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.(br|gz))?$/,
   /^contracts\/ProofVerifier\.sol$/,
   /^deploy\/([\w-]+\.(conf|json|sh|yaml|yml)|Containerfile)$/,
@@ -65,9 +65,9 @@ it('has every page that its pages lead to', async () => {
   expect(missing).toEqual([]);
 });
 
-it('is smaller than 3 MB, and than 9 MB unpacked', () => {
-  expect(packed.size).toBeLessThan(3_000_000);
-  expect(packed.unpackedSize).toBeLessThan(9_000_000);
+it('is smaller than 4.1 MB, and than 11 MB unpacked', () => {
+  expect(packed.size).toBeLessThan(4_100_000);
+  expect(packed.unpackedSize).toBeLessThan(11_000_000);
 });
 
 it('is a package as npm, Node.js and bundlers take it', async () => {

@@ -1,7 +1,6 @@
 // Serves the pages outside the routes table: dashboard, proof pages, API reference, metrics.
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import files from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -42,6 +41,7 @@ const namedFiles = [
   'color-scheme.js',
   'sample-bundle.json',
   'third-party-licenses.txt',
+  'docs.html',
 ];
 
 /** Serves the built dashboard: one document, and files whose names change with their content. */
@@ -68,7 +68,7 @@ export async function dashboardPages(scope: FastifyInstance, deps: HttpDeps): Pr
     reply.sendFile(`assets/${(request.params as { '*': string })['*']}`, immutable),
   );
   for (const file of namedFiles) {
-    scope.get(`/${file}`, options, async (_, reply) => {
+    scope.get(file === 'docs.html' ? '/docs' : `/${file}`, options, async (_, reply) => {
       reply.header('cache-control', 'no-cache');
       return reply.sendFile(file);
     });
@@ -91,49 +91,6 @@ export async function sendDocument(
   // By a function: a title may have `$&`.
   const html = all.reduce((text, [part, by]) => text.replace(part, () => by), document);
   return reply.type('text/html; charset=utf-8').send(html);
-}
-
-const viewer = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-
-const page = `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>svc: HTTP interface</title>
-    <link rel="icon" href="data:,">
-    <link rel="stylesheet" href="/docs/swagger-ui.css">
-  </head>
-  <body>
-    <div id="viewer"></div>
-    <script src="/docs/swagger-ui-bundle.js"></script>
-    <script src="/docs/start.js"></script>
-  </body>
-</html>
-`;
-
-// Without `validatorUrl: null` the viewer would contact a validator on the web.
-const start = `SwaggerUIBundle({
-  url: '/openapi.json',
-  dom_id: '#viewer',
-  deepLinking: true,
-  validatorUrl: null,
-});
-`;
-
-/** Serves `/docs`: the OpenAPI document in a viewer that is served from here. */
-export async function docsPage(scope: FastifyInstance): Promise<void> {
-  const options = { config: { page: 'html' as const } };
-  await scope.register(files, { root: viewer, serve: false });
-  scope.get('/docs', options, async (_, reply) =>
-    reply.type('text/html; charset=utf-8').send(page),
-  );
-  scope.get('/docs/start.js', options, async (_, reply) =>
-    reply.type('text/javascript; charset=utf-8').send(start),
-  );
-  for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js']) {
-    scope.get(`/docs/${file}`, options, async (_, reply) => reply.sendFile(file));
-  }
 }
 
 export interface Metrics {

@@ -21,13 +21,7 @@ import { JsonText } from '../../core/paging.ts';
 import type { Answered } from '../../metrics/metrics.ts';
 import { wireError } from '../../ports/errors.ts';
 import { accountHandlers, streamHandlers } from '../routes/account.ts';
-import {
-  dashboardPages,
-  docsPage,
-  type Metrics,
-  metricsPage,
-  sendDocument,
-} from '../routes/pages.ts';
+import { dashboardPages, type Metrics, metricsPage, sendDocument } from '../routes/pages.ts';
 import { publicHandlers } from '../routes/public.ts';
 import { fleetHandlers, robotHandlers } from '../routes/robots.ts';
 import { taskHandlers } from '../routes/tasks.ts';
@@ -136,7 +130,6 @@ export function buildApp(given: AppDeps): FastifyInstance {
       'answered',
     );
   });
-  app.register(docsPage);
   app.register((scope) => dashboardPages(scope, deps));
   const { metrics } = deps;
   if (metrics) app.register((scope) => metricsPage(scope, metrics));

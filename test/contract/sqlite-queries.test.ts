@@ -31,8 +31,11 @@ const shortWalks = [
   'SCAN attempts USING COVERING INDEX attempts_included',
   // The index holds the webhooks that failed alone.
   'SCAN webhooks USING INDEX webhooks_failed',
-  // The rules and open alerts of one kind.
-  'SCAN watched',
+  // A slice of an evaluation of the alert rules.
+  'SCAN w',
+  'SCAN c',
+  // At most a limit of each.
+  'SCAN due',
   // In the order of a LIMIT.
   'SCAN chain_proofs USING INDEX chain_proofs_missing',
   'SCAN missing',
@@ -68,7 +71,7 @@ beforeAll(async () => {
   await temporary.reopen();
   const atOpening = prepared.mock.calls.map(([sql]) => sql);
   statements = [...new Set([...atOpening, ...sqliteTexts.values()])].filter((sql) =>
-    /^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql),
+    /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH RECURSIVE)/.test(sql),
   );
   prepared.mockRestore();
   db = new Database(temporary.path);
@@ -139,6 +142,38 @@ it.each([
     'hours',
     /error FROM activity_hours/,
     'SEARCH activity_hours USING PRIMARY KEY (scope=? AND at>?)',
+  ],
+  [
+    'waiting proofs',
+    /r\.kind = 'anchor_stuck'/,
+    'INDEX completions_waiting ((queued_at,task_id)>(?,?))',
+  ],
+  [
+    'failed proofs',
+    /r\.kind = 'anchor_failed'/,
+    'INDEX completions_failed ((updated_at,task_id)>(?,?))',
+  ],
+  ['rules', /b\.battery_pct/, 'SEARCH r USING PRIMARY KEY (wallet=? AND kind=?)'],
+  ['accounts with rules', /RECURSIVE watched/, 'SEARCH alert_rules USING PRIMARY KEY (wallet>?)'],
+  [
+    'accounts with alerts',
+    /RECURSIVE watched/,
+    'SEARCH alerts USING INDEX alerts_wallet_open (wallet>?)',
+  ],
+  [
+    'accounts with failures',
+    /RECURSIVE watched/,
+    'SEARCH webhooks USING INDEX webhooks_failed (wallet>?)',
+  ],
+  [
+    'due webhooks',
+    /AS due UNION ALL/,
+    'SEARCH w USING INDEX webhooks_due (funded=? AND next_at<?)',
+  ],
+  [
+    'webhooks of a wrong clock',
+    /AS due UNION ALL/,
+    'webhooks_due (funded=? AND next_at>? AND next_at<?)',
   ],
   ['refused tasks', /AS tasks, min\(at\)/, 'COVERING INDEX tasks_refused (wallet=?'],
   ['tasks by status', /task_counts c ON/, 'SEARCH c USING PRIMARY KEY (robot_id=?)'],

@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { accountContract } from './account.contract.ts';
+import { alertContract } from './alerts.contract.ts';
 import { anchorContract } from './anchoring.contract.ts';
 import { anchoringAccountContract } from './anchoring-accounts.contract.ts';
 import { anchoringAnewContract } from './anchoring-anew.contract.ts';
@@ -49,6 +50,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('storage quotas', () => storageContract(open));
     describe('the audit log', () => auditLogContract(open));
     describe('webhooks and alerts', () => webhookContract(open));
+    describe('the evaluation of alert rules', () => alertContract(open));
     describe('credits', () => creditContract(open));
     describe('the checked time', () => checkedTimeContract(open));
     describe('leases', () => leaseContract(open));

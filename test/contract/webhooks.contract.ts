@@ -39,8 +39,10 @@ export function webhookContract(open: OpenStore): void {
     const data = { task_id: task?.id, robot_id, reason: 'no funds' };
     expect(JSON.parse(message?.data ?? '')).toEqual(data);
     const alert = { wallet, kind: 'anchor_failed', threshold: 10, robot_id };
-    expect(await world.store.listFiring('anchor_failed', world.now, 0)).toEqual([alert]);
-    expect(await world.store.listFiring('anchor_failed', world.now + 600_000, 0)).toEqual([]);
+    const firing = async (now: number) =>
+      (await world.store.listAnchors('anchor_failed', now, null)).firing;
+    expect(await firing(world.now)).toMatchObject([alert]);
+    expect(await firing(world.now + 600_000)).toEqual([]);
   });
 
   it('opens one alert per rule and robot, however many evaluations find it', async () => {
@@ -52,7 +54,7 @@ export function webhookContract(open: OpenStore): void {
     );
     await Promise.all(evaluations);
 
-    expect(await world.store.listOpenAlerts('battery_low')).toHaveLength(1);
+    expect(await world.store.listOpenAlerts('battery_low', [wallet])).toHaveLength(1);
     expect(await waiting(id)).toHaveLength(1);
   });
 
@@ -201,6 +203,51 @@ export function webhookContract(open: OpenStore): void {
     expect([before, suspended, await due()]).toEqual([[id], [], [id]]);
   });
 
+  it('has nothing due without a message that waits, until the next one has a number', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['task.failed']);
+    const due = async () =>
+      (await world.store.listDueWebhooks(true, 10, world.now)).map((one) => one.id);
+    const send = async () => {
+      await world.store.testWebhook(id, wallet, world.now);
+      const [message] = await waiting(id);
+      const tried = { webhookId: id, deliveryId: message?.id ?? '', status: 204, error: null };
+      return () => world.store.recordDelivered({ ...tried, at: world.now });
+    };
+    const deliver = await send();
+    await world.store.restWebhook(id);
+    const withMessage = await due();
+    await deliver();
+    await world.store.restWebhook(id);
+    const without = await due();
+    await send();
+
+    expect([withMessage, without, await due()]).toEqual([[id], [], [id]]);
+  });
+
+  it('lists a due webhook by the grant of its account when a message got its number', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['task.failed']);
+    const due = async () => {
+      await world.store.testWebhook(id, wallet, world.now);
+      await waiting(id);
+      const lists = [true, false].map((isFunded) =>
+        world.store.listDueWebhooks(isFunded, 10, world.now),
+      );
+      return (await Promise.all(lists)).map((list) => list.length);
+    };
+    const recent = await due();
+    world.clock.advance(FUNDED_MS + 1);
+    const [message] = await waiting(id);
+    const tried = { webhookId: id, deliveryId: message?.id ?? '', status: 204, error: null };
+    await world.store.recordDelivered({ ...tried, at: world.now });
+
+    expect([recent, await due()]).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+  });
+
   it('tries a webhook again that a wrong clock deferred for years', async () => {
     const { wallet } = await world.robot();
     const id = await webhook(wallet, ['task.failed']);
@@ -225,7 +272,7 @@ export function webhookContract(open: OpenStore): void {
     for (let i = 0; i < 3; i += 1) {
       await world.store.changeAlerts([firing], [], world.now);
       if (i === 2) break;
-      const open = await world.store.listOpenAlerts('battery_low');
+      const open = await world.store.listOpenAlerts('battery_low', [wallet]);
       await world.store.changeAlerts([], open, world.now);
       world.clock.advance(10);
     }

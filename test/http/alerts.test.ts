@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AlertKind } from '../../src/protocol/alerts.ts';
-import { evaluateRules } from '../../src/server/core/alerts.ts';
 import type { Changes } from '../../src/server/ports/account.ts';
+import { evaluateRules } from '../support/alerts.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import {
   grant,

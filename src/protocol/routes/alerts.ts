@@ -17,7 +17,7 @@ export const alertRoutes = {
     path: '/api/v1/alert-rules',
     summary: 'Create an alert rule, or change the threshold of the existing rule of the same kind',
     description:
-      'An account has at most one rule of each kind. The service evaluates all rules every 30 s. An alert closes when the condition of its kind is no longer met.',
+      'An account has at most one rule of each kind. The service evaluates the rules every 30 s. Under load, the rules of accounts to which the operator granted no credits in the last 90 days are evaluated less often, normally at least every 10 minutes. An alert closes when the condition of its kind is no longer met.',
     body: AlertRule,
     responses: { 200: Closed({ rule: AlertRule }) },
     errors: ['storage_quota'],
@@ -27,7 +27,7 @@ export const alertRoutes = {
     method: 'DELETE',
     path: '/api/v1/alert-rules/:kind',
     summary:
-      'Delete the alert rule of a kind. The open alerts of this kind close within 30 s, with two exceptions: webhook_disabled stays open, and credit_low stays open until the credits cover one anchor',
+      'Delete the alert rule of a kind. The open alerts of this kind close at the next evaluation, with two exceptions: webhook_disabled stays open, and credit_low stays open until the credits cover one anchor',
     params: Closed({ kind: AlertKind }),
     responses: { 200: Closed({ deleted: Type.Literal(true) }) },
     errors: ['not_found'],

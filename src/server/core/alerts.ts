@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type Alert, type AlertKind, alertKinds } from '../../protocol/alerts.ts';
 import type { Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
-import type { AlertRecord, Firing } from '../ports/alerts.ts';
+import type { AlertRecord, AnchorCursor, Firing, WatchedAccounts } from '../ports/alerts.ts';
 import { wireError } from '../ports/errors.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
@@ -40,53 +40,101 @@ function viewAlert({ opened_at, acknowledged_at, closed_at, ...alert }: AlertRec
   };
 }
 
+const MINUTE_MS = 60_000;
 const EVERY_MS = 30_000;
 /** A longer gap between two evaluations counts as an outage of the service. */
 const GAP_MS = 3 * EVERY_MS;
 /** Alerts opened and closed per commit. */
-const CHANGES_PER_COMMIT = 200;
+const CHANGES_PER_COMMIT = 100;
+const anchorKinds = ['anchor_failed', 'anchor_stuck'] as const;
 
 type EvaluationDeps = Pick<Deps, 'store' | 'clock'>;
+type Store = Deps['store'];
 
-/** Evaluates all rules when 30 s have passed since the last call that did. */
-export function createEvaluation(deps: EvaluationDeps): () => Promise<void> {
+/**
+ * Opens the alerts of rules that hold, and closes the alerts of rules that no longer do. Call it every second: each call
+ * evaluates accounts with a recent grant for `budgetMs`, and then others for `budgetMs`, so these have a minute of work
+ * in 10 minutes. Both begin again after 30 s, or after their last account.
+ */
+export function createEvaluation({ store, clock }: EvaluationDeps, budgetMs = 100) {
+  const moment = { now: 0, watchedSince: 0 };
+  const rounds = [true, false].map((isFunded) => {
+    return { isFunded, next: 0, slices: null as AsyncGenerator | null };
+  });
   let next = 0;
-  return async () => {
-    const now = deps.clock.now();
-    if (now < next) return;
-    next = now + EVERY_MS;
-    await evaluateRules(deps);
+  return async (): Promise<void> => {
+    const now = clock.now();
+    if (now >= next) {
+      next = now + EVERY_MS;
+      moment.watchedSince = await store.noteEvaluation(now, GAP_MS);
+    }
+    moment.now = now;
+    for (const round of rounds) {
+      if (round.slices === null && now >= round.next) {
+        round.next = now + EVERY_MS;
+        round.slices = evaluateAccounts(store, round.isFunded, moment);
+      }
+      const until = performance.now() + budgetMs;
+      do if ((await round.slices?.next())?.done) round.slices = null;
+      while (round.slices !== null && performance.now() < until);
+    }
   };
 }
 
-/** Opens the alerts of rules that hold, and closes the alerts of rules that no longer do. */
-export async function evaluateRules({ store, clock }: EvaluationDeps): Promise<void> {
-  const now = clock.now();
-  const watchedSince = await store.noteEvaluation(now, GAP_MS);
-  for (const kind of Object.keys(alertKinds) as AlertKind[]) {
-    // SQLite reads synchronously, so other requests run between two kinds.
-    await setImmediate();
-    const firing =
-      kind === 'credit_low'
-        ? await lowCredits(store)
-        : await store.listFiring(kind, now, watchedSince);
-    // After an outage none opens for one window, and those that are open stay so.
-    const holding = kind === 'robot_offline' ? await store.listFiring(kind, now, 0) : firing;
-    const open = await store.listOpenAlerts(kind);
-    const [wanted, present] = [new Set(holding.map(keyOf)), new Set(open.map(keyOf))];
-    const opened = firing.filter((one) => !present.has(keyOf(one)));
-    const closed = open.filter((one) => !wanted.has(keyOf(one)));
-    for (let i = 0; i < Math.max(opened.length, closed.length); i += CHANGES_PER_COMMIT) {
-      const some = [i, i + CHANGES_PER_COMMIT] as const;
-      await store.changeAlerts(opened.slice(...some), closed.slice(...some), now);
-      for (const { wallet } of opened.slice(...some)) store.changed(wallet, null);
-      for (const { id, wallet } of closed.slice(...some)) store.changed(wallet, { alert: id });
+/** Yields after each slice. SQLite reads synchronously, so other requests run between two reads. */
+async function* evaluateAccounts(
+  store: Store,
+  isFunded: boolean,
+  moment: { now: number; watchedSince: number },
+) {
+  const anchors = new Map<string, Map<string, Firing>>();
+  for (const kind of anchorKinds) {
+    let cursor: AnchorCursor | null = null;
+    do {
+      const { firing, last } = await store.listAnchors(kind, moment.now, cursor);
+      for (const one of firing) {
+        const ofAccount = anchors.get(`${kind} ${one.wallet}`) ?? new Map();
+        anchors.set(`${kind} ${one.wallet}`, ofAccount.set(keyOf(one), one));
+      }
+      cursor = last;
+      yield setImmediate();
+    } while (cursor !== null);
+  }
+  let after: string | null = '';
+  while (after !== null) {
+    const { wallets, last }: WatchedAccounts = await store.listWatched(after, isFunded, moment.now);
+    after = last;
+    yield setImmediate();
+    for (const kind of wallets.length === 0 ? [] : (Object.keys(alertKinds) as AlertKind[])) {
+      const { now, watchedSince } = moment;
+      let holding: Firing[];
+      if (kind === 'anchor_failed' || kind === 'anchor_stuck') {
+        holding = wallets.flatMap((one) => [...(anchors.get(`${kind} ${one}`)?.values() ?? [])]);
+      } else if (kind === 'credit_low') holding = await lowCredits(store, wallets);
+      else holding = await store.listFiring(kind, wallets, now);
+      await setImmediate();
+      const open = await store.listOpenAlerts(kind, wallets);
+      const [wanted, present] = [new Set(holding.map(keyOf)), new Set(open.map(keyOf))];
+      const opened = holding.filter(
+        (one) =>
+          !present.has(keyOf(one)) &&
+          // After an outage none opens for one window, and those that are open stay so.
+          (kind !== 'robot_offline' || now - one.threshold * MINUTE_MS >= watchedSince),
+      );
+      const closed = open.filter((one) => !wanted.has(keyOf(one)));
+      for (let i = 0; i < Math.max(opened.length, closed.length); i += CHANGES_PER_COMMIT) {
+        const some = [i, i + CHANGES_PER_COMMIT] as const;
+        await store.changeAlerts(opened.slice(...some), closed.slice(...some), now);
+        for (const { wallet } of opened.slice(...some)) store.changed(wallet, null);
+        for (const { id, wallet } of closed.slice(...some)) store.changed(wallet, { alert: id });
+      }
+      yield setImmediate();
     }
   }
 }
 
-async function lowCredits(store: EvaluationDeps['store']): Promise<Firing[]> {
-  const rules = await store.listCreditRules();
+async function lowCredits(store: Store, wallets: readonly string[]): Promise<Firing[]> {
+  const rules = await store.listCreditRules(wallets);
   const status = rules.length === 0 ? null : await store.getChainStatus();
   const reservedWei = status?.quote ? reservation(status.quote) : 0n;
   return rules.flatMap(({ anchor_quota, gas_wei, ...rule }) => {

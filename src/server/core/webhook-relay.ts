@@ -21,8 +21,8 @@ const MESSAGES_PER_TURN = 16;
 /** Accounts served at once. Those without a recent grant never take the places of the others. */
 const FUNDED_AT_ONCE = 48;
 const UNFUNDED_AT_ONCE = 16;
-/** Webhooks read at once, more than are served. */
-const WEBHOOKS_READ = 256;
+/** Webhooks of one kind that are served or wait for their turn. The store has the others, in their order. */
+const WEBHOOKS_AT_ONCE = 256;
 
 interface RelayOptions {
   store: WebhookStore;
@@ -67,11 +67,11 @@ export function startRelay(options: RelayOptions): {
 class Relay {
   readonly #options: RelayOptions;
   readonly #holder = randomUUID();
-  readonly #queues = [
-    { funded: true, queue: new FairQueue({ atOnce: FUNDED_AT_ONCE }) },
-    { funded: false, queue: new FairQueue({ atOnce: UNFUNDED_AT_ONCE }) },
-  ];
-  readonly #busy = new Map<string, Promise<void>>();
+  readonly #queues = [[true, FUNDED_AT_ONCE] as const, [false, UNFUNDED_AT_ONCE] as const].map(
+    ([funded, atOnce]) => {
+      return { funded, queue: new FairQueue({ atOnce }), busy: new Map<string, Promise<void>>() };
+    },
+  );
   /** Attempts of accounts without a recent grant in this hour. A takeover starts at 0. */
   readonly #attempts = new Map<string, number>();
   #hour = 0;
@@ -96,24 +96,32 @@ class Relay {
         this.#evaluation = null;
       });
     if (webhooks === null) return;
-    for (const { funded, queue } of this.#queues) {
-      const due = await store.listDueWebhooks(funded, WEBHOOKS_READ + this.#busy.size, clock.now());
+    for (const { funded, queue, busy } of this.#queues) {
+      const due = await store.listDueWebhooks(funded, 2 * WEBHOOKS_AT_ONCE, clock.now());
       for (const { id, wallet } of due) {
-        if (this.#busy.has(id)) continue;
+        if (busy.has(id) || busy.size >= WEBHOOKS_AT_ONCE) continue;
         const deliver = () => this.#deliver({ id, wallet }, funded, webhooks);
         const deliverAll = async () => {
-          while (await queue.run(wallet, deliver));
+          while (await queue.run(wallet, deliver)) {
+            if (busy.size < WEBHOOKS_AT_ONCE) continue;
+            // Goes behind the others that are due.
+            const now = clock.now();
+            return store.deferWebhook(id, { at: now }, now);
+          }
         };
         const work = deliverAll()
           .catch(onError)
-          .finally(() => this.#busy.delete(id));
-        this.#busy.set(id, work);
+          .finally(() => busy.delete(id));
+        busy.set(id, work);
       }
     }
   }
 
   async end(): Promise<void> {
-    await Promise.all([this.#evaluation, ...this.#busy.values()]);
+    await Promise.all([
+      this.#evaluation,
+      ...this.#queues.flatMap(({ busy }) => [...busy.values()]),
+    ]);
   }
 
   /** Returns whether more may be waiting, after as many messages as one turn has. */
@@ -144,7 +152,9 @@ class Relay {
       await store.recordDelivered(tried);
       [failures, failingSince] = [0, null];
     }
-    return messages.length === MESSAGES_PER_TURN;
+    if (messages.length === MESSAGES_PER_TURN) return true;
+    await store.restWebhook(webhookId);
+    return false;
   }
 
   /** False if the account has used its attempts of this hour. */

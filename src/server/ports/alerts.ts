@@ -23,6 +23,20 @@ export interface CreditRule extends Firing {
 
 export type OpenAlert = Firing & Pick<AlertRecord, 'id'>;
 
+export type AnchorKind = 'anchor_failed' | 'anchor_stuck';
+
+/** A completion, by the time of its index. */
+export interface AnchorCursor {
+  at: number;
+  task_id: string;
+}
+
+/** `last` is the last account that was looked at, or null at the end. */
+export interface WatchedAccounts {
+  wallets: string[];
+  last: string | null;
+}
+
 export interface RefusedTasks {
   tasks: number;
   /** The first refusal. */
@@ -50,14 +64,28 @@ export interface AlertStore {
 
   /** Notes an evaluation. Returns since when there was no gap longer than `gapMs` between two. */
   noteEvaluation(now: number, gapMs: number): Promise<number>;
-  /** The rules of a kind that hold at `now`. No robot is offline for longer than since `watchedSince`. */
+  /**
+   * The next accounts after a wallet that have a rule or an open alert, or a webhook that failed; few enough for one
+   * slice of an evaluation. Only accounts with a recent grant, or only those without.
+   */
+  listWatched(after: string, isFunded: boolean, now: number): Promise<WatchedAccounts>;
+  /** The rules of a kind that hold at `now` for these accounts. */
   listFiring(
-    kind: Exclude<AlertKind, 'credit_low'>,
+    kind: Exclude<AlertKind, 'credit_low' | AnchorKind>,
+    wallets: readonly string[],
     now: number,
-    watchedSince: number,
   ): Promise<Firing[]>;
-  listCreditRules(): Promise<CreditRule[]>;
-  listOpenAlerts(kind: AlertKind): Promise<OpenAlert[]>;
+  /**
+   * The rules of a kind that hold at `now`, by waiting or failed completions of all accounts. Reads the next ones after
+   * `after`; null is the beginning. `last` is null at the end. The same rule and robot may be listed repeatedly.
+   */
+  listAnchors(
+    kind: AnchorKind,
+    now: number,
+    after: AnchorCursor | null,
+  ): Promise<{ firing: Firing[]; last: AnchorCursor | null }>;
+  listCreditRules(wallets: readonly string[]): Promise<CreditRule[]>;
+  listOpenAlerts(kind: AlertKind, wallets: readonly string[]): Promise<OpenAlert[]>;
   /** Opens and closes alerts, with their messages, in one commit. An alert that is open already stays as it is. */
   changeAlerts(opened: readonly Firing[], closed: readonly OpenAlert[], now: number): Promise<void>;
 }

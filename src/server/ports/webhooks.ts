@@ -101,11 +101,16 @@ export interface WebhookStore {
 
   /** Takes or renews the lease of the relay. False while another instance has it. */
   holdRelay(holder: string, ttlMs: number): Promise<boolean>;
-  /** Enabled webhooks with messages whose time has come, the longest waiting first. `funded`: by a recent grant. */
+  /**
+   * Enabled webhooks whose time has come, the longest waiting first. Messages wait for them, unless they were just
+   * enabled or delivered. `funded`: by a recent grant when their newest message was stored.
+   */
   listDueWebhooks(funded: boolean, limit: number, now: number): Promise<DueWebhook[]>;
   /** Null if the webhook has ended or is deferred. */
   readDueWebhook(id: string, now: number): Promise<WebhookToSend | null>;
   listWaiting(webhookId: string, limit: number): Promise<WaitingMessage[]>;
+  /** The webhook is not due until its next message has a number. Changes nothing if one waits. */
+  restWebhook(id: string): Promise<void>;
   recordDelivered(attempt: Attempt): Promise<void>;
   recordFailed(attempt: Attempt, retry: Retry): Promise<void>;
   /** Sends nothing to the webhook before `until`, or ends it. */

@@ -37,6 +37,7 @@ import {
   SUMMARY_MS,
   toBalance,
 } from './rows/account.ts';
+import { pauseWebhooks } from './webhooks.ts';
 
 /** So that a commit does not delay others. */
 const ROWS_PER_COMMIT = 500;
@@ -102,6 +103,7 @@ export function accountStore({ read, write }: StepRunner): Omit<AccountStore, 'l
         const kind = isSuspended ? 'account_suspended' : 'account_resumed';
         if (yield* some(accountSql.suspend, wallet, ...values)) {
           yield* recordAudit(wallet, kind, by, { detail: reason });
+          yield* pauseWebhooks(wallet, isSuspended);
         }
         return true;
       }),

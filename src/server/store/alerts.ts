@@ -6,56 +6,96 @@ import { limits } from '../../protocol/limits.ts';
 import type {
   AlertRecord,
   AlertStore,
+  AnchorCursor,
   CreditRule,
   Firing,
   OpenAlert,
   RefusedTasks,
 } from '../ports/alerts.ts';
+import { FUNDED_MS } from '../rules/storage.ts';
 import { recordAudit } from './audit-log.ts';
-import { first, insert, LAST_ID, rows, type StepRunner, type Steps } from './engine/steps.ts';
+import {
+  among,
+  first,
+  insert,
+  LAST_ID,
+  NO_ID,
+  rows,
+  type StepRunner,
+  type Steps,
+} from './engine/steps.ts';
+import { isFundedSince } from './storage-usage.ts';
 import { queueMessages } from './webhook-outbox.ts';
 
 const COLUMNS = 'id, kind, threshold, robot_id, opened_at, acknowledged_at, closed_at';
 
+/** Accounts that are evaluated together, and after how many of their robots no further account joins them. */
+const ACCOUNTS_AT_ONCE = 100;
+const ROBOTS_AT_ONCE = 250;
+/** Completions that are read together. */
+const ANCHORS_AT_ONCE = 500;
+/** The longest threshold, in ms. */
+const OLDEST_MS = 10_080 * 60_000;
+
 const ofRobots = (kind: string, condition: string) =>
   `SELECT r.wallet, r.kind, r.threshold, b.id AS robot_id
    FROM alert_rules r JOIN robots b ON b.wallet = r.wallet
-   WHERE r.kind = '${kind}' AND ${condition}`;
-/** `since` names the first condition, for the index of the completions. */
-const ofAnchors = (kind: string, since: string) =>
-  `SELECT DISTINCT r.wallet, r.kind, r.threshold, t.robot_id
-   FROM completions c JOIN tasks t ON t.id = c.task_id
-   JOIN alert_rules r ON r.wallet = t.wallet AND r.kind = '${kind}' WHERE ${since}`;
+   WHERE r.kind = '${kind}' AND r.wallet ${among('text', 1)} AND ${condition}`;
 
-/** By kind. $1 is the time; the first condition of each is served by an index. */
+/** By kind. $1 is a JSON array of wallets, and $2 the time. */
 const firing = {
-  robot_offline: `${ofRobots('robot_offline', 'b.last_seen_at <= $1 - r.threshold * 60000')}
-    AND $1 - r.threshold * 60000 >= $2`,
+  robot_offline: ofRobots('robot_offline', 'b.last_seen_at <= $2 - r.threshold * 60000'),
   battery_low: ofRobots('battery_low', 'b.battery_pct < r.threshold'),
   error_event: ofRobots(
     'error_event',
     `(SELECT e.created_at FROM events e WHERE e.robot_id = b.id AND e.severity = 'error'
-      ORDER BY e.seq DESC LIMIT 1) > $1 - r.threshold * 60000`,
-  ),
-  anchor_failed: ofAnchors(
-    'anchor_failed',
-    `c.state = 'failed' AND c.updated_at > CAST($1 AS bigint) - 604800000
-     AND c.updated_at > $1 - r.threshold * 60000`,
-  ),
-  anchor_stuck: ofAnchors(
-    'anchor_stuck',
-    `c.state IN ('queued', 'submitted') AND c.queued_at <= CAST($1 AS bigint) - 60000
-     AND c.queued_at <= $1 - r.threshold * 60000`,
+      ORDER BY e.seq DESC LIMIT 1) > $2 - r.threshold * 60000`,
   ),
   // Needs no rule, and its threshold has no meaning.
   webhook_disabled: `SELECT DISTINCT wallet, 'webhook_disabled' AS kind, 1 AS threshold,
       NULL AS robot_id
-    FROM webhooks WHERE disabled_for IN ('failures', 'backlog') AND NOT EXISTS (SELECT 1
-      FROM accounts a WHERE a.wallet = webhooks.wallet AND a.deleting_at IS NOT NULL)`,
+    FROM webhooks WHERE disabled_for IN ('failures', 'backlog') AND wallet ${among('text', 1)}
+      AND NOT EXISTS (SELECT 1
+        FROM accounts a WHERE a.wallet = webhooks.wallet AND a.deleting_at IS NOT NULL)`,
 } as const;
+
+/** Completions in the order of an index, with the rule that holds for them at $1. The last one was ($2, $3). */
+const ofAnchors = (kind: string, state: string, time: string, condition: string) =>
+  `SELECT c.at, c.task_id, t.wallet, t.robot_id, r.kind, r.threshold
+   FROM (SELECT task_id, ${time} AS at FROM completions
+     WHERE ${state} AND (${time}, task_id) > ($2, $3)
+     ORDER BY ${time}, task_id LIMIT ${ANCHORS_AT_ONCE}) c
+   JOIN tasks t ON t.id = c.task_id
+   LEFT JOIN alert_rules r ON r.wallet = t.wallet AND r.kind = '${kind}'
+     AND c.at ${condition} $1 - r.threshold * 60000
+   ORDER BY c.at, c.task_id`;
+const anchors = {
+  anchor_failed: ofAnchors('anchor_failed', "state = 'failed'", 'updated_at', '>'),
+  anchor_stuck: ofAnchors('anchor_stuck', "state IN ('queued', 'submitted')", 'queued_at', '<='),
+} as const;
+
+/** The first account after another one that has a rule, an open alert or a webhook that failed. */
+const nextWatched = (after: string) => `(SELECT min(wallet) FROM (
+    SELECT min(wallet) AS wallet FROM alert_rules WHERE wallet > ${after}
+    UNION ALL SELECT min(wallet) FROM alerts WHERE wallet > ${after} AND closed_at IS NULL
+    UNION ALL SELECT min(wallet) FROM webhooks
+      WHERE wallet > ${after} AND disabled_for IN ('failures', 'backlog')) AS first)`;
+
+/** Whether the account has a grant after $2, or none. */
+const isOfKind = `${isFundedSince('$2', 'w.wallet')} = ($3 = 1)`;
 
 export const alertSql = {
   ...firing,
+  ...anchors,
+  // Goes from one account to the next, so that the others cost nothing. `robots` is the sum of those before.
+  watched: `WITH RECURSIVE watched AS (
+      SELECT ${nextWatched('$1')} AS wallet, 1 AS place, CAST(0 AS bigint) AS robots
+      UNION ALL SELECT ${nextWatched('w.wallet')}, place + 1, w.robots + CASE WHEN ${isOfKind} THEN
+        (SELECT count(*) FROM robots b WHERE b.wallet = w.wallet) ELSE 0 END
+      FROM watched w WHERE w.wallet IS NOT NULL
+        AND place < ${ACCOUNTS_AT_ONCE} AND robots < ${ROBOTS_AT_ONCE})
+    SELECT w.wallet, CASE WHEN ${isOfKind} THEN 1 ELSE 0 END AS chosen
+    FROM watched w WHERE w.wallet IS NOT NULL ORDER BY place`,
   rules: 'SELECT kind, threshold FROM alert_rules WHERE wallet = $1 ORDER BY kind',
   save: `INSERT INTO alert_rules (wallet, kind, threshold) VALUES ($1, $2, $3)
     ON CONFLICT (wallet, kind) DO UPDATE SET threshold = excluded.threshold
@@ -76,15 +116,13 @@ export const alertSql = {
         ELSE alert_watch.since END
     RETURNING since`,
   // Rules, and alerts that a refusal opened without a rule.
-  credit: `SELECT watched.wallet, 'credit_low' AS kind, watched.threshold, NULL AS robot_id, a.anchor_quota,
-      CAST(a.gas_credit_wei AS text) AS gas_wei
-    FROM (SELECT wallet, threshold FROM alert_rules WHERE kind = 'credit_low'
-      UNION SELECT o.wallet, 1 FROM alerts o
-      WHERE o.kind = 'credit_low' AND o.closed_at IS NULL AND NOT EXISTS
-        (SELECT 1 FROM alert_rules r WHERE r.wallet = o.wallet AND r.kind = 'credit_low')) AS watched
-    JOIN accounts a ON a.wallet = watched.wallet`,
+  credit: `SELECT a.wallet, 'credit_low' AS kind, coalesce(r.threshold, 1) AS threshold,
+      NULL AS robot_id, a.anchor_quota, CAST(a.gas_credit_wei AS text) AS gas_wei
+    FROM accounts a LEFT JOIN alert_rules r ON r.wallet = a.wallet AND r.kind = 'credit_low'
+    WHERE a.wallet ${among('text', 1)} AND (r.threshold IS NOT NULL OR EXISTS (SELECT 1
+      FROM alerts o WHERE o.kind = 'credit_low' AND o.wallet = a.wallet AND o.closed_at IS NULL))`,
   open: `SELECT id, wallet, kind, threshold, robot_id FROM alerts
-    WHERE kind = $1 AND closed_at IS NULL`,
+    WHERE kind = $1 AND wallet ${among('text', 2)} AND closed_at IS NULL`,
   close: 'UPDATE alerts SET closed_at = $2 WHERE id = $1 AND closed_at IS NULL RETURNING id',
   refuse: `UPDATE tasks SET credit_refused_at = $2 WHERE id = $1 AND credit_refused_at IS NULL
     RETURNING wallet, id AS task_id, robot_id`,
@@ -93,6 +131,9 @@ export const alertSql = {
       WHERE wallet = $1 AND status = 'claimed' AND credit_refused_at IS NOT NULL
       ORDER BY credit_refused_at LIMIT $2) first`,
 } as const;
+
+type Watched = { wallet: string; chosen: 0 | 1 };
+type AnchorRow = AnchorCursor & Firing;
 
 export function alertStore({ read, write }: StepRunner): AlertStore {
   return {
@@ -126,13 +167,29 @@ export function alertStore({ read, write }: StepRunner): AlertStore {
       const noted = await write(() => rows<{ since: number }>(alertSql.note, now, gapMs));
       return noted[0]?.since ?? now;
     },
-    listFiring: (kind, now, watchedSince) => {
-      const values = kind === 'robot_offline' ? [now, watchedSince] : [now];
-      const needsTime = kind !== 'battery_low' && kind !== 'webhook_disabled';
-      return read(() => rows<Firing>(firing[kind], ...(needsTime ? values : [])));
+    async listWatched(after, isFunded, now) {
+      const values = [after, now - FUNDED_MS, Number(isFunded)];
+      const found = await read(() => rows<Watched>(alertSql.watched, ...values));
+      const wallets = found.flatMap(({ wallet, chosen }) => (chosen ? [wallet] : []));
+      return { wallets, last: found.at(-1)?.wallet ?? null };
     },
-    listCreditRules: () => read(() => rows<CreditRule>(alertSql.credit)),
-    listOpenAlerts: (kind) => read(() => rows<OpenAlert>(alertSql.open, kind)),
+    listFiring: (kind, wallets, now) => {
+      const needsTime = kind !== 'battery_low' && kind !== 'webhook_disabled';
+      const values = [JSON.stringify(wallets), ...(needsTime ? [now] : [])];
+      return read(() => rows<Firing>(firing[kind], ...values));
+    },
+    async listAnchors(kind, now, after) {
+      const start = { at: kind === 'anchor_failed' ? now - OLDEST_MS : 0, task_id: NO_ID };
+      const { at, task_id: id } = after ?? start;
+      const found = await read(() => rows<AnchorRow>(anchors[kind], now, at, id));
+      // The kind is null without a rule.
+      const firing = found.filter((one) => one.kind !== null);
+      return { firing, last: found.length < ANCHORS_AT_ONCE ? null : (found.at(-1) ?? null) };
+    },
+    listCreditRules: (wallets) =>
+      read(() => rows<CreditRule>(alertSql.credit, JSON.stringify(wallets))),
+    listOpenAlerts: (kind, wallets) =>
+      read(() => rows<OpenAlert>(alertSql.open, kind, JSON.stringify(wallets))),
     changeAlerts: (opened, closed, now) =>
       write(function* () {
         yield* openAlerts(opened, now);

@@ -10,6 +10,9 @@ import { isFundedSince } from './storage-usage.ts';
 /** The oldest messages among which finished ones are deleted to make room, so that a commit does not delay others. */
 const OLDEST = 100;
 
+/** The time of the next attempt, in SQL: the webhook is disabled or its account suspended, or no message waits. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
+
 export const outboxSql = {
   anyWebhook: `SELECT id FROM webhooks WHERE wallet > '' LIMIT 1`,
   subscribed: `SELECT id FROM webhooks
@@ -23,8 +26,7 @@ export const outboxSql = {
   taskOf: 'SELECT wallet, id AS task_id, robot_id FROM tasks WHERE id = $1',
   // The lock lets the numbers follow the order of the commits.
   open: `SELECT last_number, stored_bytes, missing_from,
-      CASE WHEN ${isFundedSince('$2', 'webhooks.wallet')}
-        THEN ${limits.webhookBytes} ELSE ${limits.webhookBytesWithoutGrant} END AS max_bytes,
+      CASE WHEN ${isFundedSince('$2', 'webhooks.wallet')} THEN 1 ELSE 0 END AS funded,
       (SELECT number FROM webhook_deliveries WHERE webhook_id = webhooks.id AND state = 'pending'
         ORDER BY number LIMIT 1) AS oldest
     FROM webhooks WHERE id = $1 AND disabled_at IS NULL FOR NO KEY UPDATE`,
@@ -32,13 +34,14 @@ export const outboxSql = {
       SELECT id FROM (SELECT id, state FROM webhook_deliveries WHERE webhook_id = $1
         ORDER BY number LIMIT ${OLDEST}) AS oldest WHERE state <> 'pending')
     RETURNING octet_length(data) + ${ROW_BYTES} AS bytes`,
-  save: `UPDATE webhooks SET last_number = $2, stored_bytes = stored_bytes + $3, missing_from = $4
+  save: `UPDATE webhooks SET last_number = $2, stored_bytes = stored_bytes + $3, missing_from = $4,
+      funded = $5, next_at = CASE WHEN next_at = ${NEVER} THEN $6 ELSE next_at END
     WHERE id = $1`,
-  gap: `SELECT last_number, missing_from FROM webhooks
+  gap: `SELECT last_number, missing_from, funded FROM webhooks
     WHERE id = $1 AND disabled_at IS NULL AND missing_from IS NOT NULL FOR NO KEY UPDATE`,
   tooMany: `SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND state = 'pending'
     ORDER BY number LIMIT 1 OFFSET ${limits.webhookBacklog}`,
-  disable: `UPDATE webhooks SET disabled_at = $2, disabled_for = $3, next_at = ${Number.MAX_SAFE_INTEGER}
+  disable: `UPDATE webhooks SET disabled_at = $2, disabled_for = $3, next_at = ${NEVER}
     WHERE id = $1 AND disabled_at IS NULL`,
   abandon: `UPDATE webhook_deliveries SET state = 'abandoned'
     WHERE webhook_id = $1 AND state = 'pending'`,
@@ -54,7 +57,7 @@ export interface Message {
 interface Outbox {
   last_number: number;
   stored_bytes: number;
-  max_bytes: number;
+  funded: 0 | 1;
   /** The first number since the last message that had no room. */
   missing_from: number | null;
   /** The number of the first message that waits. */
@@ -84,7 +87,8 @@ export function* enqueue(
   if (outbox === undefined) return;
   let { last_number: number, missing_from: missingFrom } = outbox;
   const sized = messages.map(({ type, data }) => ({ type, bytes: bytesOf(data), data }));
-  let room = outbox.max_bytes - outbox.stored_bytes;
+  const most = outbox.funded ? limits.webhookBytes : limits.webhookBytesWithoutGrant;
+  let room = most - outbox.stored_bytes;
   if (sized.reduce((sum, { bytes }) => sum + bytes, 0) > room) {
     const gone = yield* rows<{ bytes: number }>(outboxSql.makeRoom, id);
     room += gone.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -104,28 +108,30 @@ export function* enqueue(
       room -= bytes;
     }
   }
-  yield* store(id, found, { number, missingFrom });
+  yield* store(id, found, { number, missingFrom, funded: outbox.funded }, now);
   const isLong = number - (outbox.oldest ?? number) >= limits.webhookBacklog;
   if (isLong && (yield* some(outboxSql.tooMany, id))) yield* disable(id, 'backlog', now);
 }
 
 /** Reports the messages that had no room since the last one. Call it after a delivery: the endpoint is there. */
 export function* reportGap(id: string, now: number): Steps<void> {
-  type Gap = { last_number: number; missing_from: number };
+  type Gap = { last_number: number; missing_from: number; funded: 0 | 1 };
   const gap = yield* first<Gap>(outboxSql.gap, id);
   if (gap === undefined) return;
   const row = gapOf(id, [gap.missing_from, gap.last_number], now);
-  yield* store(id, [row], { number: row.number, missingFrom: null });
+  yield* store(id, [row], { number: row.number, missingFrom: null, funded: gap.funded }, now);
 }
 
 function* store(
   id: string,
   found: readonly ReturnType<typeof rowOf>[],
-  { number, missingFrom }: { number: number; missingFrom: number | null },
+  state: { number: number; missingFrom: number | null; funded: 0 | 1 },
+  now: number,
 ): Steps<void> {
   yield* insert('webhook_deliveries', found);
   const bytes = found.reduce((sum, { data }) => sum + rowBytes(data), 0);
-  yield* rows(outboxSql.save, id, number, bytes, missingFrom);
+  const { number, missingFrom, funded } = state;
+  yield* rows(outboxSql.save, id, number, bytes, missingFrom, funded, now);
 }
 
 function gapOf(id: string, [from, to]: readonly [number, number], now: number) {

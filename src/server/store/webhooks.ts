@@ -17,22 +17,33 @@ import type {
 import { FUNDED_MS } from '../rules/storage.ts';
 import { LONGEST_PAUSE_MS } from '../rules/webhooks.ts';
 import { recordAudit } from './audit-log.ts';
-import { first, LAST_ID, lock, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
+import {
+  first,
+  LAST_ID,
+  lock,
+  lockRows,
+  rows,
+  type StepRunner,
+  type Steps,
+  some,
+} from './engine/steps.ts';
 import { isFundedSince } from './storage-usage.ts';
-import { disable, enqueue, outboxSql, reportGap } from './webhook-outbox.ts';
+import { disable, enqueue, NEVER, outboxSql, reportGap } from './webhook-outbox.ts';
 
 /** So that a commit does not delay others. */
 const ROWS_PER_COMMIT = 500;
 
 const COLUMNS = 'id, url, events, created_at, failing_since, disabled_at, disabled_for';
 const DELIVERY = 'id, type, state, attempts, last_status, last_error, created_at, attempted_at';
-/** The first webhook with a waiting message whose id fulfils the condition. */
-const nextWaiting = (condition: string) => `(SELECT webhook_id FROM webhook_deliveries
-    WHERE state = 'pending' AND ${condition} ORDER BY webhook_id LIMIT 1)`;
 
-/** The time of the next attempt has come, or is one of a clock that was wrong. That of a disabled webhook never comes. */
-const isDue = (now: string) =>
-  `(next_at <= ${now} OR (next_at > ${now} + ${LONGEST_PAUSE_MS} AND disabled_at IS NULL))`;
+/** The time of the next attempt is one of a clock that was wrong. */
+const isWrong = (now: string) =>
+  `(next_at > CAST(${now} AS bigint) + ${LONGEST_PAUSE_MS} AND next_at < ${NEVER})`;
+/** At most $3 of the webhooks of one kind, in the order of the index. */
+const dueBy = (condition: string) => `SELECT * FROM (SELECT id, wallet FROM webhooks w
+    WHERE funded = $2 AND ${condition} AND next_at < ${NEVER} AND NOT EXISTS (SELECT 1 FROM accounts a
+      WHERE a.wallet = w.wallet AND coalesce(a.suspended_at, a.deleting_at) IS NOT NULL)
+    ORDER BY next_at LIMIT $3) AS due`;
 
 export const webhookSql = {
   count: `SELECT count(*) AS used,
@@ -55,7 +66,8 @@ export const webhookSql = {
   place: 'SELECT number FROM webhook_deliveries WHERE id = $1 AND webhook_id = $2',
   deliveries: `SELECT ${DELIVERY} FROM webhook_deliveries
     WHERE webhook_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3`,
-  next: `UPDATE webhooks SET last_number = last_number + 1
+  next: `UPDATE webhooks SET last_number = last_number + 1,
+      next_at = CASE WHEN next_at = ${NEVER} THEN 0 ELSE next_at END
     WHERE id = (SELECT webhook_id FROM webhook_deliveries WHERE id = $1)
       AND wallet = $2 AND disabled_at IS NULL RETURNING last_number`,
   replay: `UPDATE webhook_deliveries SET state = 'pending', number = $2 WHERE id = $1 RETURNING id`,
@@ -67,19 +79,13 @@ export const webhookSql = {
       SELECT number FROM webhook_deliveries WHERE webhook_id = w.id
       ORDER BY number DESC LIMIT 1 OFFSET ${2 * limits.webhookBacklog - 1})
     LIMIT $1) RETURNING id`,
-  // Goes from one waiting webhook to the next: most webhooks have no message, and some have thousands.
-  due: `WITH RECURSIVE waiting AS (
-      SELECT ${nextWaiting('true')} AS id
-      UNION ALL SELECT ${nextWaiting('webhook_id > waiting.id')} FROM waiting WHERE id IS NOT NULL)
-    SELECT w.id, w.wallet FROM waiting CROSS JOIN webhooks w
-    WHERE w.id = waiting.id AND ${isDue('$1')}
-      AND NOT EXISTS (SELECT 1 FROM accounts a
-        WHERE a.wallet = w.wallet AND coalesce(a.suspended_at, a.deleting_at) IS NOT NULL)
-      AND CASE WHEN ${isFundedSince('$2', 'w.wallet')} THEN 1 ELSE 0 END = $3
-    ORDER BY next_at LIMIT $4`,
+  locked: 'SELECT id FROM webhooks WHERE id = $1 FOR UPDATE',
+  rest: `UPDATE webhooks SET next_at = ${NEVER} WHERE id = $1 AND NOT EXISTS (SELECT 1
+    FROM webhook_deliveries WHERE webhook_id = $1 AND state = 'pending')`,
+  due: `${dueBy(isWrong('$1'))} UNION ALL ${dueBy('next_at <= $1')}`,
   open: `SELECT url, secret, CASE WHEN old_until > $2 THEN old_secret END AS old_secret,
       failures, failing_since
-    FROM webhooks WHERE id = $1 AND ${isDue('$2')}`,
+    FROM webhooks WHERE id = $1 AND (next_at <= $2 OR ${isWrong('$2')})`,
   waiting: `SELECT id, number, type, data, created_at FROM webhook_deliveries
     WHERE webhook_id = $1 AND state = 'pending' ORDER BY number LIMIT $2`,
   tried: `UPDATE webhook_deliveries SET attempts = attempts + 1, last_status = $2, last_error = $3,
@@ -89,6 +95,7 @@ export const webhookSql = {
     WHERE id = $1 AND failures > 0 AND disabled_at IS NULL`,
   fail: `UPDATE webhooks SET failures = failures + 1, failing_since = coalesce(failing_since, $2)
     WHERE id = $1`,
+  pause: 'UPDATE webhooks SET next_at = $2 WHERE wallet = $1 AND disabled_at IS NULL',
   defer: 'UPDATE webhooks SET next_at = $2 WHERE id = $1 AND disabled_at IS NULL',
 } as const;
 
@@ -157,11 +164,16 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
       }),
 
     listDueWebhooks: (funded, limit, now) =>
-      read(() => rows<DueWebhook>(webhookSql.due, now, now - FUNDED_MS, Number(funded), limit)),
+      read(() => rows<DueWebhook>(webhookSql.due, now, Number(funded), limit)),
     readDueWebhook: async (id, now) =>
       (await read(() => rows<WebhookToSend>(webhookSql.open, id, now)))[0] ?? null,
     listWaiting: (webhookId, limit) =>
       read(() => rows<WaitingMessage>(webhookSql.waiting, webhookId, limit)),
+    restWebhook: (id) =>
+      write(function* () {
+        yield* lockRows(webhookSql.locked, id);
+        yield* rows(webhookSql.rest, id);
+      }),
     recordDelivered: (attempt) =>
       write(function* () {
         yield* recordAttempt(attempt);
@@ -198,6 +210,11 @@ function* changeWebhook(
 function* defer(id: string, retry: Retry, now: number): Steps<void> {
   if ('disable' in retry) yield* disable(id, retry.disable, now);
   else yield* rows(webhookSql.defer, id, retry.at);
+}
+
+/** Of a suspended account none is due. */
+export function* pauseWebhooks(wallet: string, isPaused: boolean): Steps<void> {
+  yield* rows(webhookSql.pause, wallet, isPaused ? NEVER : 0);
 }
 
 function* recordAttempt({ deliveryId, status, error, at }: Attempt): Steps<void> {

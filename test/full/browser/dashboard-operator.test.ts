@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { evaluateRules } from '../../../src/server/core/alerts.ts';
+import { evaluateRules } from '../../support/alerts.ts';
 import { createTestClock, type TestClock } from '../../support/clock.ts';
 import { browse, waitAhead } from '../../support/dashboard.ts';
 import { startTestService, type TestService } from '../../support/service.ts';

@@ -68,7 +68,7 @@ describe.each<[string, OpenStore]>([
     const all = robots.map((robot_id) => ({ ...firing, robot_id }));
     for (let i = 0; i < 2; i += 1) {
       await world.store.changeAlerts(all, [], world.now + i);
-      const open = await world.store.listOpenAlerts('battery_low');
+      const open = await world.store.listOpenAlerts('battery_low', [wallet]);
       await world.store.changeAlerts([], open.slice(0, -1), world.now + i);
     }
 
@@ -76,5 +76,20 @@ describe.each<[string, OpenStore]>([
     const kept = await world.store.listAlerts(wallet, filter);
     expect(kept.length).toBeLessThanOrEqual(limits.alertsKept + 1);
     expect(kept.filter(({ closed_at }) => closed_at === null)).toHaveLength(1);
+  });
+
+  it('lists every proof that waits for its anchor, in pages', async () => {
+    const { id: robot_id, wallet } = await world.robot();
+    await world.grant(wallet, 1000, 10n ** 18n);
+    await world.store.saveAlertRule(wallet, { kind: 'anchor_stuck', threshold: 10 });
+    await world.lease();
+    const tasks = await world.queued(robot_id, 501);
+    const now = world.now + 600_000;
+    const first = await world.store.listAnchors('anchor_stuck', now, null);
+    const second = await world.store.listAnchors('anchor_stuck', now, first.last);
+
+    const found = [...first.firing, ...second.firing];
+    expect(found).toMatchObject(tasks.map(() => ({ wallet, robot_id, kind: 'anchor_stuck' })));
+    expect([first.firing.length, second.last]).toEqual([500, null]);
   });
 });

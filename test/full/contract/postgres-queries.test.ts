@@ -130,6 +130,9 @@ it.each([
   ['included attempts', /state = 'included' ORDER BY mined_block_number, id/, 'attempts_included'],
   ['included attempts from the end', /ORDER BY mined_block_number DESC/, 'attempts_included'],
   ['those below a place', /\(mined_block_number, id\) </, 'attempts_included'],
+  ['due webhooks', /AS due UNION ALL/, 'webhooks_due'],
+  ['waiting proofs', /r\.kind = 'anchor_stuck'/, 'completions_waiting'],
+  ['failed proofs', /r\.kind = 'anchor_failed'/, 'completions_failed'],
   ['what was mined', /a\.nonce >= \$3/, 'attempts_chain_id_sender_nonce_key'],
 ])('reads %s in order, by the index meant for it', (_what, query, index) => {
   const [, nodes = []] = [...plans].find(([text]) => query.test(text)) ?? [];

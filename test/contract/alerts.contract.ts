@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createEvaluation } from '../../src/server/core/alerts.ts';
+import { FUNDED_MS } from '../../src/server/rules/storage.ts';
+import { evaluateRules } from '../support/alerts.ts';
+import { type OpenStore, World } from './world.ts';
+
+/** How the accounts take turns when their alert rules are evaluated. */
+export function alertContract(open: OpenStore): void {
+  let world: World;
+  beforeEach(async () => {
+    world = await World.open(open);
+  });
+  afterEach(() => world.close());
+
+  /** An account whose rule holds. */
+  const poor = async () => {
+    const wallet = await world.account(1);
+    await world.store.saveAlertRule(wallet, { kind: 'credit_low', threshold: 2 });
+    return wallet;
+  };
+  const watched = async (isFunded: boolean) =>
+    (await world.store.listWatched('', isFunded, world.now)).wallets;
+
+  it('lists accounts with a rule, an open alert or a failed webhook, and none at rest', async () => {
+    const ruled = await poor();
+    const alerted = await poor();
+    await world.account();
+    await evaluateRules(world);
+    await world.store.deleteAlertRule(alerted, 'credit_low');
+    expect((await watched(true)).sort()).toEqual([ruled, alerted].sort());
+
+    await evaluateRules(world);
+    expect(await watched(true)).toEqual([ruled]);
+  });
+
+  it('lists accounts apart whose grant is old', async () => {
+    const old = await poor();
+    world.clock.advance(FUNDED_MS + 1);
+    const recent = await poor();
+
+    expect([await watched(true), await watched(false)]).toEqual([[recent], [old]]);
+  });
+
+  it('lists no more accounts at once when these have many robots', async () => {
+    const wallets: string[] = [];
+    for (let i = 0; i < 4; i += 1) wallets.push(await world.account());
+    for (const wallet of wallets) {
+      await world.store.saveAlertRule(wallet, { kind: 'battery_low', threshold: 20 });
+      for (let i = 0; i < 150; i += 1) await world.robot(wallet);
+    }
+    const first = await world.store.listWatched('', true, world.now);
+    const second = await world.store.listWatched(first.last ?? '', true, world.now);
+    const end = await world.store.listWatched(second.last ?? '', true, world.now);
+
+    expect([...first.wallets, ...second.wallets]).toEqual(wallets.sort());
+    // The third account joins because the first one alone has fewer than 250 robots.
+    expect(first.wallets).toHaveLength(3);
+    expect(end).toEqual({ wallets: [], last: null });
+  });
+
+  it('evaluates accounts with a recent grant before the others', async () => {
+    const old = [await poor(), await poor(), await poor()];
+    world.clock.advance(FUNDED_MS + 1);
+    const recent = [await poor(), await poor(), await poor()];
+    const changes = vi.spyOn(world.store, 'changeAlerts');
+    await evaluateRules(world);
+
+    const opened = changes.mock.calls.flatMap(([alerts]) => alerts.map(({ wallet }) => wallet));
+    expect(opened.slice(0, 3).sort()).toEqual(recent.sort());
+    expect(opened.slice(3).sort()).toEqual(old.sort());
+  });
+
+  it('evaluates one slice in a call when the time is up, and all accounts in the end', async () => {
+    for (let i = 0; i < 120; i += 1) await poor();
+    const changes = vi.spyOn(world.store, 'changeAlerts');
+    const evaluate = createEvaluation(world, 0);
+    const opened: number[] = [];
+    for (let calls = 0; calls < 100; calls += 1) {
+      changes.mockClear();
+      await evaluate();
+      const alerts = changes.mock.calls.flatMap(([some]) => some);
+      if (alerts.length > 0) opened.push(alerts.length);
+    }
+
+    expect(opened).toEqual([100, 20]);
+  });
+}

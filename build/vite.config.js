@@ -68,6 +68,8 @@ export default defineConfig({
     // In kB: the viewer of /docs, which no other page loads.
     chunkSizeWarningLimit: 1600,
     rolldownOptions: {
+      // How long plugins take is nothing that is wrong.
+      checks: { pluginTimings: false },
       input: ['src/dashboard/index.html', 'src/dashboard/docs.html'],
       output: { codeSplitting: { groups } },
       onLog(level, log, report) {

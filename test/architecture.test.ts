@@ -162,6 +162,14 @@ describe('the source', () => {
     expect(circles()).toEqual([]);
   });
 
+  it('handles no uncaught error process-wide, and would end with it', () => {
+    const handles = /uncaughtException|unhandledRejection|setUncaughtExceptionCaptureCallback/;
+
+    expect(
+      sourceFiles().filter((file) => handles.test(readFileSync(path.join(root, file), 'utf8'))),
+    ).toEqual([]);
+  });
+
   it('has at most 25 files in a folder', () => {
     const folders = sourceFiles().map((file) => path.posix.dirname(file));
     const sizeOf = (folder: string) => folders.filter((each) => each === folder).length;

@@ -1,7 +1,7 @@
 // Calls the daemon on its unix socket.
-import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { responseTo } from '../../base/sockets.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { isAgentErrorCode } from '../errors.ts';
 import { environmentOfAgent } from '../installation.ts';
@@ -73,15 +73,9 @@ async function send(
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
     ...(signal && { signal }),
   });
-  // The daemon may answer before it has read the whole body. Later write errors do not matter.
-  sent.on('error', () => {});
-  sent.end(body);
-  try {
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    return response;
-  } catch (cause) {
+  return responseTo(sent, body).catch((cause) => {
     throw unreachable(socketPath, cause);
-  }
+  });
 }
 
 async function readAnswer(socketPath: string, response: IncomingMessage): Promise<LocalAnswer> {

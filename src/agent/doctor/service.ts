@@ -79,6 +79,8 @@ async function describeTls({ protocol, hostname, port }: URL): Promise<string> {
     port: Number(port || 443),
     ...(isIP(host) === 0 && { servername: host }),
   });
+  // Also after 'secureConnect': a reset then must not end the process.
+  socket.on('error', () => {});
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(ANSWER_MS) });
     return `${socket.getProtocol()}, certificate valid until ${socket.getPeerCertificate().valid_to}`;

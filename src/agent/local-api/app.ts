@@ -1,8 +1,10 @@
 // The local API: the HTTP server that programs on the robot call.
+
 import { hash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { isLoopback } from '../../base/addresses.ts';
 import { onAbort } from '../../base/on-abort.ts';
+import { keepServing } from '../../base/sockets.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { dropAbsent } from '../../protocol/fields.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -49,6 +51,7 @@ export function buildLocalApi(
     ajv: { customOptions: ajvOptions },
     frameworkErrors: answerError,
   });
+  keepServing(app.server, deps.logger);
   // Node would answer an unknown expectation itself, without a body.
   app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request));
   app.setErrorHandler(answerError);

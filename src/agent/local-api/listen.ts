@@ -2,8 +2,8 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { removeStaleSocket } from '../../base/sockets.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { removeStaleSocket } from '../../base/unix-socket.ts';
 
 /** Owner and group may connect. */
 const SOCKET_MODE = 0o660;

@@ -1,7 +1,7 @@
 // A small `fetch` over node:http, for the command line.
-import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { mayUseProxy } from '../../base/proxy/variables.ts';
+import { responseTo } from '../../base/sockets.ts';
 
 /**
  * The part of `fetch` that the API client uses: a request with a text body or none, and the bytes of its answer. With the
@@ -28,10 +28,7 @@ export const httpFetch: typeof fetch = async (input, init = {}) => {
     agent: false,
     ...(signal && { signal }),
   });
-  // A server may answer before it has read the whole body. The error of sending the rest then means nothing.
-  sent.on('error', () => {});
-  sent.end(body ?? undefined);
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const answer = await responseTo(sent, body as string | undefined);
   const status = answer.statusCode ?? 0;
   if (status >= 300 && status < 400) {
     sent.destroy();

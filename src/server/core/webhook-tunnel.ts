@@ -60,6 +60,8 @@ export class TunnelAgent extends Agent {
         refuse(response.statusCode);
       });
       call.on('connect', ({ statusCode }, socket) => {
+        // Node.js has removed its own listener. The TLS connection reports the error, too.
+        socket.on('error', () => {});
         if (statusCode === 200) return resolve(socket);
         socket.destroy();
         refuse(statusCode);

@@ -1,9 +1,11 @@
 // The operator API: lists accounts, grants credits, suspends and resumes.
+
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Static } from 'typebox';
+
 import { readToken } from '../../base/private-file.ts';
+import { keepServing, removeStaleSocket } from '../../base/sockets.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { removeStaleSocket } from '../../base/unix-socket.ts';
 import { packageVersion } from '../../base/version.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -76,6 +78,7 @@ export function buildOperatorApi(deps: OperatorApiDeps): FastifyInstance {
     bodyLimit: limits.smallBodyBytes,
     ajv: { customOptions: ajvOptions },
   });
+  keepServing(app.server, logger);
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(() => {
     throw wireError('not_found', 'The operator API has no such endpoint.');

@@ -1,4 +1,5 @@
 // Builds the HTTP application: hooks, routes and their handlers.
+
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -10,6 +11,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import { keepServing } from '../../../base/sockets.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import { ajvOptions } from '../../../protocol/ajv-options.ts';
 import type { ErrorCode } from '../../../protocol/errors.ts';
@@ -162,7 +164,8 @@ function createFastify(
 ): FastifyInstance {
   const { logger, timeouts = arrivalTimeouts, trustedProxies = [] } = deps;
   const app = Fastify({
-    serverFactory: (listener) => createHttpServer(listener, answers, timeouts, connections),
+    serverFactory: (listener) =>
+      keepServing(createHttpServer(listener, answers, timeouts, connections), logger),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],

@@ -84,6 +84,7 @@ function startStream(response: ServerResponse, check: () => Promise<unknown>) {
 
   const timer = setInterval(beat, limits.streamCheckMs);
   response.once('close', close);
+  response.on('error', close);
   // A response that is queued behind another gets no 'close' event of its own.
   response.req.socket.once('close', close);
   response.on('drain', () => {

@@ -6,7 +6,7 @@ import type { TestContext } from 'vitest';
 /** Packages of Debian and Ubuntu with what the service needs neither to be built nor to run. */
 const packages = {
   curl: 'curl',
-  nginx: 'nginx',
+  nginx: 'nginx libnginx-mod-stream',
   openssl: 'openssl',
   python3: 'python3',
   pgbouncer: 'pgbouncer',
@@ -24,6 +24,14 @@ export function needsProgram(
 ): string {
   const found = findProgram(name);
   if (found !== null) return found;
+  return isMissing(context, name);
+}
+
+/** Skips the test, and says why, where the program is not, or not all of it. */
+export function isMissing(
+  context: Pick<TestContext, 'task' | 'skip'>,
+  name: keyof typeof packages,
+): never {
   const reason = `NOT CHECKED: ${name} is not on this machine (apt-get install ${packages[name]})`;
   process.stderr.write(`${context.task.name}: ${reason}\n`);
   return context.skip(reason);

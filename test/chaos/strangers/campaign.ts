@@ -4,6 +4,8 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '../../../src/client/client.ts';
+import type { Balancer } from '../../support/balancer.ts';
+import { startNginx } from '../../support/nginx.ts';
 import { receiptOf } from '../../support/one-robot.ts';
 import { attacks, type Target } from './attacks.ts';
 import { openSite } from './site.ts';
@@ -52,21 +54,30 @@ export async function runStrangersCampaign(
 
 export const attackNames = Object.keys(attacks);
 
+/** Attacks on nginx. They need it with its module for streams. */
+export const throughNginx: readonly string[] = ['heads'];
+
 async function runAttack(attack: string, seconds: number): Promise<AttackReport> {
   const site = await openSite(0);
   const sink = await startSink();
+  let nginx: Balancer | null = null;
   try {
-    const victim = await site.payingRobot(0);
+    const direct = await site.target(0);
+    const ports = [direct.port, direct.port, direct.port];
+    if (throughNginx.includes(attack)) nginx = await startNginx(ports);
+    const victim = await site.payingRobot(0, nginx?.url);
     const { port } = sink.address() as AddressInfo;
-    const nowhere = { ...(await site.target(0)), host: '127.0.0.1', port };
+    const nowhere = { ...direct, host: '127.0.0.1', port };
     const work = attack === 'deletions' ? measureCompletions : measureSamples;
     const control = await whileAttacked(attack, nowhere, () => work(victim.client, seconds));
     const target = await site.target(0);
+    if (nginx !== null) target.port = Number(new URL(nginx.url).port);
     const attacked = await whileAttacked(attack, target, () => work(victim.client, seconds));
     const bound = Math.max(NOISE_MS, control.p99) * MOST_RATIO;
     return { attack, control, attacked, passed: attacked.failed === 0 && attacked.p99 < bound };
   } finally {
     sink.close();
+    await nginx?.close();
     await site.close();
   }
 }

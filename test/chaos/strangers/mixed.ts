@@ -4,6 +4,7 @@ import {
   type Latencies,
   measureCompletions,
   measureSamples,
+  throughNginx,
   whileAttacked,
 } from './campaign.ts';
 import { openSite, type PayingRobot } from './site.ts';
@@ -50,7 +51,8 @@ export async function runMixed(instances: number, seconds: number): Promise<Mixe
         site.memory(),
       ] as const);
     // Each attack surrounds the next; the load is inside of all.
-    const work = attackNames.reduce<typeof load>((inner, attack, i) => {
+    const names = attackNames.filter((name) => !throughNginx.includes(name));
+    const work = names.reduce<typeof load>((inner, attack, i) => {
       const target = targets[i % targets.length];
       if (target === undefined) throw new Error('There is no instance');
       return () => whileAttacked(attack, target, inner);

@@ -25,8 +25,8 @@ export interface PayingRobot {
 export interface Site {
   /** What attacks of one instance know. */
   target(instance: number): Promise<Target>;
-  /** A robot of an account that the operator granted credits, with calls to one instance. */
-  payingRobot(instance: number): Promise<PayingRobot>;
+  /** A robot of an account that the operator granted credits, with calls to one instance, or through a proxy. */
+  payingRobot(instance: number, proxy?: string): Promise<PayingRobot>;
   /** Resident memory of each instance in MB. */
   memory(): Promise<number[]>;
   /** Ends the instances and runs `svc-server check`; resolves with what is wrong. */
@@ -46,6 +46,7 @@ export async function openSite(instances: number): Promise<Site> {
   const environment: Record<string, string> = {
     SVC_STORAGE_POOL_MB: POOL_MB,
     SVC_SIGNUP_ANCHORS: '1000000',
+    SVC_TRUST_PROXY: '127.0.0.1',
     ...(database && { SVC_DATABASE_URL: database.url }),
   };
   const commands = { SVC_DATA_DIR: dataDir, ...(database && { SVC_DATABASE_URL: database.url }) };
@@ -80,7 +81,7 @@ export async function openSite(instances: number): Promise<Site> {
       };
     },
 
-    async payingRobot(instance) {
+    async payingRobot(instance, proxy) {
       const robot = await newRobot(urlOf(instance));
       const credits = ['--note', 'paid', '--anchors', '100000', '--gas-wei', '1000000000000000000'];
       const { exitCode, stderr } = await run(
@@ -89,7 +90,7 @@ export async function openSite(instances: number): Promise<Site> {
         { env: commands },
       );
       if (exitCode !== 0) throw new Error(stderr);
-      return robot;
+      return proxy === undefined ? robot : { ...robot, client: robotClient(proxy, robot.apiKey) };
     },
 
     memory: () =>

@@ -1,17 +1,22 @@
+import { once } from 'node:events';
+import { createServer, request, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Balancer } from '../../support/balancer.ts';
-import { startNginx } from '../../support/nginx.ts';
-import { findProgram, needsProgram } from '../../support/require-program.ts';
+import { startNginx, streamModule } from '../../support/nginx.ts';
+import { isMissing } from '../../support/require-program.ts';
 import {
   type Owner,
   startServiceWithRobot,
   type TestRobot,
   type TestService,
 } from '../../support/service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
-const hasNginx = findProgram('nginx') !== null;
+const hasNginx = streamModule() !== null;
 
-it.skipIf(hasNginx)('deploy/nginx.conf', (context) => void needsProgram(context, 'nginx'));
+it.skipIf(hasNginx)('deploy/nginx.conf', (context) => isMissing(context, 'nginx'));
 
 describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
   let service: TestService;
@@ -88,4 +93,69 @@ describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
     expect([reply.status, Object(await reply.json()).error]).toEqual([503, 'overloaded']);
     expect(reply.headers.get('x-ratelimit-limit')).toBe('600');
   });
+
+  it('passes on the address of the client, whatever the client claims', async () => {
+    const echo = createServer(({ headers }, response) => {
+      response.end(headers['x-forwarded-for']);
+    }).listen(0, '127.0.0.1');
+    await once(echo, 'listening');
+    const { port } = echo.address() as AddressInfo;
+    const passing = await startNginx([port, port, port]);
+    const seen = await callFrom('127.0.0.7', passing.url);
+    await passing.close();
+    echo.close();
+
+    expect(seen).toEqual({ status: 200, body: '127.0.0.7' });
+  });
+
+  it('leaves room for others when one address holds connections with half a request head', async () => {
+    const port = Number(new URL(service.url).port);
+    const narrow = await startNginx([port, port, port], { ofAddress: 100, connections: 512 });
+    const sockets = Array.from({ length: 500 }, () => {
+      const { hostname: host, port } = new URL(narrow.url);
+      const socket = connect({ host, port: Number(port), localAddress: '127.0.0.2' });
+      socket.on('error', () => {}).write('GET /api/chain HTTP/1.1\r\nhost: x\r\n');
+      return socket;
+    });
+    await waitFor('the refusals', () => sockets.filter(({ closed }) => closed).length === 400);
+
+    const calls = Array.from({ length: 15 }, () =>
+      callFrom('127.0.0.3', `${narrow.url}/api/chain`),
+    );
+    const statuses = (await Promise.all(calls)).map(({ status }) => status);
+    for (const socket of sockets) socket.destroy();
+    await narrow.close();
+
+    expect(statuses).toEqual(Array(15).fill(200));
+  });
+
+  it('serves 500 robots with two connections each behind one address', async () => {
+    const waiting: ServerResponse[] = [];
+    const instance = createServer(({ url }, response) => {
+      if (url !== '/waiting') response.end();
+      else if (waiting.push(response) === 1000) for (const one of waiting) one.end();
+    }).listen({ host: '127.0.0.1', port: 0, backlog: 2000 });
+    await once(instance, 'listening');
+    const { port } = instance.address() as AddressInfo;
+    const shared = await startNginx([port, port, port]);
+    // It answers when all of them are connected.
+    const calls = Array.from({ length: 1000 }, () =>
+      callFrom('127.0.0.4', `${shared.url}/waiting`),
+    );
+    const statuses = (await Promise.all(calls)).map(({ status }) => status);
+    await shared.close();
+    instance.close();
+
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
 });
+
+/** A call with an address of its own: Linux takes every address of 127.0.0.0/8 as its own. */
+function callFrom(localAddress: string, url: string) {
+  return new Promise<{ status: number; body: string }>((resolve, reject) => {
+    const call = request(url, { localAddress, agent: false }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+    });
+    call.on('error', reject).end();
+  });
+}

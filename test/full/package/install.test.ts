@@ -231,6 +231,7 @@ it('has the files that its pages name', () => {
       'deploy/alerts.yml',
       'deploy/compose.yaml',
       'deploy/grafana-dashboard.json',
+      'deploy/nginx-main.conf',
       'deploy/nginx.conf',
       'dist/sbom.cdx.json',
     ]),

@@ -9,7 +9,7 @@ import { canonicalJson } from '../../proof/canonical-json.ts';
 import { hashProof } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import { parseStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
-import { StrictJsonError } from '../../proof/strict-json-error.ts';
+import { CHANGED_INTEGER, StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import { limits } from '../../protocol/limits.ts';
 import { setAsideError } from '../errors.ts';
@@ -176,7 +176,9 @@ async function recordSample(file: string | undefined, options: SampleOptions): P
   if (file !== undefined && Object.keys(options).length > 0) {
     throw new SvcError('usage', 'Give a file, or --battery, --state and --metric, not both.');
   }
-  const body = file === undefined ? sampleOf(options) : await readJson(file, { numbers: 'round' });
+  // The daemon sets aside what is wrong in a sample.
+  const reading = { numbers: 'round', onItemFault: () => null } as const;
+  const body = file === undefined ? sampleOf(options) : await readJson(file, reading);
   const answer = await askDaemon('POST', '/api/v1/telemetry', { body });
   const { accepted, set_aside: aside = [] } = answer.body;
   process.stderr.write(`${accepted} recorded.\n`);
@@ -244,7 +246,10 @@ async function readJson(file: string, options?: StrictJsonOptions): Promise<stri
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
     const name = file === '-' ? 'standard input' : file;
-    throw new SvcError('usage', `${name}: ${error.message}.`);
+    const isConvertible = error.reason === CHANGED_INTEGER && options && 'numbers' in options;
+    throw new SvcError('usage', `${name}: ${error.message}.`, {
+      hint: isConvertible ? 'Convert such integers with --big-integers string.' : undefined,
+    });
   }
 }
 

@@ -121,6 +121,7 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: closed,
   EPIPE: closed,
+  UND_ERR_ABORTED: 'the proxy refused the connection: check its user and password',
   UND_ERR_SOCKET: closed,
   ENOTFOUND: noName,
   EAI_AGAIN: noName,

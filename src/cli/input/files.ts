@@ -74,7 +74,7 @@ export function namingFile<Result>(file: string, read: () => Result): Result {
     throw new SvcError('invalid_document', `${nameOf(file)}: ${error.message}.`, {
       hint:
         error.reason === CHANGED_INTEGER
-          ? 'svc hash and svc verify convert such integers with --big-integers string.'
+          ? 'svc hash, svc verify and svc-agent complete convert such integers with --big-integers string.'
           : undefined,
     });
   }

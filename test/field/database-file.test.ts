@@ -204,7 +204,7 @@ describe('a running server', () => {
   const refused = {
     code: 'storage_unavailable',
     message: 'The database file was replaced, moved or removed while the server was running.',
-    hint: 'Restart svc-server.',
+    hint: expect.stringContaining('Before you stop svc-server, save the old file'),
   };
 
   it.each(replaced)('refuses writes, and goes on reading, when $name', async ({ happens }) => {

@@ -76,7 +76,7 @@ export function proxyUrl(name: string, variables: Variables): string {
   const url = value.includes('://') ? value : `http://${value}`;
   if (isHttp(url)) return url;
   throw new SvcError('invalid_configuration', `${name} is not the address of an HTTP proxy.`, {
-    hint: `Set it to http://HOST:PORT, or unset it. In user and password, write @ as %40, : as %3A and % as %25.`,
+    hint: `Set it to http://HOST:PORT, or unset it. In user and password, write @ as %40, : as %3A, / as %2F, # as %23, ? as %3F and % as %25.`,
   });
 }
 

@@ -186,7 +186,9 @@ function buildStore(
       log.stop();
       void checkpoints?.stop();
       writer.close();
-      options.onWarning?.('the database file was replaced, moved or removed: refusing writes');
+      options.onWarning?.(
+        `${options.path} was replaced, moved or removed: refusing writes; save the old file before you stop this process (docs/operations.md#backups)`,
+      );
       return true;
     },
     beforeGroup: () => checkpoints?.restart() ?? null,

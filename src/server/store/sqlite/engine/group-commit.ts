@@ -56,7 +56,9 @@ const BUSY_BACKOFF_MAX_MS = 100;
 const PROBE_EVERY_MS = 1_000;
 
 const REPLACED = 'The database file was replaced, moved or removed while the server was running.';
-const RESTART = { hint: 'Restart svc-server.' };
+const RESTART = {
+  hint: 'Before you stop svc-server, save the old file (docs/operations.md#backups): it may be the only copy.',
+};
 
 export class GroupCommit {
   readonly #options: GroupCommitOptions;

@@ -199,7 +199,7 @@ class Parser {
   /** Adds a value to its container. Returns the container if it is now complete. */
   #attach(frame: Frame, value: JsonValue): JsonValue | undefined {
     if (frame.items !== null) {
-      const item = this.#fault === undefined ? value : this.#itemOf(this.#fault);
+      const item = this.#fault === undefined ? value : this.#itemOf(frame, this.#fault);
       if (item !== undefined) frame.items.push(item);
       const code = this.#token();
       if (code !== COMMA && code !== CLOSE_ARRAY) throw this.#syntaxError('expected "," or "]"');
@@ -223,8 +223,9 @@ class Parser {
   }
 
   /** What takes the place of an item with a fault; undefined for nothing. */
-  #itemOf(fault: StrictJsonError): JsonValue | undefined {
-    if (this.#open.length !== ITEM_DEPTH) return undefined;
+  #itemOf(frame: Frame, fault: StrictJsonError): JsonValue | undefined {
+    // A skipped frame was opened after the fault, which is then outside of it.
+    if (this.#open.length !== ITEM_DEPTH || frame === SKIPPED_ARRAY) return undefined;
     const item = this.#options.onItemFault?.(fault, this.#text.slice(this.#itemAt, this.#at));
     if (item !== undefined) this.#fault = undefined;
     return item;

@@ -383,4 +383,12 @@ describe('samples that are malformed', () => {
 
     expect([exitCode, stderr]).toEqual([1, expect.stringMatching(said)]);
   });
+
+  it('are refused together where the fault is in none of them', async () => {
+    const body = '{"samples":{"a":1e999},"x":[0,{"battery_pct":1}]}';
+    const asked = [await agent(['telemetry', '-'], body), await agent(['telemetry', '-'], body)];
+
+    expect(asked.map(({ exitCode }) => exitCode)).not.toContain(0);
+    expect(asked.map(({ stderr }) => stderr).join()).not.toContain('recorded');
+  });
 });

@@ -375,10 +375,10 @@ describe('samples that are malformed', () => {
   useOwnAgent();
 
   it.each([
-    ['battery_pct": 101', /^1 recorded\.\nSet aside: samples\.0\.battery_pct must be .*\n$/],
-    ['metrics": {"x": 1e400}', /^1 recorded\.\nSet aside: .*IEEE 754 double.*\n$/],
+    ['"battery_pct": 101', /^1 recorded\.\nSet aside: samples\.0\.battery_pct must be .*\n$/],
+    ['"metrics": {"x": 1e400}', /^1 recorded\.\nSet aside: .*IEEE 754 double.*\n$/],
   ])('are named by telemetry, which ends with 1 and records the others: %s', async (bad, said) => {
-    const samples = `{"samples":[{"${bad}},{"state":"idle"}]}`;
+    const samples = `{"samples":[{${bad}},{"state":"idle"}]}`;
     const { exitCode, stderr } = await agent(['telemetry', '-'], samples);
 
     expect([exitCode, stderr]).toEqual([1, expect.stringMatching(said)]);

@@ -75,7 +75,7 @@ export function webhookContract(open: OpenStore): void {
       await world.store.changeAlerts([{ ...firing, robot_id: randomUUID() }], [], world.now + i);
     }
     const [first, second, third] = (await waiting(id)).map((message) => message.id);
-    await world.store.replayDelivery(first ?? '', wallet);
+    await world.store.replayDelivery(first ?? '', wallet, world.now);
 
     expect((await waiting(id)).map((message) => message.id)).toEqual([second, third, first]);
     const page = await world.store.listDeliveries(id, wallet, 2, null);
@@ -144,6 +144,37 @@ export function webhookContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
+  it('drops nothing while delivered messages make way, also above the limit', async () => {
+    const robot = await world.robot();
+    const id = await webhook(robot.wallet, ['event.created']);
+    const long = 'あ'.repeat(2000);
+    await Promise.all(Array.from({ length: 200 }, () => report(robot, long)));
+    for (const { id: deliveryId } of await waiting(id)) {
+      const result = { webhookId: id, deliveryId, status: 204, error: null, at: world.now };
+      await world.store.recordDelivered(result);
+    }
+    world.clock.advance(FUNDED_MS);
+    await report(robot, long);
+
+    expect(await waiting(id)).toMatchObject([{ type: 'event.created', number: 201 }]);
+  });
+
+  it('does not count a replayed message as dropped', async () => {
+    const robot = await world.robot();
+    world.clock.advance(FUNDED_MS);
+    const id = await webhook(robot.wallet, ['event.created']);
+    const long = 'あ'.repeat(2000);
+    await Promise.all(Array.from({ length: 180 }, () => report(robot, long)));
+    const kept = await waiting(id);
+    await world.store.replayDelivery(kept[0]?.id ?? '', robot.wallet, world.now);
+
+    const data = `{"first":${kept.length + 1},"last":180}`;
+    expect((await waiting(id)).slice(-2)).toMatchObject([
+      { type: 'gap', number: 181, data },
+      { id: kept[0]?.id, number: 182 },
+    ]);
+  });
+
   it('reports dropped messages also before the next one that has room', async () => {
     const robot = await world.robot();
     world.clock.advance(FUNDED_MS);
@@ -185,7 +216,7 @@ export function webhookContract(open: OpenStore): void {
     await world.store.recordDelivered({ ...attempt, status: 204, error: null });
 
     expect(await world.store.readDueWebhook(id, world.now)).toBeNull();
-    expect(await world.store.replayDelivery(attempt.deliveryId, wallet)).toBe(false);
+    expect(await world.store.replayDelivery(attempt.deliveryId, wallet, world.now)).toBe(false);
   });
 
   it('has nothing due while its account is suspended', async () => {

@@ -1,5 +1,4 @@
 // The local API: the HTTP server that programs on the robot call.
-
 import { hash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { isLoopback } from '../../base/addresses.ts';

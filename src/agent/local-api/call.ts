@@ -50,11 +50,11 @@ export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<
     return parseStrictJson(decodeUtf8(bytes), {
       maxDepth: limits.documentDepth + 1,
       numbers: route?.roundsNumbers && 'round',
-      // Not JSON, so that no program can send it.
-      onItemFault: (fault, text) =>
-        fault.pointer.startsWith('/samples/') && route?.countErrors?.samples
-          ? (new UnreadableSample(text.trim(), bodyError(fault, route)) as never)
-          : undefined,
+      onItemFault(fault, text) {
+        const isInSample = fault.pointer.startsWith('/samples/') && route?.countErrors?.samples;
+        if (!isInSample) return undefined;
+        return new UnreadableSample(text.trim(), bodyError(fault, route)) as never; // No JSON value is one of these, so no caller can send it.
+      },
     });
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;

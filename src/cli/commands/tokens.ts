@@ -76,7 +76,7 @@ function allTokens({ call }: Context) {
 
 export const auditCommand: CommandSpec = {
   path: 'audit',
-  summary: 'List the actions on the account in the last year, newest first',
+  summary: 'List the newest actions on the account, at most 20 000 of the last year',
   options: [
     { flags: '--jsonl', summary: 'print all entries, one JSON object per line' },
     limitOption,

@@ -43,7 +43,7 @@ export const httpFetch: typeof fetch = async (input, init = {}) => {
       getSetCookie: () => answer.headers['set-cookie'] ?? [],
     },
     body: { getReader: () => ({ read: () => bytes.next(), cancel: () => bytes.return() }) },
-  } as unknown as Response;
+  } as unknown as Response; // Only the part that the API client uses.
 };
 
 async function* bytesOf(answer: IncomingMessage, signal: AbortSignal | null | undefined) {

@@ -42,7 +42,7 @@ export const tokenRoutes = {
   listAuditLog: {
     ...accountList(AuditEntry),
     path: '/api/v1/audit-log',
-    summary: 'List the actions on the account in the last year, newest first',
+    summary: 'List the newest actions on the account, at most 20 000 of the last year',
     description: `Failed sign-ins of one hour share one entry. The members target_id and detail depend on the kind:\n\n| kind | target_id is the id of | detail |\n|---|---|---|\n${Object.entries(
       auditKinds,
     )

@@ -99,7 +99,9 @@ class Relay {
     for (const { funded, queue, busy } of this.#queues) {
       const due = await store.listDueWebhooks(funded, 2 * WEBHOOKS_AT_ONCE, clock.now());
       for (const { id, wallet } of due) {
-        if (busy.has(id) || busy.size >= WEBHOOKS_AT_ONCE) continue;
+        // A grant moves a webhook from one queue to the other, also during an attempt.
+        const isBusy = this.#queues.some((each) => each.busy.has(id));
+        if (isBusy || busy.size >= WEBHOOKS_AT_ONCE) continue;
         const deliver = () => this.#deliver({ id, wallet }, funded, webhooks);
         const deliverAll = async () => {
           while (await queue.run(wallet, deliver)) {

@@ -111,7 +111,7 @@ export function listDeliveries(
 /** Throws `not_found` and `webhooks_off`. */
 export async function replayDelivery(deps: Deps, wallet: string, id: string): Promise<void> {
   requireKey(deps, wallet);
-  if (await deps.store.replayDelivery(id, wallet)) return;
+  if (await deps.store.replayDelivery(id, wallet, deps.clock.now())) return;
   throw wireError('not_found', 'No enabled webhook of this account has a message with this id.');
 }
 

@@ -95,7 +95,7 @@ export interface WebhookStore {
     before: string | null,
   ): Promise<DeliveryRecord[] | null>;
   /** Queues the message again with its id. False if the account has no enabled webhook with it. */
-  replayDelivery(id: string, wallet: string): Promise<boolean>;
+  replayDelivery(id: string, wallet: string, now: number): Promise<boolean>;
   /** Deletes at most `limit` messages that were made before `before` or exceed what a webhook keeps. Returns whether there may be more. */
   deleteDeliveries(before: number, limit: number): Promise<boolean>;
 
@@ -109,7 +109,7 @@ export interface WebhookStore {
   /** Null if the webhook has ended or is deferred. */
   readDueWebhook(id: string, now: number): Promise<WebhookToSend | null>;
   listWaiting(webhookId: string, limit: number): Promise<WaitingMessage[]>;
-  /** The webhook is not due until its next message has a number. Changes nothing if one waits. */
+  /** The webhook is not due until its next message is stored. Changes nothing if one waits. */
   restWebhook(id: string): Promise<void>;
   recordDelivered(attempt: Attempt): Promise<void>;
   recordFailed(attempt: Attempt, retry: Retry): Promise<void>;

@@ -102,8 +102,8 @@ export function accountStore({ read, write }: StepRunner): Omit<AccountStore, 'l
         const values = [isSuspended ? by.at : null, Number(isSuspended)];
         const kind = isSuspended ? 'account_suspended' : 'account_resumed';
         if (yield* some(accountSql.suspend, wallet, ...values)) {
-          yield* recordAudit(wallet, kind, by, { detail: reason });
           yield* pauseWebhooks(wallet, isSuspended);
+          yield* recordAudit(wallet, kind, by, { detail: reason });
         }
         return true;
       }),

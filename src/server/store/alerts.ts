@@ -25,7 +25,7 @@ import {
   type Steps,
 } from './engine/steps.ts';
 import { isFundedSince } from './storage-usage.ts';
-import { queueMessages } from './webhook-outbox.ts';
+import { type Message, queueMessages } from './webhook-outbox.ts';
 
 const COLUMNS = 'id, kind, threshold, robot_id, opened_at, acknowledged_at, closed_at';
 
@@ -192,35 +192,33 @@ export function alertStore({ read, write }: StepRunner): AlertStore {
       read(() => rows<OpenAlert>(alertSql.open, kind, JSON.stringify(wallets))),
     changeAlerts: (opened, closed, now) =>
       write(function* () {
-        yield* openAlerts(opened, now);
+        const messages = yield* openAlerts(opened, now);
         const gone = [];
         for (const alert of closed) {
           if ((yield* rows(alertSql.close, alert.id, now)).length > 0) gone.push(alert);
         }
-        yield* report('alert.closed', gone, now);
+        yield* queueMessages([...messages, ...messagesOf('alert.closed', gone)], now);
       }),
   };
 }
 
-/** Opens alerts that are not open yet, with their messages. Call it inside a write. */
-function* openAlerts(found: readonly Firing[], now: number): Steps<void> {
+/** Opens alerts that are not open yet. Returns their messages. Call it inside a write. */
+function* openAlerts(found: readonly Firing[], now: number): Steps<Message[]> {
   const alerts = found.map((one) => ({ id: newId(), ...one, opened_at: now }));
   const opened = new Set(yield* insert('alerts', alerts));
   for (const wallet of new Set(found.map((one) => one.wallet))) {
     yield* rows(alertSql.surplus, wallet);
   }
-  yield* report(
+  return messagesOf(
     'alert.opened',
     alerts.filter(({ id }) => opened.has(id)),
-    now,
   );
 }
 
-function* report(type: 'alert.opened' | 'alert.closed', alerts: readonly OpenAlert[], now: number) {
-  const messages = alerts.map(({ wallet, id, kind, threshold, robot_id }) => {
+function messagesOf(type: 'alert.opened' | 'alert.closed', alerts: readonly OpenAlert[]) {
+  return alerts.map(({ wallet, id, kind, threshold, robot_id }): Message => {
     return { wallet, type, data: { id, kind, threshold, robot_id } };
   });
-  yield* queueMessages(messages, now);
 }
 
 /**
@@ -231,7 +229,7 @@ export function* refuseForCredit(taskId: string, reason: string, now: number): S
   const [task] = yield* rows<{ wallet: string }>(alertSql.refuse, taskId, now);
   if (task === undefined) return;
   const { wallet, ...data } = task;
-  yield* queueMessages([{ wallet, type: 'task.refused', data: { ...data, reason } }], now);
+  const refused: Message = { wallet, type: 'task.refused', data: { ...data, reason } };
   const rules = yield* rows<AlertRule>(alertSql.rules, wallet);
   const rule = rules.find(({ kind }) => kind === 'credit_low');
   const alert = {
@@ -240,5 +238,5 @@ export function* refuseForCredit(taskId: string, reason: string, now: number): S
     wallet,
     robot_id: null,
   } as const;
-  yield* openAlerts([alert], now);
+  yield* queueMessages([refused, ...(yield* openAlerts([alert], now))], now);
 }

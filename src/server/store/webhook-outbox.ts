@@ -7,10 +7,10 @@ import { FUNDED_MS, ROW_BYTES, rowBytes } from '../rules/storage.ts';
 import { first, insert, rows, type Steps, some } from './engine/steps.ts';
 import { isFundedSince } from './storage-usage.ts';
 
-/** The oldest messages among which finished ones are deleted to make room, so that a commit does not delay others. */
+/** To make room, delivered and abandoned messages are deleted among so many of the oldest. More would delay other commits. */
 const OLDEST = 100;
 
-/** The time of the next attempt, in SQL: the webhook is disabled or its account suspended, or no message waits. */
+/** `next_at` of a webhook with nothing to send: no message waits, it is disabled, or its account is suspended. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
 export const outboxSql = {
@@ -32,7 +32,7 @@ export const outboxSql = {
     FROM webhooks WHERE id = $1 AND disabled_at IS NULL FOR NO KEY UPDATE`,
   makeRoom: `DELETE FROM webhook_deliveries WHERE id IN (
       SELECT id FROM (SELECT id, state FROM webhook_deliveries WHERE webhook_id = $1
-        ORDER BY number LIMIT ${OLDEST}) AS oldest WHERE state <> 'pending')
+        ORDER BY number LIMIT ${OLDEST} FOR UPDATE SKIP LOCKED) AS oldest WHERE state <> 'pending')
     RETURNING octet_length(data) + ${ROW_BYTES} AS bytes`,
   save: `UPDATE webhooks SET last_number = $2, stored_bytes = stored_bytes + $3, missing_from = $4,
       funded = $5, next_at = CASE WHEN next_at = ${NEVER} THEN $6 ELSE next_at END
@@ -54,26 +54,27 @@ export interface Message {
   data: object;
 }
 
+/** What a webhook knows of its messages. */
 interface Outbox {
+  /** Of the newest message, also of one that had no room. */
   last_number: number;
-  stored_bytes: number;
-  funded: 0 | 1;
-  /** The first number since the last message that had no room. */
+  /** The first number since the last message that had room; null if the last one had. */
   missing_from: number | null;
-  /** The number of the first message that waits. */
-  oldest: number | null;
+  /** Whether the account has a recent grant. */
+  funded: 0 | 1;
 }
 
-/** Writes messages to the outbox. Call it in the write of their facts. */
+/** Writes messages to the outboxes of the accounts' webhooks. Call it once in the write of their facts. */
 export function* queueMessages(messages: readonly Message[], now: number): Steps<void> {
-  if (messages.length === 0 || (yield* some(outboxSql.anyWebhook)) === false) return;
-  const byWebhook = new Map<string, Pick<Message, 'type' | 'data'>[]>();
-  for (const { wallet, ...message } of messages) {
-    for (const { id } of yield* rows<{ id: string }>(outboxSql.subscribed, wallet, message.type)) {
+  if (messages.length === 0 || !(yield* some(outboxSql.anyWebhook))) return;
+  const byWebhook = new Map<string, Message[]>();
+  for (const message of messages) {
+    const { wallet, type } = message;
+    for (const { id } of yield* rows<{ id: string }>(outboxSql.subscribed, wallet, type)) {
       byWebhook.set(id, [...(byWebhook.get(id) ?? []), message]);
     }
   }
-  // Always in one order, so that no two writes wait for each other.
+  // Every write locks webhooks in this order, so that no two of them wait for each other.
   for (const id of [...byWebhook.keys()].sort()) yield* enqueue(id, byWebhook.get(id) ?? [], now);
 }
 
@@ -83,72 +84,71 @@ export function* enqueue(
   messages: readonly Pick<Message, 'type' | 'data'>[],
   now: number,
 ): Steps<void> {
-  const outbox = yield* first<Outbox>(outboxSql.open, id, now - FUNDED_MS);
+  type Opened = Outbox & { stored_bytes: number; oldest: number | null };
+  const outbox = yield* first<Opened>(outboxSql.open, id, now - FUNDED_MS);
   if (outbox === undefined) return;
-  let { last_number: number, missing_from: missingFrom } = outbox;
-  const sized = messages.map(({ type, data }) => ({ type, bytes: bytesOf(data), data }));
+  const wanted = messages.map(({ type, data }) => rowOf(id, type, data, now));
   const most = outbox.funded ? limits.webhookBytes : limits.webhookBytesWithoutGrant;
   let room = most - outbox.stored_bytes;
-  if (sized.reduce((sum, { bytes }) => sum + bytes, 0) > room) {
-    const gone = yield* rows<{ bytes: number }>(outboxSql.makeRoom, id);
-    room += gone.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (bytesOf(wanted) > room) {
+    const deleted = yield* rows<{ bytes: number }>(outboxSql.makeRoom, id);
+    // Not below 0: an outbox larger than its limit, as after the end of a grant, drops no message while old ones go.
+    room = deleted.reduce((sum, { bytes }) => sum + bytes, Math.max(room, 0));
   }
-  const found: ReturnType<typeof rowOf>[] = [];
-  for (const { type, data, bytes } of sized) {
-    const fits = bytes <= room || type === 'test';
+  let { last_number: number, missing_from: missingFrom } = outbox;
+  const stored: Numbered[] = [];
+  for (const row of wanted) {
+    const fits = bytesOf([row]) <= room || row.type === 'test';
     if (fits && missingFrom !== null) {
-      found.push(gapOf(id, [missingFrom, number], now));
+      stored.push(gapOf(id, [missingFrom, number], now));
       number += 1;
       missingFrom = null;
     }
     number += 1;
     if (!fits) missingFrom ??= number;
     else {
-      found.push(rowOf(id, { type, data, number }, now));
-      room -= bytes;
+      stored.push({ ...row, number });
+      room -= bytesOf([row]);
     }
   }
-  yield* store(id, found, { number, missingFrom, funded: outbox.funded }, now);
-  const isLong = number - (outbox.oldest ?? number) >= limits.webhookBacklog;
-  if (isLong && (yield* some(outboxSql.tooMany, id))) yield* disable(id, 'backlog', now);
+  yield* save(id, stored, { ...outbox, last_number: number, missing_from: missingFrom }, now);
+  const mayBeTooMany = number - (outbox.oldest ?? number) >= limits.webhookBacklog;
+  if (stored.length > 0 && mayBeTooMany && (yield* some(outboxSql.tooMany, id))) {
+    yield* disable(id, 'backlog', now);
+  }
 }
 
-/** Reports the messages that had no room since the last one. Call it after a delivery: the endpoint is there. */
+/** Reports the messages that had no room since the last one that had, if there are any. */
 export function* reportGap(id: string, now: number): Steps<void> {
-  type Gap = { last_number: number; missing_from: number; funded: 0 | 1 };
-  const gap = yield* first<Gap>(outboxSql.gap, id);
-  if (gap === undefined) return;
-  const row = gapOf(id, [gap.missing_from, gap.last_number], now);
-  yield* store(id, [row], { number: row.number, missingFrom: null, funded: gap.funded }, now);
+  const outbox = yield* first<Outbox & { missing_from: number }>(outboxSql.gap, id);
+  if (outbox === undefined) return;
+  const gap = gapOf(id, [outbox.missing_from, outbox.last_number], now);
+  yield* save(id, [gap], { ...outbox, last_number: gap.number, missing_from: null }, now);
 }
 
-function* store(
-  id: string,
-  found: readonly ReturnType<typeof rowOf>[],
-  state: { number: number; missingFrom: number | null; funded: 0 | 1 },
-  now: number,
-): Steps<void> {
-  yield* insert('webhook_deliveries', found);
-  const bytes = found.reduce((sum, { data }) => sum + rowBytes(data), 0);
-  const { number, missingFrom, funded } = state;
-  yield* rows(outboxSql.save, id, number, bytes, missingFrom, funded, now);
+type Row = ReturnType<typeof rowOf>;
+type Numbered = Row & { number: number };
+
+function* save(id: string, stored: readonly Numbered[], outbox: Outbox, now: number): Steps<void> {
+  const inserted = yield* insert('webhook_deliveries', stored);
+  if (inserted.length < stored.length) throw new Error('A message was not stored');
+  const { last_number, missing_from, funded } = outbox;
+  const values = [last_number, bytesOf(stored), missing_from, funded, now];
+  yield* rows(outboxSql.save, id, ...values);
 }
 
-function gapOf(id: string, [from, to]: readonly [number, number], now: number) {
-  return rowOf(id, { type: 'gap', data: { first: from, last: to }, number: to + 1 }, now);
+/** The message that reports these numbers, the first and the last, under the next one. */
+function gapOf(id: string, [from, to]: readonly [number, number], now: number): Numbered {
+  return { ...rowOf(id, 'gap', { first: from, last: to }, now), number: to + 1 };
 }
 
-function rowOf(
-  webhookId: string,
-  { type, data, number }: Pick<Message, 'type' | 'data'> & { number: number },
-  now: number,
-) {
+function rowOf(webhookId: string, type: WebhookType, data: object, now: number) {
   const text = JSON.stringify(data);
-  return { id: randomUUID(), webhook_id: webhookId, type, data: text, created_at: now, number };
+  return { id: randomUUID(), webhook_id: webhookId, type, data: text, created_at: now };
 }
 
-function bytesOf(data: object): number {
-  return rowBytes(JSON.stringify(data));
+function bytesOf(found: readonly Pick<Row, 'data'>[]): number {
+  return found.reduce((sum, { data }) => sum + rowBytes(data), 0);
 }
 
 /** Disables the webhook, and abandons its messages. */
@@ -163,7 +163,7 @@ export function* queueVerified(
   [first, last]: readonly [number, number],
   now: number,
 ): Steps<void> {
-  if ((yield* rows(outboxSql.anyWebhook)).length === 0) return;
+  if (!(yield* some(outboxSql.anyWebhook))) return;
   type Verified = { wallet: string; block_number: number };
   const tasks = yield* rows<Verified>(outboxSql.verified, attemptId, first, last);
   const messages = tasks.map(({ wallet, block_number, ...data }) => {
@@ -178,7 +178,7 @@ export function* queueVerified(
 
 /** Reports tasks with the reason of their failure. */
 export function* queueFailed(taskIds: readonly string[], reason: string, now: number): Steps<void> {
-  if ((yield* rows(outboxSql.anyWebhook)).length === 0) return;
+  if (!(yield* some(outboxSql.anyWebhook))) return;
   const messages: Message[] = [];
   for (const id of taskIds) {
     const [task] = yield* rows<{ wallet: string }>(outboxSql.taskOf, id);

@@ -66,10 +66,11 @@ export const webhookSql = {
   place: 'SELECT number FROM webhook_deliveries WHERE id = $1 AND webhook_id = $2',
   deliveries: `SELECT ${DELIVERY} FROM webhook_deliveries
     WHERE webhook_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3`,
+  ofDelivery: `SELECT id FROM webhooks WHERE id = (SELECT webhook_id FROM webhook_deliveries WHERE id = $1)
+    AND wallet = $2 AND disabled_at IS NULL FOR NO KEY UPDATE`,
   next: `UPDATE webhooks SET last_number = last_number + 1,
-      next_at = CASE WHEN next_at = ${NEVER} THEN 0 ELSE next_at END
-    WHERE id = (SELECT webhook_id FROM webhook_deliveries WHERE id = $1)
-      AND wallet = $2 AND disabled_at IS NULL RETURNING last_number`,
+      next_at = CASE WHEN next_at = ${NEVER} THEN $2 ELSE next_at END
+    WHERE id = $1 RETURNING last_number`,
   replay: `UPDATE webhook_deliveries SET state = 'pending', number = $2 WHERE id = $1 RETURNING id`,
   expire: `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries
     WHERE created_at < $1 ORDER BY created_at LIMIT $2) RETURNING id`,
@@ -151,17 +152,21 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
         const values = [webhookId, place?.number ?? 0, limit];
         return yield* rows<DeliveryRecord>(webhookSql.deliveries, ...values);
       }),
-    replayDelivery: (id, wallet) =>
+    replayDelivery: (id, wallet, now) =>
       write(function* () {
-        const next = yield* first<{ last_number: number }>(webhookSql.next, id, wallet);
+        const webhook = yield* first<{ id: string }>(webhookSql.ofDelivery, id, wallet);
+        if (webhook === undefined) return false;
+        // Its new number must not be reported as missing.
+        yield* reportGap(webhook.id, now);
+        const next = yield* first<{ last_number: number }>(webhookSql.next, webhook.id, now);
         return next !== undefined && (yield* some(webhookSql.replay, id, next.last_number));
       }),
-    deleteDeliveries: (before, limit) =>
-      write(function* () {
-        const old = yield* rows(webhookSql.expire, before, limit);
-        if (old.length === limit) return true;
-        return (yield* rows(webhookSql.surplus, limit)).length === limit;
-      }),
+    async deleteDeliveries(before, limit) {
+      const old = await write(() => rows(webhookSql.expire, before, limit));
+      if (old.length === limit) return true;
+      // Apart: it reads all webhooks, and a deletion locks those of its messages.
+      return (await write(() => rows(webhookSql.surplus, limit))).length === limit;
+    },
 
     listDueWebhooks: (funded, limit, now) =>
       read(() => rows<DueWebhook>(webhookSql.due, now, Number(funded), limit)),
@@ -212,12 +217,14 @@ function* defer(id: string, retry: Retry, now: number): Steps<void> {
   else yield* rows(webhookSql.defer, id, retry.at);
 }
 
-/** Of a suspended account none is due. */
+/** While an account is suspended, none of its webhooks is due. */
 export function* pauseWebhooks(wallet: string, isPaused: boolean): Steps<void> {
   yield* rows(webhookSql.pause, wallet, isPaused ? NEVER : 0);
 }
 
-function* recordAttempt({ deliveryId, status, error, at }: Attempt): Steps<void> {
+function* recordAttempt({ webhookId, deliveryId, status, error, at }: Attempt): Steps<void> {
+  // First, as in every other write of both: else two writes could wait for each other.
+  yield* lockRows(webhookSql.locked, webhookId);
   yield* rows(webhookSql.tried, deliveryId, status, error, at);
 }
 

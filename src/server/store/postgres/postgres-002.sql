@@ -14,7 +14,8 @@ INSERT INTO checked_time SELECT 1, max(at), 0 FROM (
 ) AS known HAVING max(at) IS NOT NULL;
 
 -- Each webhook numbers its messages. last_number is that of its newest, also of one that had no room; missing_from is the
--- first such number since the last message that had room. stored_bytes is the size of its messages (store/webhook-outbox.ts).
+-- first such number since the last message that had room. stored_bytes is the size of its messages, each with
+-- ROW_BYTES of rules/storage.ts.
 ALTER TABLE webhooks ADD COLUMN last_number bigint NOT NULL DEFAULT 0;
 ALTER TABLE webhooks ADD COLUMN stored_bytes bigint NOT NULL DEFAULT 0;
 ALTER TABLE webhooks ADD COLUMN missing_from bigint;
@@ -30,6 +31,8 @@ UPDATE webhooks w SET last_number = d.newest, stored_bytes = d.bytes FROM (
   FROM webhook_deliveries GROUP BY webhook_id) AS d WHERE d.webhook_id = w.id;
 CREATE FUNCTION free_webhook_deliveries() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  -- In the order of all other writes.
+  PERFORM FROM webhooks WHERE id IN (SELECT webhook_id FROM gone) ORDER BY id FOR NO KEY UPDATE;
   UPDATE webhooks w SET stored_bytes = w.stored_bytes - f.bytes FROM (
     SELECT webhook_id, sum(octet_length(data) + 256) AS bytes FROM gone GROUP BY webhook_id) AS f
   WHERE w.id = f.webhook_id;

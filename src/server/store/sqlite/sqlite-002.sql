@@ -14,7 +14,8 @@ INSERT INTO checked_time SELECT 1, max(at), 0 FROM (
 ) AS known HAVING max(at) IS NOT NULL;
 
 -- Each webhook numbers its messages. last_number is that of its newest, also of one that had no room; missing_from is the
--- first such number since the last message that had room. stored_bytes is the size of its messages (store/webhook-outbox.ts).
+-- first such number since the last message that had room. stored_bytes is the size of its messages, each with
+-- ROW_BYTES of rules/storage.ts.
 ALTER TABLE webhooks ADD COLUMN last_number INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE webhooks ADD COLUMN stored_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE webhooks ADD COLUMN missing_from INTEGER;

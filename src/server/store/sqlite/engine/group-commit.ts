@@ -56,7 +56,7 @@ const BUSY_BACKOFF_MAX_MS = 100;
 const PROBE_EVERY_MS = 1_000;
 
 const REPLACED = 'The database file was replaced, moved or removed while the server was running.';
-const RESTART = {
+const SAVE_FIRST = {
   hint: 'Before you stop svc-server, save the old file (docs/operations.md#backups): it may be the only copy.',
 };
 
@@ -301,7 +301,7 @@ export class GroupCommit {
   }
 
   #refused(): Error {
-    if (this.#refusal === 'replaced') return wireError('storage_unavailable', REPLACED, RESTART);
+    if (this.#refusal === 'replaced') return wireError('storage_unavailable', REPLACED, SAVE_FIRST);
     return this.#refusal === 'full'
       ? storageUnavailable('The disk is full. Writes are refused until space is free.')
       : storageUnavailable('The database is no longer writable.');

@@ -1,6 +1,6 @@
 // The route table, and the types of each route's request and answer.
 import { type Static, type TSchema, Type } from 'typebox';
-import { Hash } from './fields.ts';
+import { Hash, Nullable } from './fields.ts';
 import { Verification } from './resources.ts';
 import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
@@ -79,5 +79,6 @@ export const ErrorBody = Type.Object({
   message: Type.String(),
   retry_after: Type.Optional(Type.Integer({ minimum: 1 })),
   proof_hash: Type.Optional(Hash),
+  same_evidence: Type.Optional(Nullable(Type.Boolean())),
   verification: Type.Optional(Verification),
 });

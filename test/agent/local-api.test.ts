@@ -124,6 +124,7 @@ describe('without the service', () => {
 
     expect(status).toBe(202);
     expect(body).toEqual({
+      status: 'pending',
       error: 'anchor_unconfirmed',
       message: expect.any(String),
       proof_hash: hashProof(proof),
@@ -180,17 +181,21 @@ describe('repeated calls', () => {
     const { status, body } = await complete(id, { picked: 13 });
 
     expect([status, body.error]).toEqual([409, 'completion_in_progress']);
-    expect(body.proof_hash).toBe(hashProof(proof));
+    expect(body).toMatchObject({ proof_hash: hashProof(proof), same_evidence: false });
   });
 
-  it('give the receipt once there is one', async () => {
+  it.each([
+    { sent: 'the same evidence', second: proof, same: true },
+    { sent: 'other evidence', second: { picked: 13 }, same: false },
+  ])('give the receipt once there is one, and say whether it is for $sent', async (given) => {
     const id = await claim();
     await complete(id, proof);
     await settle(id);
 
-    const { status, body } = await complete(id, proof);
+    const { status, body } = await complete(id, given.second);
 
     expect([status, body.error]).toEqual([409, 'already_completed']);
+    expect(body.same_evidence).toBe(given.same);
     expect(body).toMatchObject({ proof_hash: hashProof(proof), verification: verificationOf(id) });
   });
 });

@@ -156,15 +156,39 @@ describe('a record that the service refuses', () => {
     expect((await scene.agent.status()).refused).toBe(2);
   });
 
-  it('is a proof of a task that another proof completed', async () => {
+  it('is a proof of a task that another proof completed, and an event says so', async () => {
     await scene.agent.start();
     const id = await scene.service.claim(scene.robot);
     await scene.service.complete(scene.robot, id);
+    const proof = newEvidence();
 
-    const { status, body } = await scene.agent.complete(id, newEvidence(), { prefer: 'wait=60' });
+    const { status, body } = await scene.agent.complete(id, proof, { prefer: 'wait=60' });
 
     expect([status, body.error]).toEqual([409, 'already_completed']);
     expect((await scene.agent.status()).refused).toBe(1);
+    await scene.delivered();
+    const payload = { task_id: id, proof_hash: hashProof(proof) };
+    expect(await scene.remoteEvents()).toMatchObject([
+      { event_type: 'evidence_set_aside', severity: 'error', payload },
+    ]);
+  });
+
+  it('is no proof while another of the task is anchored: it waits for that one', async () => {
+    await scene.agent.start();
+    const id = await scene.service.claim(scene.robot);
+    let asked = 0;
+    scene.proxy.handle(({ path, pass, response }) => {
+      if (!path.endsWith('/complete') || asked++ > 0) {
+        pass();
+        return;
+      }
+      response.writeHead(409, { 'content-type': 'application/json' });
+      response.end('{"error":"completion_in_progress","message":"m","same_evidence":false}');
+    });
+
+    const { status } = await scene.agent.complete(id, newEvidence(), { prefer: 'wait=60' });
+
+    expect([status, asked]).toEqual([200, 2]);
   });
 
   it('is not a receipt of another proof: that settles nothing', async () => {

@@ -51,7 +51,7 @@ describe('a completion whose wait ends when another proof has been accepted', ()
 
     await expect(answer).rejects.toMatchObject({
       code: 'completion_in_progress',
-      details: { proof_hash: hashProof(second) },
+      details: { proof_hash: hashProof(second), same_evidence: false },
     });
   });
 

@@ -77,16 +77,23 @@ describe('completing a task', () => {
     expect(reply.status).toBe(200);
   });
 
-  it('is refused a second time, with the receipt of the first', async () => {
+  const proof = newEvidence();
+
+  it.each([
+    { sent: 'the same evidence', body: proof, same: true, says: 'already has this evidence' },
+    { sent: 'other evidence', body: newEvidence(), same: false, says: 'Other evidence was' },
+    { sent: 'no evidence', body: null, same: null, says: 'what you sent was not read' },
+  ])('is refused a second time, with the receipt of the first: $sent', async (second) => {
     const taskId = await service.claim(robot);
-    const first = await service.complete(robot, taskId);
+    const first = await service.complete(robot, taskId, proof);
 
-    const second = await service.complete(robot, taskId, newEvidence());
+    const reply = await service.complete(robot, taskId, second.body);
 
-    expect(second.status).toBe(409);
-    expect(second.body).toMatchObject({
+    expect(reply.status).toBe(409);
+    expect(reply.body).toMatchObject({
       error: 'already_completed',
-      message: expect.stringContaining('Other evidence was accepted first'),
+      message: expect.stringContaining(second.says),
+      same_evidence: second.same,
       proof_hash: first.body.verification.proof_hash,
       verification: first.body.verification,
     });

@@ -1,5 +1,6 @@
 // Claims, completions and task lookups of the local API.
 import { v7 as newId } from 'uuid';
+import type { Hex } from '../../proof/bytes.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -8,7 +9,7 @@ import type { Answer, Body } from '../../protocol/routes.ts';
 import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import { agentError, isAgentErrorCode } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
-import type { Refusal } from '../spool/settled.ts';
+import type { Receipt, Refusal } from '../spool/settled.ts';
 import type { Claim, Completion } from '../spool/tasks.ts';
 import { callError } from '../uploads/retry.ts';
 import { documentText, type LocalDeps } from './call.ts';
@@ -86,23 +87,19 @@ export async function completeTask(
     case 'stored':
       break;
     case 'completed':
-      throw agentError(
-        'already_completed',
-        'The task is already completed; this answer has its receipt.',
-        {
-          details: {
-            proof_hash: result.receipt.proofHash,
-            verification: result.receipt.verification,
-          },
-        },
-      );
+      throw alreadyCompleted(result.receipt, proofHash);
     case 'in_progress':
       // A repeat of the same completion waits like the first.
       if (result.completion.proofHash === proofHash && !enough.aborted) break;
       throw agentError(
         'completion_in_progress',
         `The first completion is not anchored yet; poll GET /api/v1/tasks/${taskId}`,
-        { details: { proof_hash: result.completion.proofHash } },
+        {
+          details: {
+            proof_hash: result.completion.proofHash,
+            same_evidence: result.completion.proofHash === proofHash,
+          },
+        },
       );
     case 'claim_refused':
       throw refusalError('claim', result.refusal);
@@ -117,6 +114,16 @@ export async function completeTask(
   const refusal = spool.findRefusal(taskId);
   if (refusal !== null) throw refusalError('proof', refusal);
   throw agentError('not_found', 'There is no such task of this robot.');
+}
+
+function alreadyCompleted({ proofHash, verification }: Receipt, sentHash: Hex) {
+  const isSame = proofHash === sentHash;
+  const reason = isSame
+    ? 'The task already has this evidence'
+    : 'The task is already completed with other evidence, and what you sent was not stored';
+  return agentError('already_completed', `${reason}; this answer has its receipt.`, {
+    details: { proof_hash: proofHash, same_evidence: isSame, verification },
+  });
 }
 
 /**
@@ -139,6 +146,7 @@ export async function checkTask({ spool, readTask }: LocalDeps, id: string): Pro
 /** Answer of `complete` while there is no receipt. `state`: `queued` on this machine, or `accepted` by the service. */
 function accepted({ id, proofHash, state, wallMs }: Completion) {
   return {
+    status: 'pending',
     error: 'anchor_unconfirmed',
     message: `The proof is stored on this machine and waits for its receipt; poll GET /api/v1/tasks/${id}`,
     proof_hash: proofHash,

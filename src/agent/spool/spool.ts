@@ -190,12 +190,16 @@ export class Spool {
     });
   }
 
-  /** Sets aside a refused completion, or a refused claim with its completion. */
+  /** Sets aside a refused completion, or a refused claim with its completion. An event reports a second evidence. */
   async refuseTask(record: StoredRecord, refusal: Refusal): Promise<void> {
-    await this.#leave(record.id, ({ tasks, settled }) => {
+    const now = this.#clock.now();
+    await this.#leave(record.id, ({ tasks, settled, events }) => {
       settled.refuse(record, refusal);
       const completion = tasks.completion(record.id);
       tasks.removeCompletion(record.id);
+      if (completion !== null && refusal.code === 'already_completed') {
+        events.insert({ kind: 'event', id: newId(), ...now, body: secondEvidence(completion) });
+      }
       if (record.kind !== 'claim') return;
       tasks.removeClaim(record.id);
       if (completion !== null) settled.refuse(completion, refusal);
@@ -420,4 +424,14 @@ function isStrictJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The body of the ops event that tells the admins of the robot. */
+function secondEvidence({ id, proofHash }: Completion): string {
+  return JSON.stringify({
+    event_type: 'evidence_set_aside',
+    severity: 'error',
+    message: `Task ${id} is completed with other evidence. The agent keeps the second: svc-agent spool export`,
+    payload: { task_id: id, proof_hash: proofHash },
+  });
 }

@@ -25,7 +25,9 @@ import {
 } from '../resources.ts';
 import { type Route, robotChange, taskRead, taskReadById } from '../route.ts';
 
+/** `error` is no failure here. The interface specification fixes the member; `status` is for clients that test for it. */
 const Unconfirmed = Closed({
+  status: Type.Literal('pending'),
   error: Type.Literal('anchor_unconfirmed'),
   message: Type.String(),
   proof_hash: Hash,
@@ -35,6 +37,7 @@ const Unconfirmed = Closed({
 
 /** Nothing is submitted yet. */
 const Queued = Closed({
+  status: Type.Literal('pending'),
   error: Type.Literal('anchor_queued'),
   message: Type.String(),
   proof_hash: Hash,

@@ -16,6 +16,13 @@ import { canonicalSteps, claimOf, keyRevoked, taskNotFound, verificationOf } fro
 
 type Completed = Answer<'completeTask'>;
 
+/** By `same_evidence`. */
+const REASONS = {
+  true: 'The task already has this evidence.',
+  false: 'Other evidence was accepted first for this task; what you sent was not stored.',
+  null: 'Evidence was accepted before for this task; what you sent was not read.',
+};
+
 /**
  * Queues the proof, and then waits for its anchor. `wait` runs the waiting part, with a controller that ends the wait
  * when it aborts: `wait` may abort it, and `anchorTimeoutMs` does. In either case the completion continues without the
@@ -128,23 +135,24 @@ async function waitForAnchor({ store, settings }: Deps, taskId: string, enough: 
   }
 }
 
-/** The error for a second completion. It names the accepted one. */
+/**
+ * The error for a second completion. It names the accepted one, and says whether its evidence is the same as what was
+ * sent; `null` if that was not hashed.
+ */
 async function otherCompletion(deps: Deps, task: TaskRecord, sentHash: Hex | null) {
   const proof_hash = task.completion?.proofHash;
   const verification = await verificationOf(deps, task);
-  const reason =
-    proof_hash === sentHash
-      ? 'The task already has this evidence.'
-      : 'Other evidence was accepted first for this task.';
+  const same_evidence = sentHash === null ? null : sentHash === proof_hash;
+  const reason = REASONS[`${same_evidence}`];
   if (verification !== null) {
     return wireError('already_completed', `${reason} The response contains its receipt.`, {
-      details: { proof_hash, verification },
+      details: { proof_hash, same_evidence, verification },
     });
   }
   return wireError(
     'completion_in_progress',
     `${reason} It is still being anchored. Poll GET /api/v1/tasks/${task.id}`,
-    { details: { proof_hash } },
+    { details: { proof_hash, same_evidence } },
   );
 }
 
@@ -168,6 +176,7 @@ async function answerByState(deps: Deps, task: TaskRecord, proofHash: Hex): Prom
   }
   const poll = `Poll GET /api/v1/tasks/${task.id}`;
   const queued = {
+    status: 'pending',
     error: 'anchor_queued',
     message: `The proof is stored and waits to be anchored. ${poll}`,
     proof_hash: proofHash,

@@ -36,6 +36,7 @@ describe('completing while no block comes', () => {
     const proof_hash = hashProof(evidence);
     expect(sent.status).toBe(202);
     expect(sent.body).toEqual({
+      status: 'pending',
       error: 'anchor_unconfirmed',
       message: expect.stringContaining(`GET /api/v1/tasks/${taskId}`),
       proof_hash,
@@ -80,6 +81,7 @@ describe('completing while the anchor cannot be sent', () => {
     const task = await readTask(service, robot, taskId);
     expect(queued.status).toBe(202);
     expect(queued.body).toEqual({
+      status: 'pending',
       error: 'anchor_queued',
       message: expect.stringContaining(taskId),
       proof_hash,

@@ -72,7 +72,7 @@ export const environment = Type.Object({
     httpUrl,
   ),
   SVC_PUBLIC_RPC_URL: Optional(
-    'RPC URL for wallets (default: from the list of known chains)',
+    'RPC URL for wallets (default: from the list of known chains). Required for another chain if SVC_BASE_URL is not loopback',
     httpUrl,
   ),
   SVC_NATIVE_CURRENCY: Optional(

@@ -126,10 +126,12 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
       newestBlockMs: chain.newestBlockMs,
       logger,
     });
+    const isPublic = !isLoopback(new URL(config.baseUrl).hostname);
     if (await lacksPublicRpcUrl({ store, network })) {
+      if (isPublic) throw noPublicRpcUrl();
       logger.warn('no public RPC URL of this chain is known: set SVC_PUBLIC_RPC_URL');
     }
-    if (isGrantUnbounded(config.signup) && !isLoopback(new URL(config.baseUrl).hostname)) {
+    if (isGrantUnbounded(config.signup) && isPublic) {
       logger.warn(
         'one person with many wallets can collect sign-up grants: set SVC_SIGNUP_DELAY_HOURS and SVC_SIGNUP_ANCHORS_PER_DAY',
       );
@@ -203,6 +205,15 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     /** Stops accepting requests, finishes those in progress, drains the anchorer and closes the store. */
     close,
   };
+}
+
+/** Without it, GET /api/chain cannot have the URL that its payload specifies. */
+function noPublicRpcUrl() {
+  return new SvcError(
+    'invalid_configuration',
+    'The service knows no URL at which wallets reach this chain.',
+    { hint: 'Set SVC_PUBLIC_RPC_URL to an RPC URL that everybody may call, without a secret.' },
+  );
 }
 
 async function listen(

@@ -59,8 +59,21 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.getChainStatus()).toEqual({
         quote,
         degraded: ['low funds'],
+        isStopped: false,
         parked: 0,
       });
+    });
+
+    it('is stopped while every sender has a reason that time does not end', async () => {
+      const other = await world.lease();
+      const { now } = world;
+      const stopped = { degraded: ['fee_jump', 'underfunded'], parked: 0, now };
+      await world.store.saveChainStatus(lease, stopped);
+      await world.store.saveChainStatus(other, { degraded: ['fee_cap'], parked: 0, now });
+
+      expect(await world.store.getChainStatus()).toMatchObject({ isStopped: false });
+      await world.store.saveChainStatus(other, stopped);
+      expect(await world.store.getChainStatus()).toMatchObject({ isStopped: true });
     });
 
     it('has the reasons of all senders, each once, while their leases are held', async () => {

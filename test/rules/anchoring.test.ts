@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { attemptMoves, completionMoves, moveAttempt } from '../../src/server/rules/anchoring.ts';
+import {
+  attemptMoves,
+  completionMoves,
+  isAnchoringStopped,
+  moveAttempt,
+} from '../../src/server/rules/anchoring.ts';
 import { attemptStates } from '../support/anchoring-states.ts';
 
 const page = readFileSync(new URL('../../docs/anchoring.md', import.meta.url), 'utf8');
@@ -56,6 +61,18 @@ describe('the state machine', () => {
       else expect(move()).toBe(to);
     },
   );
+});
+
+describe('anchoring is stopped', () => {
+  it.each([
+    { held: [], senders: [], stopped: false, when: 'not before the first lease' },
+    { held: ['restored'], senders: [], stopped: true, when: 'while all senders are held' },
+    { held: ['restored'], senders: [[]], stopped: false, when: 'not while one of them anchors' },
+    { held: [], senders: [['chain_unreachable']], stopped: true, when: 'without a node' },
+    { held: [], senders: [['fee_cap']], stopped: false, when: 'not by fees, which fall' },
+  ])('$when', ({ held, senders, stopped }) => {
+    expect(isAnchoringStopped(held, senders)).toBe(stopped);
+  });
 });
 
 describe('docs/operations.md', () => {

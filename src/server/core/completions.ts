@@ -126,9 +126,11 @@ async function queue(deps: Deps, { wallet }: RobotCaller, completion: NewComplet
   }
 }
 
+/** Does not wait while no account can anchor. */
 async function waitForAnchor({ store, settings }: Deps, taskId: string, enough: AbortController) {
   const timer = setTimeout(() => enough.abort(), settings.anchorTimeoutMs);
   try {
+    if ((await store.getChainStatus())?.isStopped) return;
     await store.waitForCompletion(taskId, enough.signal);
   } finally {
     clearTimeout(timer);

@@ -166,6 +166,8 @@ export interface AnchorStore {
   getChainStatus(): Promise<{
     quote: FeeQuote | null;
     degraded: string[];
+    /** Whether no account can anchor until an operator intervenes (`isAnchoringStopped`). */
+    isStopped: boolean;
     parked: number;
   } | null>;
   /** The nonce after the highest ever committed for this sender; null if none was. */

@@ -56,6 +56,29 @@ export const completionMoves = {
   requeue: { submitted: 'queued', included: 'queued' },
 } as const satisfies Record<string, Moves<StoredCompletionState>>;
 
+/** Degraded states that stop an account and that time alone does not end. */
+const STOPS: ReadonlySet<string> = new Set([
+  'chain_mismatch',
+  'chain_unreachable',
+  'chain_unsupported',
+  'gas_cap',
+  'restored',
+  'sender_has_code',
+  'underfunded',
+]);
+
+/**
+ * Whether no account can anchor until an operator intervenes. `senders`: the reasons of each account with a lease;
+ * `held`: those of the database, which count if there is none.
+ */
+export function isAnchoringStopped(
+  held: readonly string[],
+  senders: readonly (readonly string[])[],
+): boolean {
+  const accounts = senders.length === 0 ? [held] : senders;
+  return accounts.every((reasons) => reasons.some((reason) => STOPS.has(reason)));
+}
+
 export type AttemptEvent = keyof typeof attemptMoves;
 export type CompletionEvent = keyof typeof completionMoves;
 

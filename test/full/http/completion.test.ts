@@ -64,13 +64,16 @@ describe('completing while the anchor cannot be sent', () => {
   beforeAll(async () => {
     ({ service, robot } = await startServiceWithRobot({
       chain: 'mining',
-      settings: { anchorTimeoutMs: 1_000 },
+      settings: { anchorTimeoutMs: 600_000 },
     }));
     await service.endChain();
+    await waitFor('a status without a node', async () => {
+      return (await service.store.getChainStatus())?.isStopped;
+    });
   });
   afterAll(() => service.close());
 
-  it('is queued at its time-out, and in progress after it', async () => {
+  it('is queued at once, and in progress after it', async () => {
     const evidence = newEvidence();
     const taskId = await service.claim(robot);
 

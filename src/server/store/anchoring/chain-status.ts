@@ -1,6 +1,7 @@
 // Stores the chain's identity, the newest fee quote and the reasons for degraded anchoring.
 
 import type { AnchorStore, ChainIdentity } from '../../ports/anchoring.ts';
+import { isAnchoringStopped } from '../../rules/anchoring.ts';
 import { first, rows, type StepRunner } from '../engine/steps.ts';
 import {
   QUOTE_COLUMNS,
@@ -61,10 +62,13 @@ export function chainStatusStore({ read, write, leased, clock }: StepRunner) {
         if (row === undefined) return null;
         type Sender = { degraded: string; parked: number };
         const senders = yield* rows<Sender>(chainStatusSql.senders, yield* clock());
-        const reasons = [row, ...senders].flatMap(({ degraded }): string[] => JSON.parse(degraded));
+        const [held = [], ...ofSenders] = [row, ...senders].map(({ degraded }): string[] =>
+          JSON.parse(degraded),
+        );
         return {
           quote: toQuote(row),
-          degraded: [...new Set(reasons)].sort(),
+          degraded: [...new Set([held, ...ofSenders].flat())].sort(),
+          isStopped: isAnchoringStopped(held, ofSenders),
           parked: senders.reduce((sum, { parked }) => sum + parked, 0),
         };
       }),

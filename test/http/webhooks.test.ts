@@ -38,6 +38,9 @@ describe('webhooks', () => {
   let relay: ReturnType<typeof startRelay>;
   let metrics: ReturnType<typeof createMetrics>;
   let status: number;
+  let interim: number;
+  /** What happens between a message and its response. */
+  let meanwhile: () => Promise<unknown>;
   let receiver: Awaited<ReturnType<typeof startReceiver>>;
   beforeAll(async () => {
     clock = createTestClock();
@@ -56,8 +59,11 @@ describe('webhooks', () => {
   });
   beforeEach(async () => {
     ({ owner, robot } = await service.signInWithRobot());
-    status = 204;
-    receiver = await startReceiver(certificate, () => status);
+    [status, interim, meanwhile] = [204, 0, async () => {}];
+    receiver = await startReceiver(certificate, async () => {
+      await meanwhile();
+      return { status, interim };
+    });
   });
   afterEach(async () => {
     // What a test leaves undelivered must not fail, and be counted, in the turns of the next one.
@@ -210,6 +216,32 @@ describe('webhooks', () => {
 
     expect(body.webhook).toMatchObject({ disabled_at: null, disabled_for: null });
     expect(receiver.received.map(({ data }) => data.message)).toEqual(['after']);
+  });
+
+  it.each([
+    { change: 'it is disabled', method: 'PATCH', body: { enabled: false } },
+    { change: 'its URL changes', method: 'PATCH', body: { url: 'https://127.0.0.1:9/new' } },
+    { change: 'it is deleted', method: 'DELETE', body: undefined },
+  ])('get no message at the old URL once $change', async ({ method, body }) => {
+    const { webhook } = await create();
+    for (const message of ['one', 'two', 'three']) await report(message);
+    meanwhile = () => call(method, `webhooks/${webhook.id}`, body);
+    await relay.turn();
+
+    expect(receiver.received.map(({ data }) => data.message)).toEqual(['one']);
+  });
+
+  it.each([
+    { interim: 16, state: 'delivered', last_error: null },
+    { interim: 17, state: 'pending', last_error: 'too many interim responses' },
+  ])('wait through $interim interim responses: $state', async (given) => {
+    const { webhook } = await create();
+    await report();
+    interim = given.interim;
+    await relay.turn();
+
+    const { state, last_error } = given;
+    expect(await deliveries(webhook.id)).toMatchObject([{ state, last_error }]);
   });
 
   it('send a test message, and any message again with its id', async () => {

@@ -12,10 +12,15 @@ export interface ReceivedMessage {
   data: Record<string, unknown>;
 }
 
-/** An HTTPS server that keeps what it receives. `answer` decides the status of each response. */
+type Answered = number | { status: number; location?: string; interim?: number };
+
+/**
+ * An HTTPS server that keeps what it receives. `answer` decides the status of each response, and how many interim
+ * responses (102) come before it.
+ */
 export async function startReceiver(
   { key, cert }: Pick<TestCertificate, 'key' | 'cert'>,
-  answer: (message: ReceivedMessage) => number | { status: number; location: string } = () => 204,
+  answer: (message: ReceivedMessage) => Answered | Promise<Answered> = () => 204,
   port = 0,
 ) {
   const received: ReceivedMessage[] = [];
@@ -25,12 +30,15 @@ export async function startReceiver(
     request.on('data', (text) => {
       body += text;
     });
-    request.on('end', () => {
+    request.on('end', async () => {
       const headers = request.headers as Record<string, string>;
       const message = { id: headers['webhook-id'] ?? '', headers, body, ...JSON.parse(body) };
       received.push(message);
-      const answered = answer(message);
-      const { status, ...others } = typeof answered === 'number' ? { status: answered } : answered;
+      const answered = await answer(message);
+      const given: Exclude<Answered, number> =
+        typeof answered === 'number' ? { status: answered } : answered;
+      const { status, interim = 0, ...others } = given;
+      for (let sent = 0; sent < interim; sent += 1) response.writeProcessing();
       response.writeHead(status, others).end('the body of a response');
     });
   });

@@ -133,30 +133,33 @@ class Relay {
     service: NonNullable<RelayOptions['webhooks']>,
   ): Promise<boolean> {
     const { store, clock } = this.#options;
-    const webhook = await store.readDueWebhook(webhookId, clock.now());
-    if (webhook === null) return false;
-    let { failures, failing_since: failingSince } = webhook;
     const sending = { key: service.key, sender: service.senderOf(wallet) };
-    const messages = await store.listWaiting(webhookId, MESSAGES_PER_TURN);
-    for (const message of messages) {
+    for (let sent = 0; sent < MESSAGES_PER_TURN; sent += 1) {
       if (this.stopped || performance.now() > this.#leasedUntil) return false;
       const now = clock.now();
+      // Read before each attempt: the owner may have changed or disabled the webhook meanwhile.
+      const webhook = await store.readDueWebhook(webhookId, now);
+      if (webhook === null) return false;
+      const [message] = await store.listWaiting(webhookId, 1);
+      if (message === undefined) {
+        await store.restWebhook(webhookId);
+        return false;
+      }
       if (!funded && !this.#count(wallet, now)) {
         await store.deferWebhook(webhookId, { at: (this.#hour + 1) * HOUR_MS }, now);
         return false;
       }
       const result = await attempt(sending, webhookId, webhook, message, now);
-      const tried = { webhookId, deliveryId: message.id, ...result, at: clock.now() };
+      const { id: deliveryId, number } = message;
+      const tried = { webhookId, deliveryId, number, ...result, at: clock.now() };
       if (tried.error !== null) {
+        const { failures, failing_since: failingSince } = webhook;
         await store.recordFailed(tried, afterFailure(failures, failingSince, tried.at));
         return false;
       }
       await store.recordDelivered(tried);
-      [failures, failingSince] = [0, null];
     }
-    if (messages.length === MESSAGES_PER_TURN) return true;
-    await store.restWebhook(webhookId);
-    return false;
+    return true;
   }
 
   /** False if the account has used its attempts of this hour. */
@@ -193,6 +196,8 @@ async function attempt(
 /** Limits of one attempt. */
 const ATTEMPT_MS = 10_000;
 const RESPONSE_BYTES = 64 * 1024;
+/** Interim responses (status 1xx): a receiver that sent them without end would occupy the event loop. */
+const MAX_INTERIM_RESPONSES = 16;
 const RESOLVE_MS = 3_000;
 
 interface SenderOptions {
@@ -257,6 +262,11 @@ export function createSender({ mayConnect, ca, resolve = resolveByDns, proxy }: 
         };
         if (socket.connecting && !proxy) socket.once('secureConnect', send);
         else send();
+      });
+      let interim = 0;
+      call.on('information', () => {
+        interim += 1;
+        if (interim > MAX_INTERIM_RESPONSES) call.destroy(new Error('too many interim responses'));
       });
       call.on('response', (response) => {
         call.off('close', closed);

@@ -59,6 +59,8 @@ export interface WaitingMessage {
 export interface Attempt {
   webhookId: string;
   deliveryId: string;
+  /** Under which the message was sent. A replay gives it another. */
+  number: number;
   status: number | null;
   error: string | null;
   at: number;
@@ -111,6 +113,7 @@ export interface WebhookStore {
   listWaiting(webhookId: string, limit: number): Promise<WaitingMessage[]>;
   /** The webhook is not due until its next message is stored. Changes nothing if one waits. */
   restWebhook(id: string): Promise<void>;
+  /** The message is delivered, unless it was replayed during the attempt: then it waits under its new number. */
   recordDelivered(attempt: Attempt): Promise<void>;
   recordFailed(attempt: Attempt, retry: Retry): Promise<void>;
   /** Sends nothing to the webhook before `until`, or ends it. */

@@ -91,7 +91,8 @@ export const webhookSql = {
     WHERE webhook_id = $1 AND state = 'pending' ORDER BY number LIMIT $2`,
   tried: `UPDATE webhook_deliveries SET attempts = attempts + 1, last_status = $2, last_error = $3,
       attempted_at = $4 WHERE id = $1`,
-  delivered: `UPDATE webhook_deliveries SET state = 'delivered' WHERE id = $1`,
+  delivered: `UPDATE webhook_deliveries SET state = 'delivered'
+    WHERE id = $1 AND number = $2`,
   succeed: `UPDATE webhooks SET failures = 0, failing_since = NULL, next_at = 0
     WHERE id = $1 AND failures > 0 AND disabled_at IS NULL`,
   fail: `UPDATE webhooks SET failures = failures + 1, failing_since = coalesce(failing_since, $2)
@@ -182,7 +183,7 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
     recordDelivered: (attempt) =>
       write(function* () {
         yield* recordAttempt(attempt);
-        yield* rows(webhookSql.delivered, attempt.deliveryId);
+        yield* rows(webhookSql.delivered, attempt.deliveryId, attempt.number);
         yield* rows(webhookSql.succeed, attempt.webhookId);
         yield* reportGap(attempt.webhookId, attempt.at);
       }),

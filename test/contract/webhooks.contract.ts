@@ -4,6 +4,7 @@ import { limits } from '../../src/protocol/limits.ts';
 import type { WebhookType } from '../../src/protocol/webhooks.ts';
 import type { Actor } from '../../src/server/ports/account.ts';
 import type { NewRobot } from '../../src/server/ports/robots.ts';
+import type { Attempt, WaitingMessage } from '../../src/server/ports/webhooks.ts';
 import { FUNDED_MS } from '../../src/server/rules/storage.ts';
 import { LONGEST_PAUSE_MS } from '../../src/server/rules/webhooks.ts';
 import { type OpenStore, World } from './world.ts';
@@ -24,6 +25,14 @@ export function webhookContract(open: OpenStore): void {
     return id;
   }
   const waiting = (id: string) => world.store.listWaiting(id, 1000);
+  const attemptOf = (
+    webhookId: string,
+    message: WaitingMessage | undefined,
+    result: Pick<Attempt, 'status' | 'error'>,
+  ) => {
+    const { id: deliveryId = '', number = 0 } = message ?? {};
+    return { webhookId, deliveryId, number, ...result, at: world.now };
+  };
 
   it('reports a proof that the chain refused, and opens the alert of its robot', async () => {
     const robot = await world.robot();
@@ -131,11 +140,9 @@ export function webhookContract(open: OpenStore): void {
     expect(bytes).toBeLessThanOrEqual(limits.webhookBytesWithoutGrant);
     expect(kept.length).toBeGreaterThan(150);
 
-    const deliver = (deliveryId = '') =>
-      world.store.recordDelivered({
-        ...{ webhookId: id, deliveryId, status: 204, error: null, at: world.now },
-      });
-    for (const message of kept.slice(0, 3)) await deliver(message.id);
+    for (const message of kept.slice(0, 3)) {
+      await world.store.recordDelivered(attemptOf(id, message, { status: 204, error: null }));
+    }
     const gap = { type: 'gap', number: 201, data: `{"first":${kept.length + 1},"last":200}` };
     expect((await waiting(id)).slice(kept.length - 3)).toMatchObject([gap]);
 
@@ -149,14 +156,43 @@ export function webhookContract(open: OpenStore): void {
     const id = await webhook(robot.wallet, ['event.created']);
     const long = 'あ'.repeat(2000);
     await Promise.all(Array.from({ length: 200 }, () => report(robot, long)));
-    for (const { id: deliveryId } of await waiting(id)) {
-      const result = { webhookId: id, deliveryId, status: 204, error: null, at: world.now };
-      await world.store.recordDelivered(result);
+    for (const message of await waiting(id)) {
+      await world.store.recordDelivered(attemptOf(id, message, { status: 204, error: null }));
     }
     world.clock.advance(FUNDED_MS);
     await report(robot, long);
 
     expect(await waiting(id)).toMatchObject([{ type: 'event.created', number: 201 }]);
+  });
+
+  it('deletes no more delivered messages than a new one needs', async () => {
+    const robot = await world.robot();
+    world.clock.advance(FUNDED_MS);
+    const id = await webhook(robot.wallet, ['event.created']);
+    const long = 'あ'.repeat(2000);
+    await Promise.all(Array.from({ length: 180 }, () => report(robot, long)));
+    for (const message of await waiting(id)) {
+      await world.store.recordDelivered(attemptOf(id, message, { status: 204, error: null }));
+    }
+    const listed = async () =>
+      (await world.store.listDeliveries(id, robot.wallet, 1000, null))?.length ?? 0;
+    const before = await listed();
+    await report(robot, long);
+
+    expect([await listed(), before > 150]).toEqual([before, true]);
+  });
+
+  it('sends a message under its new number when it was replayed during an attempt', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['task.failed']);
+    await world.store.testWebhook(id, wallet, world.now);
+    const [message] = await waiting(id);
+    await world.store.changeWebhook(id, { enabled: false }, { ...by(), wallet });
+    await world.store.changeWebhook(id, { enabled: true }, { ...by(), wallet });
+    await world.store.replayDelivery(message?.id ?? '', wallet, world.now);
+    await world.store.recordDelivered(attemptOf(id, message, { status: 204, error: null }));
+
+    expect(await waiting(id)).toMatchObject([{ id: message?.id, number: 2 }]);
   });
 
   it('does not count a replayed message as dropped', async () => {
@@ -197,8 +233,8 @@ export function webhookContract(open: OpenStore): void {
     await world.store.testWebhook(id, wallet, world.now);
     const [message] = await waiting(id);
     await world.store.changeWebhook(id, { enabled: false }, { ...by(), wallet });
-    const attempt = { webhookId: id, deliveryId: message?.id ?? '', status: 500, at: world.now };
-    await world.store.recordFailed({ ...attempt, error: 'status 500' }, { at: world.now });
+    const attempt = attemptOf(id, message, { status: 500, error: 'status 500' });
+    await world.store.recordFailed(attempt, { at: world.now });
 
     expect(await world.store.readDueWebhook(id, world.now)).toBeNull();
     const [delivery] = (await world.store.listDeliveries(id, wallet, 10, null)) ?? [];
@@ -210,8 +246,8 @@ export function webhookContract(open: OpenStore): void {
     const id = await webhook(wallet, ['task.failed']);
     await world.store.testWebhook(id, wallet, world.now);
     const [message] = await waiting(id);
-    const attempt = { webhookId: id, deliveryId: message?.id ?? '', status: 500, at: world.now };
-    await world.store.recordFailed({ ...attempt, error: 'status 500' }, { at: world.now });
+    const attempt = attemptOf(id, message, { status: 500, error: 'status 500' });
+    await world.store.recordFailed(attempt, { at: world.now });
     await world.store.changeWebhook(id, { enabled: false }, { ...by(), wallet });
     await world.store.recordDelivered({ ...attempt, status: 204, error: null });
 
@@ -242,7 +278,7 @@ export function webhookContract(open: OpenStore): void {
     const send = async () => {
       await world.store.testWebhook(id, wallet, world.now);
       const [message] = await waiting(id);
-      const tried = { webhookId: id, deliveryId: message?.id ?? '', status: 204, error: null };
+      const tried = attemptOf(id, message, { status: 204, error: null });
       return () => world.store.recordDelivered({ ...tried, at: world.now });
     };
     const deliver = await send();
@@ -270,8 +306,7 @@ export function webhookContract(open: OpenStore): void {
     const recent = await due();
     world.clock.advance(FUNDED_MS + 1);
     const [message] = await waiting(id);
-    const tried = { webhookId: id, deliveryId: message?.id ?? '', status: 204, error: null };
-    await world.store.recordDelivered({ ...tried, at: world.now });
+    await world.store.recordDelivered(attemptOf(id, message, { status: 204, error: null }));
 
     expect([recent, await due()]).toEqual([
       [1, 0],

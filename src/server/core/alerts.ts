@@ -44,8 +44,8 @@ const MINUTE_MS = 60_000;
 const EVERY_MS = 30_000;
 /** A longer gap between two evaluations counts as an outage of the service. */
 const GAP_MS = 3 * EVERY_MS;
-/** Alerts opened and closed per commit. */
-const CHANGES_PER_COMMIT = 100;
+/** Alerts opened and closed per commit. Each may delete old alerts and messages of its account. */
+const CHANGES_PER_COMMIT = 10;
 const anchorKinds = ['anchor_failed', 'anchor_stuck'] as const;
 
 type EvaluationDeps = Pick<Deps, 'store' | 'clock'>;

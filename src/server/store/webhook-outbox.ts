@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { limits } from '../../protocol/limits.ts';
 import type { WebhookType } from '../../protocol/webhooks.ts';
 import { FUNDED_MS, ROW_BYTES, rowBytes } from '../rules/storage.ts';
-import { first, insert, rows, type Steps, some } from './engine/steps.ts';
+import { among, first, insert, rows, type Steps, some } from './engine/steps.ts';
 import { isFundedSince } from './storage-usage.ts';
 
-/** To make room, delivered and abandoned messages are deleted among so many of the oldest. More would delay other commits. */
+/** To make room, as many delivered and abandoned messages as needed are deleted, but only among so many of the oldest. */
 const OLDEST = 100;
 
 /** `next_at` of a webhook with nothing to send: no message waits, it is disabled, or its account is suspended. */
@@ -30,10 +30,9 @@ export const outboxSql = {
       (SELECT number FROM webhook_deliveries WHERE webhook_id = webhooks.id AND state = 'pending'
         ORDER BY number LIMIT 1) AS oldest
     FROM webhooks WHERE id = $1 AND disabled_at IS NULL FOR NO KEY UPDATE`,
-  makeRoom: `DELETE FROM webhook_deliveries WHERE id IN (
-      SELECT id FROM (SELECT id, state FROM webhook_deliveries WHERE webhook_id = $1
-        ORDER BY number LIMIT ${OLDEST} FOR UPDATE SKIP LOCKED) AS oldest WHERE state <> 'pending')
-    RETURNING octet_length(data) + ${ROW_BYTES} AS bytes`,
+  oldest: `SELECT id, state, octet_length(data) + ${ROW_BYTES} AS bytes FROM webhook_deliveries
+    WHERE webhook_id = $1 ORDER BY number LIMIT ${OLDEST} FOR UPDATE SKIP LOCKED`,
+  remove: `DELETE FROM webhook_deliveries WHERE id ${among('uuid', 1)}`,
   save: `UPDATE webhooks SET last_number = $2, stored_bytes = stored_bytes + $3, missing_from = $4,
       funded = $5, next_at = CASE WHEN next_at = ${NEVER} THEN $6 ELSE next_at END
     WHERE id = $1`,
@@ -90,10 +89,11 @@ export function* enqueue(
   const wanted = messages.map(({ type, data }) => rowOf(id, type, data, now));
   const most = outbox.funded ? limits.webhookBytes : limits.webhookBytesWithoutGrant;
   let room = most - outbox.stored_bytes;
-  if (bytesOf(wanted) > room) {
-    const deleted = yield* rows<{ bytes: number }>(outboxSql.makeRoom, id);
-    // Not below 0: an outbox larger than its limit, as after the end of a grant, drops no message while old ones go.
-    room = deleted.reduce((sum, { bytes }) => sum + bytes, Math.max(room, 0));
+  const needed = bytesOf(wanted);
+  if (needed > room) {
+    // An outbox larger than its limit, as after the end of a grant, drops no message while old ones go, two for one.
+    const deleted = yield* makeRoom(id, Math.min(needed - room, 2 * needed));
+    room = Math.max(room, 0) + deleted;
   }
   let { last_number: number, missing_from: missingFrom } = outbox;
   const stored: Numbered[] = [];
@@ -116,6 +116,20 @@ export function* enqueue(
   if (stored.length > 0 && mayBeTooMany && (yield* some(outboxSql.tooMany, id))) {
     yield* disable(id, 'backlog', now);
   }
+}
+
+/** Deletes the oldest messages that do not wait, until so many bytes are free. Returns how many are. */
+function* makeRoom(id: string, bytes: number): Steps<number> {
+  type Old = { id: string; state: string; bytes: number };
+  const removed: string[] = [];
+  let free = 0;
+  for (const old of yield* rows<Old>(outboxSql.oldest, id)) {
+    if (old.state === 'pending' || free >= bytes) continue;
+    removed.push(old.id);
+    free += old.bytes;
+  }
+  yield* rows(outboxSql.remove, JSON.stringify(removed));
+  return free;
 }
 
 /** Reports the messages that had no room since the last one that had, if there are any. */

@@ -1,4 +1,4 @@
-// Encodes the headers and transactions of JSON-RPC blocks in RLP. The result can be wrong: only its hash decides.
+// Encodes headers, transactions and receipts of JSON-RPC in RLP. The result can be wrong: only its hash decides.
 import { concatBytes } from '@noble/hashes/utils.js';
 import { hexToBytes } from '../proof/bytes.ts';
 import { encodeRlp, quantityBytes, type RlpItem } from '../proof/rlp.ts';
@@ -62,6 +62,25 @@ export function encodeTransaction(tx: Json): Uint8Array {
   const members = TRANSACTIONS[type];
   if (members === undefined) throw malformed();
   const content = encodeRlp(members.split(' ').map((name) => memberOf(tx, name)));
+  return type === 0 ? content : concatBytes(Uint8Array.of(type), content);
+}
+
+/** @throws ProviderError if a member is malformed, or there is no status (before the Byzantium fork). */
+export function encodeReceipt(receipt: Json): Uint8Array {
+  const type = receipt.type == null ? 0 : numberOf(receipt.type, 'type');
+  // OP Stack: a receipt of a deposit has both since the Canyon fork, and neither before.
+  const ofDeposit =
+    receipt.depositReceiptVersion == null ? [] : ['depositNonce', 'depositReceiptVersion'];
+  const content = encodeRlp([
+    quantityBytes(quantityOf(receipt.status)),
+    quantityIn(receipt.cumulativeGasUsed),
+    bytesIn(receipt.logsBloom),
+    listIn(receipt.logs).map((log) => {
+      const { address, topics, data } = objectOf(log);
+      return [bytesIn(address), listIn(topics).map(bytesIn), bytesIn(data)];
+    }),
+    ...ofDeposit.map((name) => quantityIn(receipt[name])),
+  ]);
   return type === 0 ? content : concatBytes(Uint8Array.of(type), content);
 }
 

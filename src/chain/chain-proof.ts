@@ -1,24 +1,27 @@
-// Builds the chain proof of a transaction from its block: the header, and the path in the transactions trie.
+// Proves transactions by their block: builds the chain proof of one, and reads the anchors that a block's hash covers.
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { runYielding, startYielding } from '../base/cooperative-yield.ts';
-import { readBlockHeader } from '../proof/block-header.ts';
+import { type BlockHeader, readBlockHeader } from '../proof/block-header.ts';
 import { MAX_HEADER_BYTES } from '../proof/bundle.ts';
 import { bytesToHex, type Hex, hexToBytes } from '../proof/bytes.ts';
 import type { ChainProof } from '../proof/chain-proof.ts';
+import { decodePayload } from '../proof/payload.ts';
 import { decodeRlp, encodeRlp, listFrom } from '../proof/rlp.ts';
+import { readSignedTransaction, type SignedTransaction } from '../proof/signed-transaction.ts';
 import { MAX_NODE_BYTES } from '../proof/subject/members.ts';
 import { growTrieProof } from '../proof/trie.ts';
-import { encodeHeader, encodeTransaction, isStateSync } from './block-encoding.ts';
-import { dataOf, objectOf } from './decode.ts';
+import { encodeHeader, encodeReceipt, encodeTransaction, isStateSync } from './block-encoding.ts';
+import { dataOf, malformed, objectOf, quantityOf } from './decode.ts';
 import { ProviderError } from './errors.ts';
 import { type Ask, askInParts, type RpcAnswer, type RpcCall, resultOf } from './rpc.ts';
 
-/** The methods that only chain proofs call. */
+/** The large reads that only proofs of a block make. */
 export const chainProofCalls: ReadonlySet<string> = new Set([
   'eth_getBlockByHash',
   'eth_getRawTransactionByHash',
   'debug_getRawTransaction',
   'debug_getRawBlock',
+  'eth_getBlockReceipts',
 ]);
 
 /** Where a transaction is. */
@@ -60,6 +63,84 @@ export async function readChainProof(
   return content && (await proofFrom(content, place));
 }
 
+/** An anchor in a block: transaction and receipt have the index `txIndex` in its tries. */
+interface ProvenAnchor {
+  readonly txIndex: number;
+  readonly tx: SignedTransaction;
+  readonly status: 'success' | 'reverted';
+}
+
+/** A header that has the hash of the block, and the anchors that its transactions and receipts root cover. */
+export interface ProvenBlock extends Pick<BlockHeader, 'hash' | 'number'> {
+  /** By the hash of the transaction. */
+  readonly anchors: ReadonlyMap<Hex, ProvenAnchor>;
+}
+
+/**
+ * Reads a block and its receipts, in two calls. Null unless the hash covers all of what the node returned: then nothing
+ * is proven. Rejects with ProviderError if the node does not answer.
+ */
+export async function readProvenBlock(ask: Ask, hash: Hex): Promise<ProvenBlock | null> {
+  const block = await readJsonBlock(ask, hash, undefined);
+  const encoded = block && (await encodeJson(block, hash));
+  const header = encoded && unlessMalformed(() => readBlockHeader(bytesToHex(encoded.header)));
+  if (!header || !(await isUnder(header.transactionsRoot, encoded.transactions))) return null;
+  const [answer] = await ask([{ method: 'eth_getBlockReceipts', params: [hash] }]);
+  const receipts = await runYielding(encodeReceipts(answer, encoded.hashes));
+  const values = receipts.map((receipt) => receipt?.bytes ?? null);
+  if (!(await isUnder(header.receiptsRoot, values))) return null;
+  const anchors = await runYielding(anchorsIn(encoded, receipts));
+  return { hash, number: header.number, anchors };
+}
+
+async function isUnder(root: Hex, values: readonly (Uint8Array | null)[]): Promise<boolean> {
+  const found = values.filter((value) => value !== null);
+  if (found.length === 0 || found.length < values.length) return false;
+  return (await runYielding(growTrieProof(found, 0))).root === root;
+}
+
+type Receipt = Pick<ProvenAnchor, 'status'> & { readonly bytes: Uint8Array };
+
+/** In the order of the transactions; null for each that is missing or malformed. Yields at each. */
+function* encodeReceipts(
+  answer: RpcAnswer | undefined,
+  hashes: readonly Hex[],
+): Generator<void, (Receipt | null)[]> {
+  // By hash: some nodes of Polygon add a receipt of what is no transaction of the block.
+  const byHash = unlessMalformed(
+    () => new Map(listOf(resultOf(answer)).map((one) => [dataOf(one.transactionHash), one])),
+  );
+  const encoded: (Receipt | null)[] = [];
+  for (const hash of hashes) {
+    const receipt = byHash?.get(hash);
+    encoded.push(unlessMalformed(() => receiptFrom(objectOf(receipt))));
+    yield;
+  }
+  return encoded;
+}
+
+function receiptFrom(receipt: Record<string, unknown>): Receipt {
+  const status = quantityOf(receipt.status) === 1n ? 'success' : 'reverted';
+  return { status, bytes: encodeReceipt(receipt) };
+}
+
+/** The transactions with the calldata of an anchor. Yields at each. */
+function* anchorsIn(
+  { listed, hashes, transactions }: EncodedBlock,
+  receipts: readonly (Receipt | null)[],
+): Generator<void, Map<Hex, ProvenAnchor>> {
+  const anchors = new Map<Hex, ProvenAnchor>();
+  for (const [txIndex, hash] of hashes.entries()) {
+    yield;
+    const { input } = listed[txIndex] ?? {};
+    const [bytes, receipt] = [transactions[txIndex], receipts[txIndex]];
+    if (typeof input !== 'string' || decodePayload(input) === null || !bytes || !receipt) continue;
+    const tx = unlessMalformed(() => readSignedTransaction(bytesToHex(bytes)));
+    if (tx !== null) anchors.set(hash, { txIndex, tx, status: receipt.status });
+  }
+  return anchors;
+}
+
 /** Null unless the block has the stated hash and number, and its transactions make the root in its header. */
 async function proofFrom(
   { header, transactions }: RawBlock,
@@ -86,18 +167,42 @@ async function readJsonBlock(
   return result === null ? null : objectOf(result);
 }
 
+/** What JSON shows of a block, in the encoding that has the stated hashes. */
+interface EncodedBlock {
+  readonly header: Uint8Array;
+  readonly listed: readonly Record<string, unknown>[];
+  readonly hashes: readonly Hex[];
+  /** Null for each that JSON does not show whole. */
+  readonly transactions: (Uint8Array | null)[];
+}
+
+/** Null if the header does not have the hash, or the transactions are not listed. */
+async function encodeJson(
+  block: Record<string, unknown>,
+  blockHash: Hex,
+): Promise<EncodedBlock | null> {
+  const header = encodedAs(blockHash, () => encodeHeader(block));
+  // Some nodes list only hashes, whatever was asked for.
+  const listed = unlessMalformed(() => listOf(block.transactions));
+  if (header === null || listed === null) return null;
+  const hashes = listed.map((tx) => dataOf(tx.hash));
+  return {
+    header,
+    listed,
+    hashes,
+    transactions: await runYielding(encodeTransactions(listed, hashes)),
+  };
+}
+
 /** Null if the header or a transaction of the JSON block cannot be had in its right encoding. */
 async function encodeBlock(
   ask: Ask,
   block: Record<string, unknown>,
   { place, signal }: { place: BlockPlace; signal: AbortSignal | undefined },
 ): Promise<RawBlock | null> {
-  const header = encodedAs(place.blockHash, () => encodeHeader(block));
-  // Some nodes list only hashes, whatever was asked for.
-  const listed = unlessMalformed(() => listOf(block.transactions));
-  if (header === null || listed === null) return null;
-  const hashes = listed.map((tx) => dataOf(tx.hash));
-  const transactions = await runYielding(encodeTransactions(listed, hashes));
+  const shown = await encodeJson(block, place.blockHash);
+  if (shown === null) return null;
+  const { header, listed, hashes, transactions } = shown;
   for (const method of ['eth_getRawTransactionByHash', 'debug_getRawTransaction']) {
     const missing = hashes.filter((_, i) => transactions[i] === null);
     if (missing.length === 0) break;
@@ -127,9 +232,9 @@ function* encodeTransactions(
   return encoded;
 }
 
-function listOf(transactions: unknown): Record<string, unknown>[] {
-  if (!Array.isArray(transactions)) throw new TypeError('The block has no list of transactions');
-  return transactions.map(objectOf).filter((tx) => !isStateSync(tx));
+function listOf(listed: unknown): Record<string, unknown>[] {
+  if (!Array.isArray(listed)) throw malformed();
+  return listed.map(objectOf).filter((entry) => !isStateSync(entry));
 }
 
 /** Null if the answer is not a block. Yields at each transaction. */

@@ -1,9 +1,8 @@
 // The chain as the server sees it: all reads and writes, over the provider pool.
 import { encodeFunctionData, formatEther, formatGwei, getAddress, isAddress, parseAbi } from 'viem';
 import type { Hex } from '../proof/bytes.ts';
-import type { ChainProof } from '../proof/chain-proof.ts';
 import { broadcast } from './broadcast.ts';
-import { type BlockPlace, readChainProof } from './chain-proof.ts';
+import { type BlockPlace, readChainProof, readProvenBlock } from './chain-proof.ts';
 import { addressOf, dataOf, quantityOf } from './decode.ts';
 import { ProviderError } from './errors.ts';
 import { type FinalityRule, finalityRule } from './finality.ts';
@@ -95,6 +94,9 @@ export function openChain(options: ChainOptions) {
         ask: ({ verifying }) => readBlock(verifying, number),
         decide: (blocks, still) => blockByQuorum(blocks, { ...still, quorum: pool.quorum }),
       }),
+    /** The anchors that the hash of a block covers. As with `anchoring.chainProof`, the hash decides, not who answers. */
+    readProvenBlock: (hash: Hex) =>
+      firstProof(pool.inTurn(), ({ verifying }) => readProvenBlock(verifying, hash)),
     /** The newest block, and the newest ones that are safe and finalized, from a read that starts after the call. */
     readHeads: () =>
       pool.pollReading({
@@ -212,23 +214,24 @@ function anchorChain(pool: ProviderPool, finality: FinalityRule) {
      * Builds the chain proof of a transaction from its block. The URLs are asked in turn until one gives the proof: the
      * hash of the block decides, not who answers. Null if all answer and none gives it.
      */
-    chainProof: (place: BlockPlace, signal?: AbortSignal) => chainProof(providers, place, signal),
+    chainProof: (place: BlockPlace, signal?: AbortSignal) =>
+      firstProof(providers, ({ reading }) => readChainProof(reading, place, signal)),
     /** The health of each URL, in the order of the configuration. Makes no request. */
     providers: () => providers.map((provider) => provider.status()),
   };
 }
 
-async function chainProof(
+/** The result of the first provider that has one; null if all answer and none has. */
+async function firstProof<Proof>(
   providers: readonly Provider[],
-  place: BlockPlace,
-  signal?: AbortSignal,
-): Promise<ChainProof | null> {
+  read: (provider: Provider) => Promise<Proof | null>,
+): Promise<Proof | null> {
   const usable = providers.filter(({ health }) => health.isUsable);
   let failure: ProviderError | null = null;
   if (usable.length === 0) failure = new ProviderError('no provider of the expected chain answers');
-  for (const { reading } of usable) {
+  for (const provider of usable) {
     try {
-      const proof = await readChainProof(reading, place, signal);
+      const proof = await read(provider);
       if (proof !== null) return proof;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;

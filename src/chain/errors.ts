@@ -12,12 +12,14 @@ export class ProviderError extends SvcError<'chain_unavailable'> {
   readonly retryAfterMs: number | null;
   /** Whether the same calls may succeed in smaller batches. */
   readonly isTooLarge: boolean;
+  /** Whether a limit of calls is used up: the provider's, or our own. */
+  readonly isExhausted: boolean;
 
   constructor(
     reason: string,
-    options: { retryAfterMs?: number | null; isTooLarge?: boolean } = {},
+    options: { retryAfterMs?: number | null; isTooLarge?: boolean; isExhausted?: boolean } = {},
   ) {
-    const { retryAfterMs = null, isTooLarge = false } = options;
+    const { retryAfterMs = null, isTooLarge = false, isExhausted = false } = options;
     super('chain_unavailable', 'The chain cannot be read now', {
       retryable: errors.chain_unavailable.retryable,
       details:
@@ -26,6 +28,7 @@ export class ProviderError extends SvcError<'chain_unavailable'> {
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
     this.isTooLarge = isTooLarge;
+    this.isExhausted = isExhausted;
   }
 }
 

@@ -80,6 +80,7 @@ export async function post(
     throw new ProviderError(`HTTP status ${statusCode}`, {
       retryAfterMs: retryAfterMs(headers),
       isTooLarge: statusCode === 413,
+      isExhausted: statusCode === 429,
     });
   } catch (error) {
     if (error instanceof ProviderError) throw error;

@@ -43,8 +43,14 @@ export function openProviderPool({
       verifyPerSecond: perProvider,
     }),
   );
+  let first = 0;
   const pool = {
     providers,
+    /** All providers; each call begins with the next one. For reads that any one of them can answer. */
+    inTurn(): readonly Provider[] {
+      first = (first + 1) % providers.length;
+      return [...providers.slice(first), ...providers.slice(0, first)];
+    },
     /** How many providers must agree before anything depends on an answer: two, or one if there is only one. */
     quorum: Math.min(2, providers.length),
     /** The expected chain of all providers; null until it is known. */
@@ -170,7 +176,8 @@ async function requireIdentified(provider: Provider, expected: Identity | null):
   if (expected === null || provider.health.isIdentified) return;
   await provider.probe(expected);
   if (!provider.health.isIdentified) {
-    throw new ProviderError(provider.health.lastReason ?? 'its chain is not known yet');
+    const { lastReason, isExhausted } = provider.health;
+    throw new ProviderError(lastReason ?? 'its chain is not known yet', { isExhausted });
   }
 }
 
@@ -190,7 +197,10 @@ function failureOf(failures: readonly Failure[]): SvcError {
   const waits = errors.map(({ retryAfterMs }) => retryAfterMs ?? 0);
   const reasons = failures.map(({ label, error }) => `${label}: ${reasonOf(error)}`);
   const wait = Math.min(...waits);
-  return new ProviderError(reasons.sort().join('; '), { retryAfterMs: wait > 0 ? wait : null });
+  return new ProviderError(reasons.sort().join('; '), {
+    retryAfterMs: wait > 0 ? wait : null,
+    isExhausted: errors.length > 0 && errors.every((error) => error.isExhausted),
+  });
 }
 
 function reasonOf(error: SvcError): string {

@@ -48,9 +48,9 @@ export function openProvider({ label, onAsked, verifyPerSecond, ...options }: Pr
   });
   const unlessBanned = (ask: Ask): Ask => {
     return async (calls, signal) => {
-      const { banMs: retryAfterMs } = health;
+      const { banMs: retryAfterMs, isExhausted } = health;
       if (retryAfterMs === 0) return ask(calls, signal);
-      throw new ProviderError('the provider asked to retry later', { retryAfterMs });
+      throw new ProviderError('the provider asked to retry later', { retryAfterMs, isExhausted });
     };
   };
   const counted = (ask: Ask): Ask => {
@@ -118,8 +118,9 @@ function note(health: ProviderHealth, { calls, error, answers, seconds }: Asked)
   const isSend = calls.some(({ method }) => method === 'eth_sendRawTransaction');
   if (isSend && (error?.retryAfterMs ?? null) === null) return;
   const limited = answers.find((answer) => !answer.ok && isRateLimit(answer.refusal));
-  if (error !== null) health.failed(error.reason, error.retryAfterMs);
-  else if (limited !== undefined) health.failed('rate limited', null);
+  if (error !== null) health.failed(error.reason, error);
+  else if (limited !== undefined)
+    health.failed('rate limited', { retryAfterMs: null, isExhausted: true });
   else if (answers.length > 0) health.answered(seconds);
 }
 
@@ -139,6 +140,8 @@ class ProviderHealth {
   /** It was too slow the last time, so the pool does not wait for it. */
   lags = false;
   lastReason: string | null = null;
+  /** Whether its last failure was a limit of calls. */
+  isExhausted = false;
   #failures = 0;
   #restsUntil = 0;
   #bannedUntil = 0;
@@ -176,8 +179,11 @@ class ProviderHealth {
     this.#reliability = MEMORY * this.#reliability + (1 - MEMORY);
   }
 
-  failed(reason: string, retryAfterMs: number | null): void {
-    this.#rest(reason);
+  failed(
+    reason: string,
+    { retryAfterMs, isExhausted }: Pick<ProviderError, 'retryAfterMs' | 'isExhausted'>,
+  ): void {
+    this.#rest(reason, isExhausted);
     this.#reliability *= MEMORY;
     if (retryAfterMs === null) return;
     this.#bannedUntil = performance.now() + Math.min(retryAfterMs, LONGEST_BAN_MS);
@@ -205,8 +211,9 @@ class ProviderHealth {
     this.#rest(reason);
   }
 
-  #rest(reason: string): void {
+  #rest(reason: string, isExhausted = false): void {
     this.#failures += 1;
+    this.isExhausted = isExhausted;
     this.#restsUntil = performance.now() + backoffMs(this.#failures, REST);
     this.lastReason = reason;
     this.isIdentified = false;

@@ -9,6 +9,7 @@ export interface BlockHeader {
   /** ISO 8601 in UTC with milliseconds, as `anchored_at`. */
   readonly timestamp: string;
   readonly transactionsRoot: Hex;
+  readonly receiptsRoot: Hex;
 }
 
 /** Number of members before the London fork. Later forks add members at the end. */
@@ -37,6 +38,7 @@ const LENGTHS: readonly (readonly [number, number])[] = [
 const NUMBER = 8;
 const TIMESTAMP = 11;
 const TRANSACTIONS_ROOT = 4;
+const RECEIPTS_ROOT = 5;
 const QUANTITIES = [7, NUMBER, 9, 10, TIMESTAMP];
 
 /** @throws TypeError if it is not the canonical RLP of a header. */
@@ -58,5 +60,6 @@ export function readBlockHeader(header: Hex): BlockHeader {
     number: quantityFrom(members[NUMBER]),
     timestamp: new Date(Number(seconds) * 1000).toISOString(),
     transactionsRoot: bytesToHex(bytesFrom(members[TRANSACTIONS_ROOT], 32)),
+    receiptsRoot: bytesToHex(bytesFrom(members[RECEIPTS_ROOT], 32)),
   };
 }

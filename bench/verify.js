@@ -1,8 +1,9 @@
 /**
  * Public verifications over HTTP, each of which reads the chain for itself or shares a read that began after it came:
  * of final proofs with a transaction each, one after the other, and of one proof again and again. Two services are
- * measured interleaved: one that has stored the chain proof of each anchor, and one that builds none and so reads
- * transaction and receipt. The chain's node is asked the same directly. Prints a table.
+ * measured interleaved: one that has stored the chain proof of each anchor, and one that builds none and so proves the
+ * anchors of each block once. The chain's node is asked directly what a verification reads without any proof. Prints a
+ * table.
  *
  *   --seconds N    of each measurement (default 20)
  *   --proofs N     (default 500)
@@ -106,7 +107,7 @@ async function measure({ site }, proofs) {
   return { perSecond, reads: ((await readsOf(site)) - before) / answered };
 }
 
-/** The same reads asked of the node itself: what a verification costs at least. */
+/** The seven calls for a transaction asked of the node itself: what a verification costs at least without a proof. */
 async function rawPerSecond(site, anchored) {
   const one = inTurn(anchored);
   const blockAt = (tag) => ({ method: 'eth_getBlockByNumber', params: [tag, false] });
@@ -164,7 +165,7 @@ try {
     ['reads of the chain for each', reads.proven],
     ['without chain proofs, interleaved', many.raw],
     ['reads of the chain for each', reads.unproven],
-    ['ratio of the two', many.ratio, '>=', 3],
+    ['ratio of the two', many.ratio],
     ['verifications per second, of one proof', repeated.perSecond],
     ['reads of the chain for each', repeated.reads],
     ['the node by itself, transaction by transaction', raw],

@@ -98,7 +98,7 @@ export const errors = {
   chain_unavailable: retryable(503, 'the chain cannot be read now'),
   overloaded: retryable(
     503,
-    'too many requests are in progress, or too many command-line sign-ins are open; nothing was done',
+    'too many requests are in progress, too many command-line sign-ins are open, or the RPC calls that the service or its provider allows for verification are used up; nothing was done',
   ),
   storage_unavailable: retryable(
     503,

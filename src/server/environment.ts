@@ -169,8 +169,8 @@ export const environment = Type.Object({
     httpUrl,
   ),
   SVC_VERIFY_RPC_PER_SECOND: Whole(
-    { minimum: 1, default: 50 },
-    'Maximum number of JSON-RPC calls per second that an instance makes for public verification, to all URLs together. Sign-in, readiness and the building of chain proofs share a separate limit with the same value. Calls above a limit wait. Calls that would wait for more than 10 s fail (chain_unavailable)',
+    { minimum: 1, default: 200 },
+    'Maximum number of JSON-RPC calls per second that an instance makes for public verification, to all URLs together. Sign-in, readiness and the building of chain proofs share a separate limit with the same value. Calls above a limit wait. Calls that would wait for more than 10 s fail: verification with overloaded, the others with chain_unavailable',
   ),
   SVC_TELEMETRY_RETENTION_DAYS: RetentionDays(
     'Age in days at which telemetry samples are deleted; 0 keeps them',

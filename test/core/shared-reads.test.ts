@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { ProvenBlock } from '../../src/chain/chain-proof.ts';
+import { ProviderError } from '../../src/chain/errors.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { shareChainReads, shareReads } from '../../src/server/core/verification.ts';
+import { ProvenBlocks, shareChainReads, shareReads } from '../../src/server/core/chain-reads.ts';
 
 const TX: Hex = `0x${'11'.repeat(32)}`;
 const OTHER: Hex = `0x${'22'.repeat(32)}`;
@@ -122,6 +124,7 @@ describe('shareChainReads', () => {
       readAnchor,
       readBlock: readAnchor as never,
       readHeads: readAnchor as never,
+      readProvenBlock: readAnchor as never,
     });
   }
 
@@ -130,12 +133,12 @@ describe('shareChainReads', () => {
     const readsOf = turnsOn(chain);
     const flood = Array.from({ length: 60 }, (_, n) => readsOf('one').readAnchor(hash(n)));
     await settle();
-    expect(chain.begun).toHaveLength(8);
+    expect(chain.begun).toHaveLength(32);
 
     const other = readsOf('other').readAnchor(hash(1000));
     await settle();
     expect(chain.begun.at(-1)).toBe(hash(1000));
-    await chain.end(8);
+    await chain.end(32);
     await other;
 
     for (let n = 0; n < 61; n += 1) await chain.end(n);
@@ -149,16 +152,16 @@ describe('shareChainReads', () => {
       readsOf(`caller ${n}`).readAnchor(hash(0)),
     );
     await settle();
-    const others = Array.from({ length: 15 }, (_, n) =>
+    const others = Array.from({ length: 63 }, (_, n) =>
       readsOf(`other ${n}`).readAnchor(hash(n + 1)),
     );
     await settle();
-    // The 16th turn is that of the 29 who joined: it begins when the first read ends.
-    expect(chain.begun).toHaveLength(15);
+    // The 64th turn is that of the 29 who joined: it begins when the first read ends.
+    expect(chain.begun).toHaveLength(63);
 
-    for (let n = 0; n < 17; n += 1) await chain.end(n);
+    for (let n = 0; n < 65; n += 1) await chain.end(n);
     await Promise.all([...callers, ...others]);
-    expect(chain.begun).toHaveLength(17);
+    expect(chain.begun).toHaveLength(65);
   });
 
   it('reads in the turn of a caller who joins, before that of the one who asked first', async () => {
@@ -171,7 +174,7 @@ describe('shareChainReads', () => {
     await settle();
 
     expect(chain.begun.at(-1)).toBe(hash(59));
-    await chain.end(8);
+    await chain.end(32);
     await Promise.all([joined, flood[59]]);
 
     for (let n = 0; n < 60; n += 1) await chain.end(n);
@@ -183,14 +186,72 @@ describe('shareChainReads', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const chain = controlledChain();
     const readsOf = turnsOn(chain);
-    const flood = Array.from({ length: 9 }, (_, n) => readsOf('one').readAnchor(hash(n)));
-    const last = expect(flood[8]).rejects.toMatchObject({ code: 'chain_unavailable' });
+    const flood = Array.from({ length: 33 }, (_, n) => readsOf('one').readAnchor(hash(n)));
+    const last = expect(flood[32]).rejects.toMatchObject({ code: 'overloaded' });
 
     await vi.advanceTimersByTimeAsync(10_000);
     await last;
 
-    for (let n = 0; n < 8; n += 1) await chain.end(n);
-    await Promise.all(flood.slice(0, 8));
-    expect(chain.begun).toHaveLength(8);
+    for (let n = 0; n < 32; n += 1) await chain.end(n);
+    await Promise.all(flood.slice(0, 32));
+    expect(chain.begun).toHaveLength(32);
+  });
+});
+
+describe('proven blocks', () => {
+  const hash = (n: number): Hex => `0x${n.toString(16).padStart(64, '0')}`;
+  const block = (n: number): ProvenBlock => ({ hash: hash(n), number: 1n, anchors: new Map() });
+  const failing = () => Promise.reject(new ProviderError('no answer'));
+
+  /** Reads of a chain that answers each read of a proven block with the next of the answers. */
+  function provenReads(answers: (() => Promise<ProvenBlock | null>)[]) {
+    const unread = () => Promise.reject(new Error('Read')) as never;
+    const reads = { readAnchor: unread, readBlock: unread, readHeads: unread };
+    const readProvenBlock = () => answers.shift()?.() ?? unread();
+    return shareChainReads({ ...reads, readProvenBlock })('caller').readProvenBlock;
+  }
+
+  it('are read once, also for callers who come while one is read', async () => {
+    const read = provenReads([async () => block(1)]);
+
+    const found = await Promise.all([read(hash(1)), read(hash(1)), read(hash(1))]);
+
+    expect([...found, await read(hash(1))]).toEqual(Array.from({ length: 4 }, () => block(1)));
+  });
+
+  it('are read again after nothing was proven, and after no answer', async () => {
+    const read = provenReads([async () => null, failing, async () => block(1)]);
+
+    expect(await read(hash(1))).toBeNull();
+    expect(await read(hash(1))).toBeNull();
+    expect(await read(hash(1))).toEqual(block(1));
+  });
+
+  it('say that a limit of calls is used up, and are read again', async () => {
+    const read = provenReads([
+      () => Promise.reject(new ProviderError('HTTP status 429', { isExhausted: true })),
+      async () => block(1),
+    ]);
+
+    await expect(read(hash(1))).rejects.toMatchObject({ code: 'overloaded' });
+    expect(await read(hash(1))).toEqual(block(1));
+  });
+
+  it('are dropped above the limit of bytes, those first that nobody used', () => {
+    const kept = new ProvenBlocks(3 * 512);
+    for (const n of [1, 2, 3]) kept.keep(block(n));
+    kept.get(hash(1));
+    kept.keep(block(3));
+    kept.keep(block(4));
+
+    expect([1, 2, 3, 4].filter((n) => kept.get(hash(n)) !== null)).toEqual([1, 3, 4]);
+  });
+
+  it('count with their anchors', () => {
+    const kept = new ProvenBlocks(3 * 512);
+    kept.keep(block(1));
+    kept.keep({ ...block(2), anchors: new Map([[hash(9), {} as never]]) });
+
+    expect([1, 2].filter((n) => kept.get(hash(n)) !== null)).toEqual([2]);
   });
 });

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Chain } from '../../src/chain/chain.ts';
 import type { Block } from '../../src/chain/read-block.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
+import { shareChainReads } from '../../src/server/core/chain-reads.ts';
 import type { Deps } from '../../src/server/core/deps.ts';
-import { shareChainReads, verifyProofHash } from '../../src/server/core/verification.ts';
+import { verifyProofHash } from '../../src/server/core/verification.ts';
 import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
 import { newWallet, World } from '../contract/world.ts';
@@ -54,9 +55,10 @@ describe('public verification, by what the chain holds', () => {
   function depsWith(
     readAnchor: Chain['readAnchor'],
     {
-      readBlock = () => Promise.reject(new Error('No chain proof is stored')),
+      readBlock = async () => null,
       readHeads = async () => ({ head: 7n, safe: 6n, finalized: 5n }),
-    }: Partial<Pick<Chain, 'readBlock' | 'readHeads'>> = {},
+      readProvenBlock = async () => null,
+    }: Partial<Pick<Chain, 'readBlock' | 'readHeads' | 'readProvenBlock'>> = {},
   ) {
     const deps = {
       store: world.store,
@@ -64,7 +66,8 @@ describe('public verification, by what the chain holds', () => {
       settings: { chainId: 31_337 },
       network: async () => ({ explorerUrl: 'https://explorer.test' }),
     } as unknown as Deps; // what a verification works with
-    const reads = shareChainReads({ readAnchor, readBlock, readHeads })('caller');
+    const chain = { readAnchor, readBlock, readHeads, readProvenBlock };
+    const reads = shareChainReads(chain)('caller');
     return (hash: Hex = proofHash) => verifyProofHash(deps, reads, hash, null);
   }
 

@@ -16,6 +16,7 @@ import { anvilAccounts, callRpc, startTestChain } from './anvil.ts';
 import { recordLog } from './failure-records.ts';
 import { openTestStore } from './open-test-store.ts';
 import { quickPauses } from './quick-pauses.js';
+import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts';
 import { signupGrant } from './signup-grant.ts';
 import { waitFor } from './wait-for.ts';
 import { type Reply, type Send, send } from './wire.ts';
@@ -50,6 +51,10 @@ export interface TestServiceOptions {
   webhooks?: WebhookSettings;
   timeouts?: ArrivalTimeouts;
   trustedProxies?: readonly string[];
+  /** Puts a proxy between the service and its local chain; tests that ask the chain directly pass it by. */
+  rpcProxy?: boolean;
+  /** RPC calls per second for public verification; without a limit unless given. */
+  verifyPerSecond?: number;
 }
 
 export interface Owner {
@@ -74,7 +79,12 @@ export async function startTestService(options: TestServiceOptions = {}) {
       ? null
       : await startTestChain({ blockTime: kind === 'manual' ? 'manual' : 'transaction' });
   const rpcUrl = anvil?.url ?? options.rpcUrl ?? 'http://127.0.0.1:9';
-  const chain = openChain({ urls: [rpcUrl] });
+  const proxy = options.rpcProxy ? await startRpcProxy(rpcUrl) : null;
+  const { verifyPerSecond } = options;
+  const chain = openChain({
+    urls: [proxy?.url ?? rpcUrl],
+    ...(verifyPerSecond !== undefined && { verifyPerSecond }),
+  });
   const opened = await openTestStore(clock, options.disk, options.storage);
   const { store } = opened;
   const logLines: string[] = [];
@@ -115,6 +125,11 @@ export async function startTestService(options: TestServiceOptions = {}) {
   return {
     url,
     rpcUrl,
+    /** Between service and chain, if asked for. */
+    get proxy(): RpcProxy {
+      if (proxy === null) throw new Error('The service has no rpcProxy');
+      return proxy;
+    },
     store,
     chain,
     settings,
@@ -143,6 +158,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
       await anchorer?.drain();
       await opened.close();
       await chain.close();
+      await proxy?.close();
       await anvil?.close();
       logEnded();
     },

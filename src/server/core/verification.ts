@@ -1,7 +1,7 @@
-// Public verification: compares a stored proof with the chain. Equal reads of the chain are shared.
+// Public verification: compares a stored proof with the chain.
 
-import { FairQueue } from '../../base/fair-queue.ts';
 import type { Chain } from '../../chain/chain.ts';
+import type { ProvenBlock } from '../../chain/chain-proof.ts';
 import { depthOf } from '../../chain/read-block.ts';
 import { auditAnchor, type StatedAnchor } from '../../proof/audit-anchor.ts';
 import { type AuditCheck, isProven } from '../../proof/audit-check.ts';
@@ -11,6 +11,7 @@ import type { AnchorTransaction, PublicVerification } from '../../protocol/resou
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { CompletionRecord, PublicAnchor, ReceiptRecord } from '../ports/tasks.ts';
+import type { ChainReads } from './chain-reads.ts';
 import type { Deps } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 
@@ -19,7 +20,7 @@ type ChainAnchor = Awaited<ReturnType<Chain['readAnchor']>>;
 
 /**
  * Checks a proof hash (lower case) against a fresh read of the chain. Throws `not_found`. Throws `chain_unavailable`
- * rather than report a proof as not verified because the chain cannot be read.
+ * or `overloaded` rather than report a proof as not verified because the chain cannot be read.
  */
 export async function verifyProofHash(
   deps: Deps,
@@ -146,8 +147,8 @@ async function viewAnchored(
     anchored_at: formatTimestamp(receipt.anchoredAt),
     from: receipt.from,
   } satisfies StatedAnchor;
-  const asProven = proven === null ? null : await readProven(reads, receipt, proven);
-  const seen = asProven ?? (await reads.readAnchor(receipt.txHash));
+  const seen =
+    (await readProven(reads, receipt, proven)) ?? (await reads.readAnchor(receipt.txHash));
   const checks = auditAnchor(stated, seen.facts);
   const network = await deps.network(receipt.chainId);
   return {
@@ -168,37 +169,49 @@ async function viewAnchored(
 }
 
 /**
- * Reads the block of a final anchor whose chain proof is stored: its hash commits to the stored transaction. Null if
- * the block or its transactions are not the recorded ones; then the whole anchor must be read.
+ * Reads which block the chain has at the number of the receipt now. The hash of this block proves the rest: the stored
+ * transaction of a final anchor with a chain proof, otherwise what the block was once read to hold. Null if it proves
+ * nothing of the transaction; then the whole anchor must be read.
  */
 async function readProven(
-  { readBlock, readHeads }: ChainReads,
+  { readBlock, readHeads, readProvenBlock }: ChainReads,
   { txHash, blockNumber }: ReceiptRecord,
-  { blockHash, txIndex, rawTx }: NonNullable<PublicAnchor['proven']>,
+  stored: PublicAnchor['proven'],
 ): Promise<ChainAnchor | null> {
   const [block, heads] = await Promise.all([readBlock(blockNumber), readHeads()]);
-  if (block?.hash !== blockHash || !block.transactions.has(txHash)) return null;
-  const tx = transactionOf(rawTx);
-  if (tx?.hash !== txHash || tx.to === null) return null;
+  if (block === null || !block.transactions.has(txHash)) return null;
+  const { hash } = block;
+  const asStored = stored?.blockHash === hash ? storedAnchor(stored) : null;
+  const found = asStored ?? anchorIn(await readProvenBlock(hash), { txHash, blockNumber });
+  if (found?.tx.hash !== txHash) return null;
+  const { tx, txIndex, status } = found;
   const number = blockNumber.toString();
   return {
     facts: {
       chain_id: Number(tx.chainId),
-      // The signature was checked when the chain proof was stored: an anchor is sent from an account to itself.
-      tx: { hash: txHash, from: tx.to, to: tx.to, value: String(tx.value), input: tx.input },
-      receipt: {
-        status: 'success',
-        block_number: number,
-        block_hash: blockHash,
-        tx_index: txIndex,
-      },
-      canonical_block: { hash: block.hash, number, timestamp: formatTimestamp(block.timestamp) },
+      tx: { hash: txHash, from: tx.from, to: tx.to, value: String(tx.value), input: tx.input },
+      receipt: { status, block_number: number, block_hash: hash, tx_index: txIndex },
+      canonical_block: { hash, number, timestamp: formatTimestamp(block.timestamp) },
     },
     ...depthOf(blockNumber, heads),
   };
 }
 
-/** Null if the bytes are not a transaction of the service. */
+function anchorIn(
+  block: ProvenBlock | null,
+  { txHash, blockNumber }: Pick<ReceiptRecord, 'txHash' | 'blockNumber'>,
+) {
+  return block?.number === blockNumber ? block.anchors.get(txHash) : undefined;
+}
+
+/** Null if the bytes are not a transaction of the service. The providers confirmed that it succeeded. */
+function storedAnchor({ rawTx, txIndex }: NonNullable<PublicAnchor['proven']>) {
+  const tx = transactionOf(rawTx);
+  if (tx === null || tx.to === null) return null;
+  // The signature was checked when the chain proof was stored: an anchor is sent from an account to itself.
+  return { tx: { ...tx, from: tx.to }, txIndex, status: 'success' as const };
+}
+
 function transactionOf(rawTx: Hex): ReturnType<typeof readTransaction> | null {
   try {
     return readTransaction(rawTx);
@@ -211,88 +224,4 @@ function transactionOf(rawTx: Hex): ReturnType<typeof readTransaction> | null {
 /** Whether the calldata of the mined transaction is exactly what the stored anchor requires. */
 function payloadFound(checks: readonly AuditCheck[], { facts }: ChainAnchor): boolean {
   return facts.receipt !== null && isProven(checks.filter(({ name }) => payloadChecks.has(name)));
-}
-
-/** Reads in progress, of one caller and in total. */
-const READS = { ofOneAtOnce: 8, atOnce: 16 };
-
-/** Reads that wait for their turn. A caller has at most 64 verifications in progress. */
-const WAITING = { ofOne: 64, inAll: 1024 };
-const LONGEST_WAIT_MS = 10_000;
-
-/** The chain reads of public verification, each shared by all who ask for the same thing. */
-export type ChainReads = Pick<Chain, 'readAnchor' | 'readBlock' | 'readHeads'>;
-
-/**
- * Shares the reads of a chain: of a transaction, of a block, and of the heads. Returns the reads of a caller: a source
- * or an account. A read of a transaction or block begins in the first turn that one of its callers gets; it rejects
- * with `chain_unavailable` for a caller who waits for 10 s.
- */
-export function shareChainReads(chain: ChainReads): (caller: string) => ChainReads {
-  const turns = new FairQueue({
-    ...READS,
-    waiting: WAITING,
-    longestWaitMs: LONGEST_WAIT_MS,
-    refusal: () => wireError('chain_unavailable', 'Too many verifications are in progress.'),
-  });
-  const readAnchor = shareReads((txHash: Hex) => chain.readAnchor(txHash), turns);
-  const readBlock = shareReads((number: bigint) => chain.readBlock(number), turns);
-  const readHeads = shareReads(() => chain.readHeads());
-  return (caller) => ({
-    readAnchor: (txHash) => readAnchor(txHash, caller),
-    readBlock: (number) => readBlock(number, caller),
-    readHeads: () => readHeads(null, caller),
-  });
-}
-
-interface SharedRead<Value> {
-  /** Null until one of its callers has a turn. */
-  value: Promise<Value> | null;
-  /** Aborts then: the other callers need no turn. */
-  readonly begun: AbortController;
-}
-
-/** Shares reads. Reads of one key never run concurrently, and a caller only gets a read that started after its call. */
-export function shareReads<Key, Value>(
-  read: (key: Key) => Promise<Value>,
-  turns?: FairQueue,
-): (key: Key, caller: string) => Promise<Value> {
-  const running = new Map<Key, Promise<Value>>();
-  /** Reads that have not started, and may get more callers. */
-  const next = new Map<Key, SharedRead<Value>>();
-
-  async function begin(key: Key, shared: SharedRead<Value>): Promise<Value> {
-    shared.begun.abort();
-    while (running.has(key)) await running.get(key)?.catch(() => {});
-    close(key, shared);
-    const value = read(key);
-    running.set(key, value);
-    try {
-      return await value;
-    } finally {
-      running.delete(key);
-    }
-  }
-
-  function close(key: Key, shared: SharedRead<Value>): void {
-    if (next.get(key) === shared) next.delete(key);
-  }
-
-  return async (key, caller) => {
-    const shared = next.get(key) ?? { value: null, begun: new AbortController() };
-    next.set(key, shared);
-    const start = () => {
-      shared.value ??= begin(key, shared);
-      return shared.value;
-    };
-    if (turns === undefined) return start();
-    try {
-      return await turns.run(caller, start, shared.begun.signal);
-    } catch (error) {
-      // Either the turn of another caller came first, or the read failed.
-      if (shared.value !== null) return shared.value;
-      close(key, shared);
-      throw error;
-    }
-  };
 }

@@ -2,13 +2,10 @@
 import { packageVersion } from '../../../base/version.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { type OpenApiDocument, openApiDocument } from '../../../protocol/openapi/document.ts';
+import { shareChainReads } from '../../core/chain-reads.ts';
 import { createListReader, createReadiness, getChainDetails } from '../../core/operations.ts';
 import { JsonText } from '../../core/paging.ts';
-import {
-  readAnchorTransaction,
-  shareChainReads,
-  verifyProofHash,
-} from '../../core/verification.ts';
+import { readAnchorTransaction, verifyProofHash } from '../../core/verification.ts';
 import type { Handlers } from '../server/call.ts';
 import type { HttpDeps } from '../server/strangers.ts';
 

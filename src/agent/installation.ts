@@ -13,6 +13,7 @@ export const agentInstallation: Installation = {
   description: "svc-agent, which delivers a robot's claims, evidence and telemetry",
   subcommand: 'run',
   credential: 'robot-key',
+  otherCredentials: [],
   directives: [
     // Robots have little memory, and the agent needs 15 MiB of heap. docs/performance.md says what each setting saves.
     'Environment="NODE_OPTIONS=--max-semi-space-size=1 --max-old-space-size=128"',

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unitText } from '../../src/base/install/systemd-unit.ts';
 import { operatorEnvironment, serverInstallation } from '../../src/server/commands/start.ts';
+import { environment } from '../../src/server/environment.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 
 let folder: string;
@@ -64,6 +65,28 @@ describe('beside an installed server', () => {
     });
   });
 
+  it('reads the credentials of its unit where they also are while it is stopped', async () => {
+    const file = path.join(root, 'etc/svc-server/environment');
+    const before = await readFile(file, 'utf8');
+    const copies = '/run/credentials/svc-server.service';
+    const text = `SVC_ANCHOR_KEY_FILE=${copies}/anchor-key,${copies}/anchor-key-next\n`;
+    await writeFile(file, before + text);
+    const { SVC_ANCHOR_KEY_FILE } = await operatorEnvironment({}, root);
+    await writeFile(file, before);
+
+    const folder = path.join(root, 'etc/svc-server');
+    expect(SVC_ANCHOR_KEY_FILE).toBe(`${folder}/anchor-key,${folder}/anchor-key-next`);
+  });
+
+  it('gives its service every secret file that a variable can name', () => {
+    const files = Object.keys(environment.properties).filter((name) => name.endsWith('_FILE'));
+    const { credential, otherCredentials } = serverInstallation;
+    const named = [credential, ...otherCredentials].map(
+      (one) => `SVC_${one.toUpperCase().replaceAll('-', '_')}_FILE`,
+    );
+    expect(files.filter((name) => !named.includes(name))).toEqual([]);
+  });
+
   it('works with the database that the caller names', async () => {
     const own = { SVC_DATA_DIR: '/srv/other' };
 
@@ -78,6 +101,23 @@ describe('svc-server', () => {
     expect(commands).toContainEqual(['credits', 'grant']);
     expect(commands).toContainEqual(['reconcile']);
   });
+
+  it.each(['SVC_WEBHOOK_KEY_FILE', 'SVC_OPERATOR_TOKEN_FILE', 'SVC_ANCHOR_KEY_FILE'])(
+    'ends with 2, so that systemd does not restart it, if %s cannot be read',
+    async (name) => {
+      const { exitCode, stderr } = await server(['start'], {
+        SVC_CHAIN_RPC_URL: 'http://127.0.0.1:9',
+        SVC_DATA_DIR: path.join(folder, 'data'),
+        SVC_LOG_LEVEL: 'fatal',
+        SVC_OPERATOR_LISTEN: '127.0.0.1:1',
+        SVC_OPERATOR_TOKEN_FILE: path.join(folder, 'absent'),
+        SVC_ANCHOR_PRIVATE_KEY: name === 'SVC_ANCHOR_KEY_FILE' ? '' : '11'.repeat(32),
+        [name]: path.join(folder, 'absent'),
+      });
+
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining('absent')]);
+    },
+  );
 
   it('completes commands and options in a shell', async () => {
     const script = await server(['completion', 'bash']);

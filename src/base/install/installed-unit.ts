@@ -27,11 +27,17 @@ export async function readInstalledUnit(
   };
 }
 
-/** The variables of the unit's environment file; none if it does not exist. */
+/**
+ * The variables of the unit's environment file; none if it does not exist. Credentials are named by the files that
+ * systemd copies them from, because the copies exist only while the service runs.
+ */
 export async function readUnitEnvironment({
   environmentFile,
+  keyFile,
 }: InstalledUnit): Promise<NodeJS.ProcessEnv> {
-  return parseEnv(await readIfThere(environmentFile));
+  const folder = path.dirname(keyFile);
+  const copies = `/run/credentials/${path.basename(folder)}.service/`;
+  return parseEnv((await readIfThere(environmentFile)).replaceAll(copies, `${folder}/`));
 }
 
 async function readIfThere(file: string): Promise<string> {

@@ -12,6 +12,8 @@ export interface SystemdService {
   inHome: boolean;
   /** Name of the credential that contains the service's key, and of its file in /etc/NAME. */
   credential: string;
+  /** Names of other credentials that a variable may name, and of their files there. A file may be missing. */
+  otherCredentials: readonly string[];
   /** Further lines of the section `[Service]`. */
   directives: readonly string[];
 }
@@ -26,7 +28,7 @@ export function configFolder({ name }: Pick<SystemdService, 'name'>): string {
  * boot id is there. `NotifyAccess=all`, because the program systemd-notify is another process of the unit.
  */
 export function unitText(service: SystemdService): string {
-  const { name, description, command, user, inHome, credential, directives } = service;
+  const { name, description, command, user, inHome, directives } = service;
   const folder = configFolder(service);
   return `[Unit]
 Description=${escaped(description)}
@@ -38,9 +40,8 @@ NotifyAccess=all
 ExecStart=${command.map(quoted).join(' ')}
 User=${user}
 EnvironmentFile=-${folder}/environment
-# The default lets the program start without a key and report that it is missing.
-LoadCredential=${credential}:${folder}/${credential}
-SetCredential=${credential}:unset
+# The default lets the program start without a file and report that it is missing.
+${[service.credential, ...service.otherCredentials].map((one) => `LoadCredential=${one}:${folder}/${one}\nSetCredential=${one}:unset`).join('\n')}
 StateDirectory=${name}
 StateDirectoryMode=0700
 ${directives.join('\n')}

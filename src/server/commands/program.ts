@@ -104,6 +104,7 @@ export async function main(argv: string[]): Promise<number> {
       'Retire an anchoring account after you removed its key. The published list of anchoring accounts then states the last block of this account, and verification rejects anchors of this account in later blocks. You cannot undo this command',
     )
     .argument('<address>', 'address of the account')
+    .option('--leave-none', 'retire it also if no other account can anchor')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./anchors.ts')).retireAnchor));
 
@@ -133,10 +134,13 @@ const bundledDemo = pathToFileURL(`${packageFolder}/dist/programs/demo.js`).href
 
 /** Exit code by the error code of a wrong argument or variable. */
 const badInput = {
+  account_retired: 2,
   invalid_anchor_key: 2,
   invalid_configuration: 2,
   invalid_request: 2,
   invalid_rpc_url: 2,
+  invalid_webhook_key: 2,
+  key_unusable: 2,
   usage: 2,
 };
 

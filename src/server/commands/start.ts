@@ -51,6 +51,7 @@ export const serverInstallation: Installation = {
   description: "svc-server, which anchors the hash of robots' evidence",
   subcommand: 'start',
   credential: 'anchor-key',
+  otherCredentials: ['anchor-key-next', 'anchor-key-password', 'operator-token', 'webhook-key'],
   directives: [
     // Each collection copies the data of requests in progress: 32 MiB halves the number of collections; see
     // docs/performance.md.
@@ -63,7 +64,10 @@ export const serverInstallation: Installation = {
     'WatchdogSec=1min',
   ],
   environment: `# Environment of svc-server; see svc-server config --describe. The anchoring key goes to
-# /etc/svc-server/anchor-key.
+# /etc/svc-server/anchor-key. Other files with secrets, owner root and mode 600, have the names below in this folder.
+#SVC_ANCHOR_KEY_PASSWORD_FILE=/run/credentials/svc-server.service/anchor-key-password
+#SVC_OPERATOR_TOKEN_FILE=/run/credentials/svc-server.service/operator-token
+#SVC_WEBHOOK_KEY_FILE=/run/credentials/svc-server.service/webhook-key
 #SVC_CHAIN_RPC_URL=https://rpc.example.com
 #SVC_BASE_URL=https://svc.example.com
 `,

@@ -84,6 +84,7 @@ describe('docs/operations.md', () => {
       'anchoring_not_started',
       'clock_implausible',
       'disk_low',
+      'key_not_reconciled',
       'no_public_rpc_url',
       'restored',
     ];

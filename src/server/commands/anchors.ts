@@ -24,13 +24,14 @@ const LEASE_MS = 15_000;
 export async function retireAnchor(
   environment: NodeJS.ProcessEnv,
   address: string,
-  options: Output,
+  { leaveNone = false, ...options }: Output & { leaveNone?: boolean },
 ): Promise<void> {
   const config = readConfig(environment);
   const keys = await loadAnchorKeys(config.anchorKeys);
   const retired = await withStore(environment, options, async (store) => {
     const account = await find(store, address);
     if (keys.some((key) => key.address === account.address)) throw inUse(account);
+    if (!leaveNone && keys.length === 0 && (await isLast(store, account))) throw last(account);
     const head = account.endsElsewhere ? await readHead(store, config) : 0n;
     // The lease keeps every server from anchoring with the account meanwhile.
     const lease = await store.acquireLease(account, newId(), LEASE_MS, Date.now());
@@ -81,7 +82,8 @@ async function readHead(store: Store, { rpcUrls, values }: ServerConfig): Promis
 /** Why there is no lease: the database was restored and not reconciled, or a server has it. */
 async function refusalOf(store: Store, account: AnchoringAccount): Promise<SvcError> {
   const status = await store.getChainStatus();
-  if (!status?.degraded.includes('restored')) return inUse(account);
+  const held = ['restored', 'key_not_reconciled'];
+  if (!status?.degraded.some((reason) => held.includes(reason))) return inUse(account);
   return new SvcError(
     'restored',
     `Anchoring is held, so the last block of ${account.address} is not known.`,
@@ -89,6 +91,17 @@ async function refusalOf(store: Store, account: AnchoringAccount): Promise<SvcEr
       hint: 'Run svc-server reconcile, then this command again.',
     },
   );
+}
+
+async function isLast(store: Store, { address }: AnchoringAccount): Promise<boolean> {
+  const accounts = await store.listAnchoringAccounts();
+  return accounts.every((one) => one.lastBlock !== null || one.address === address);
+}
+
+function last({ address }: AnchoringAccount): SvcError {
+  return new SvcError('last_account', `${address} is the last account that can anchor.`, {
+    hint: 'Configure another key first. If the service shall anchor no more, add --leave-none.',
+  });
 }
 
 function inUse({ address }: AnchoringAccount): SvcError {

@@ -13,6 +13,7 @@ const ACCEPT =
   'If you know what else sent transactions with this key, run reconcile with --yes, and restart a running server.';
 const ACCEPT_ANCHOR =
   'The anchor was made by another service with this key, or after the backup. Use a newer backup if there is one. Otherwise run reconcile with --accept-anchor TX_HASH; proofs in that anchor that still wait in this database are anchored again.';
+const RESTART = ' Restart a running server: it stopped at these transactions.';
 const TX_HASH = /^0x[0-9a-f]{64}$/i;
 
 interface ReconcileOptions extends Output {
@@ -72,7 +73,7 @@ export async function reconcile(
       }),
       ...(isPassed ? [] : [ACCEPT]),
       ...(findings.some((finding) => finding.includes('has an anchor')) ? [ACCEPT_ANCHOR] : []),
-      ...(ok ? ['Anchoring is resumed.'] : []),
+      ...(ok ? [`Anchoring is resumed.${foreign.length + taken.length > 0 ? RESTART : ''}`] : []),
     ];
     const shown = { ok, findings, foreign: foreign.map(shownUse), taken: taken.map(shownUse) };
     print(shown, lines, options);

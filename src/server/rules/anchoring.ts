@@ -62,6 +62,7 @@ const STOPS: ReadonlySet<string> = new Set([
   'chain_unreachable',
   'chain_unsupported',
   'gas_cap',
+  'key_not_reconciled',
   'restored',
   'sender_has_code',
   'underfunded',

@@ -12,9 +12,6 @@ import { recordAudit } from './audit-log.ts';
 import { first, lockRows, mutex, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
 import { type BacklogRow, READ_BACKLOG, toBacklog } from './rows/anchoring.ts';
 
-/** The reason for degraded anchoring while senders are held. */
-const REASON = 'restored';
-
 export const operationsSql = {
   senders: 'SELECT chain_id AS "chainId", address FROM leases ORDER BY chain_id, address',
   backlog: READ_BACKLOG,
@@ -30,6 +27,7 @@ export const operationsSql = {
     ON CONFLICT (chain_id, address) DO UPDATE SET reconciled_at = excluded.reconciled_at`,
   held: `SELECT id FROM restoration WHERE id = 1 AND NOT EXISTS
     (SELECT 1 FROM reconciled_senders WHERE chain_id = $1 AND address = $2)`,
+  anyReconciled: 'SELECT address FROM reconciled_senders WHERE chain_id > 0 LIMIT 1',
   saveReasons: `INSERT INTO chain_status (id, degraded, updated_at) VALUES (1, $1, $2)
     ON CONFLICT (id) DO UPDATE SET degraded = excluded.degraded, updated_at = excluded.updated_at
     WHERE chain_status.degraded <> excluded.degraded`,
@@ -108,8 +106,8 @@ export function operationsStore({ read, snapshot, write }: StepRunner) {
 
 /**
  * Ends every lease and holds every sender, future ones too, until each is reconciled with the chain: a restored
- * database may lack anchors made after its backup. The reason `restored` is in the chain status; all other reasons are
- * in the senders' leases. Call it inside a write.
+ * database may lack anchors made after its backup. The reason `restored` is in the chain status, or
+ * `key_not_reconciled` for a sender that came later; all other reasons are in the senders' leases. Call it inside a write.
  */
 export function* holdQueue(now: number): Steps<void> {
   yield* lockRows(operationsSql.takeLeases);
@@ -127,8 +125,10 @@ export function* isHeld({ chainId, address }: SenderKey, now: number): Steps<boo
   return isIt;
 }
 
+/** Shows the reason: nothing was reconciled yet, or all but a sender that came later. */
 function* showHold(now: number): Steps<void> {
-  yield* rows(operationsSql.saveReasons, JSON.stringify([REASON]), now);
+  const reason = (yield* some(operationsSql.anyReconciled)) ? 'key_not_reconciled' : 'restored';
+  yield* rows(operationsSql.saveReasons, JSON.stringify([reason]), now);
 }
 
 /** The sequence number of the next list. Two changes at the same time would get the same one, without the mutex. */

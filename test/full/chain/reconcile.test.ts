@@ -68,7 +68,7 @@ describe('a restored database', () => {
 
     await waitFor('the anchorer to be refused', () => rig.log.some((line) => /paused/.test(line)));
     expect((await rig.task(id)).completion?.state).toBe('queued');
-    expect(await rig.degraded()).toEqual(['restored']);
+    expect(await rig.degraded()).toEqual(['key_not_reconciled']);
     expect(await reconciled(anvilAccounts[2].address)).toEqual(free);
     await rig.verified([id]);
   });

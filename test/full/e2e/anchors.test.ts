@@ -77,6 +77,14 @@ describe('svc-server anchors', { shuffle: false }, () => {
     await expect(server.url).rejects.toThrow();
   });
 
+  it('retires the last account that can anchor only with --leave-none', async () => {
+    const refused = await command('retire', next.address);
+    const retired = await command('retire', next.address, '--leave-none');
+
+    expect([refused.exitCode, JSON.parse(refused.stderr).error]).toEqual([1, 'last_account']);
+    expect([retired.exitCode, retired.stderr]).toEqual([0, '']);
+  });
+
   it('retires no account that never anchored', async () => {
     const { exitCode, stderr } = await command('retire', `0x${'12'.repeat(20)}`);
 

@@ -92,7 +92,18 @@ describe('one step, however slow the disk', () => {
     await recordSamples();
     await world.store.deleteRobot(robot.id, robot.wallet, world.now);
 
-    expect(await steps(() => world.store.deleteTraces(ALL))).toBeGreaterThan(ROWS / ROWS_PER_STEP);
+    const count = await steps(() => world.store.deleteTraces(robot.wallet, ALL));
+    expect(count).toBeGreaterThan(ROWS / ROWS_PER_STEP);
+  });
+
+  it('deletes everything that a deleted robot left behind if it is little', async () => {
+    await recordSamples();
+    await logEvents();
+    await world.store.deleteRobot(robot.id, robot.wallet, world.now);
+    vi.spyOn(performance, 'now').mockReturnValue(0);
+    await world.store.deleteTraces(robot.wallet, ALL);
+
+    expect(await world.store.nextWithTraces('')).toBeNull();
   });
 
   it('erases no more evidence than a short commit does', async () => {

@@ -100,7 +100,7 @@ export function storageContract(open: OpenStore): void {
 
     expect(await errors()).toEqual(nothing);
 
-    while (await world.store.deleteTraces(1));
+    for (const { wallet } of gone) while (await world.store.deleteTraces(wallet, 1));
     expect(await errors()).toEqual(nothing);
   });
 

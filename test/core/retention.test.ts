@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import {
   deleteExpired,
   type RetentionOptions,
@@ -107,6 +107,37 @@ it('begins at once and stops when asked', async () => {
   await retention.stop();
 
   expect(errors).toEqual([]);
+});
+
+it('deletes by age while deleted robots never end', async () => {
+  await history(3);
+
+  const store: RetentionOptions['store'] = {
+    ...world.store,
+    nextWithTraces: async () => robot.wallet,
+    deleteTraces: async () => true,
+  };
+  const retention = startRetention(options({ store, telemetryRetentionMs: DAY }));
+  await waitFor('the old sample to be deleted', async () => (await left()).samples === 2);
+  await retention.stop();
+
+  expect(errors).toEqual([]);
+});
+
+it('lets accounts take turns with what their deleted robots left behind', async () => {
+  const accounts = [await world.account(), await world.account()].sort();
+  for (const wallet of accounts.flatMap((one) => [one, one, one])) {
+    const { id } = await world.robot(wallet);
+    await world.store.deleteRobot(id, wallet, world.now);
+  }
+  const steps = vi.spyOn(world.store, 'deleteTraces');
+  const retention = startRetention(options());
+  await waitFor('the end', async () => (await world.store.nextWithTraces('')) === null);
+  await retention.stop();
+
+  const [first, second] = accounts;
+  const taken = steps.mock.calls.map(([wallet]) => wallet);
+  expect(taken).toEqual([first, second, first, second, first, second]);
 });
 
 it('tells of a round that failed and goes on', async () => {

@@ -93,7 +93,7 @@ export async function remove(environment: NodeJS.ProcessEnv, address: string, op
   const wallet = walletOf(address);
   await withStore(environment, options, async (store, clock) => {
     await deleteAccount({ store, clock }, wallet);
-    while (await store.deleteTraces(TRACES_PER_COMMIT)) {}
+    while (await store.deleteTraces(wallet, TRACES_PER_COMMIT)) {}
   });
   print({ wallet, deleted: true }, [`Deleted ${wallet}.`], options);
 }

@@ -34,12 +34,11 @@ export function startRetention(options: RetentionOptions): { stop(): Promise<voi
   };
 }
 
-/** One round of deletion in small steps. Ends early when the signal aborts. */
+/** One round of deletion by age, in small steps. Ends early when the signal aborts. */
 export async function deleteExpired(
   { store, clock, telemetryRetentionMs, eventRetentionMs, proofRetentionMs }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await runSteps(signal, () => store.deleteTraces(STEP_ROWS));
   const yearBefore = clock.now() - limits.auditLogMs;
   await runSteps(signal, () => store.deleteAuditLog(yearBefore, STEP_ROWS));
   await runSteps(signal, () => store.deleteAlerts(yearBefore, STEP_ROWS));
@@ -63,13 +62,33 @@ export async function deleteExpired(
   }
 }
 
+/**
+ * Deletes what deleted robots left behind, until nothing is left. The accounts take turns, one step each, so that the
+ * robots of one account delay no other account for long.
+ */
+async function deleteTraces({ store }: RetentionOptions, signal: AbortSignal): Promise<void> {
+  let wallet = '';
+  await runSteps(signal, async () => {
+    const isFirst = wallet === '';
+    wallet = (await store.nextWithTraces(wallet)) ?? '';
+    if (wallet !== '') await store.deleteTraces(wallet, STEP_ROWS);
+    return wallet !== '' || !isFirst;
+  });
+}
+
 async function keepDeleting(options: RetentionOptions, signal: AbortSignal): Promise<void> {
-  do {
-    await Promise.all([
-      deleteExpired(options, signal).catch(options.onError),
-      continueDeletions(options, signal, options.onError).catch(options.onError),
-    ]);
-  } while (await passed(EVERY_MS, signal));
+  const { onError } = options;
+  // Apart, because callers who delete robots all the time keep one of them from its end.
+  const duties = [
+    () => deleteExpired(options, signal),
+    () => deleteTraces(options, signal),
+    () => continueDeletions(options, signal, onError),
+  ];
+  const keepOn = async (duty: () => Promise<void>) => {
+    do await duty().catch(onError);
+    while (await passed(EVERY_MS, signal));
+  };
+  await Promise.all(duties.map(keepOn));
 }
 
 async function runSteps(signal: AbortSignal, step: () => Promise<boolean>): Promise<void> {

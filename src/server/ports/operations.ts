@@ -114,6 +114,8 @@ export interface RetentionStore {
    * be more.
    */
   deleteEvents(before: number, limit: number): Promise<boolean>;
-  /** Deletes at most `limit` samples, roll-ups or events of deleted robots. Returns whether there may be more. */
-  deleteTraces(limit: number): Promise<boolean>;
+  /** The next wallet after `after` whose deleted robots left samples, roll-ups or events; null at the end. */
+  nextWithTraces(after: string): Promise<string | null>;
+  /** Deletes at most `limit` of these rows of one robot of the wallet. Returns whether there may be more. */
+  deleteTraces(wallet: string, limit: number): Promise<boolean>;
 }

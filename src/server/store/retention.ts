@@ -5,7 +5,6 @@ import {
   deleteInCommit,
   first,
   lockRows,
-  NO_ID,
   rows,
   type StepRunner,
   type Steps,
@@ -41,7 +40,8 @@ export const retentionSql = {
   oldEvents: `DELETE FROM events WHERE seq ${selected(`SELECT seq FROM (
       SELECT seq, created_at FROM events WHERE seq > 0 ORDER BY seq LIMIT $2) AS first
     WHERE created_at < $1`)} RETURNING ${freed.events}`,
-  nextTrace: `SELECT robot_id FROM robot_traces WHERE robot_id >= $1 ORDER BY robot_id LIMIT 1`,
+  nextWallet: 'SELECT wallet FROM robot_traces WHERE wallet > $1 ORDER BY wallet LIMIT 1',
+  nextTrace: 'SELECT robot_id FROM robot_traces WHERE wallet = $1 LIMIT 1',
   forget: 'DELETE FROM robot_traces WHERE robot_id = $1',
   rollups: someOf('telemetry_rollups', 'robot_id, resolution, at'),
   names: someOf('telemetry_names', 'robot_id, day'),
@@ -53,7 +53,7 @@ export const retentionSql = {
 type Deletion = (robotId: string, most: number) => Steps<number>;
 
 export function retentionStore(runner: StepRunner) {
-  const { write, deletions } = runner;
+  const { read, write, deletions } = runner;
   const ofRobot = deletionsOfRobot(runner);
 
   return {
@@ -66,18 +66,24 @@ export function retentionStore(runner: StepRunner) {
       return deleted.more;
     },
 
-    deleteTraces: (limit) =>
+    nextWithTraces: async (after) => {
+      const next = await read(() => first<{ wallet: string }>(retentionSql.nextWallet, after));
+      return next?.wallet ?? null;
+    },
+
+    deleteTraces: (wallet, limit) =>
       write(function* () {
         type Trace = { robot_id: string };
-        const trace = yield* first<Trace>(retentionSql.nextTrace, NO_ID);
+        const trace = yield* first<Trace>(retentionSql.nextTrace, wallet);
         if (trace === undefined) return false;
-        for (const deletion of ofRobot) {
-          const { done } = yield* deleteInCommit(deletions, limit, (most) =>
-            deletion(trace.robot_id, most),
-          );
-          if (done > 0) return true;
-        }
-        yield* rows(retentionSql.forget, trace.robot_id);
+        const { more } = yield* deleteInCommit(deletions, limit, function* (most) {
+          for (const deletion of ofRobot) {
+            const deleted = yield* deletion(trace.robot_id, most);
+            if (deleted > 0) return deleted;
+          }
+          return 0;
+        });
+        if (!more) yield* rows(retentionSql.forget, trace.robot_id);
         return true;
       }),
   } satisfies Partial<RetentionStore>;

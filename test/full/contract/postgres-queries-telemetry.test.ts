@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { EventFilter } from '../../../src/server/ports/events.ts';
 import type { NewRobot } from '../../../src/server/ports/robots.ts';
-import { World } from '../../contract/world.ts';
+import { newWallet, World } from '../../contract/world.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';
 
 const HOUR = 60 * 60_000;
@@ -174,7 +174,8 @@ it('looks for old samples and events by their place in the order', async () => {
   const most = await rowsRead(async () => {
     await world.store.deleteSamples(world.now - 60 * 24 * HOUR, PAGE, null);
     await world.store.deleteEvents(0, PAGE);
-    await world.store.deleteTraces(PAGE);
+    await world.store.nextWithTraces('');
+    await world.store.deleteTraces(newWallet(), PAGE);
   });
 
   expect(most).toBeLessThanOrEqual(10 * ROBOTS);

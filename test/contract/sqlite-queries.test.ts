@@ -153,6 +153,11 @@ it.each([
     /r\.kind = 'anchor_failed'/,
     'INDEX completions_failed ((updated_at,task_id)>(?,?))',
   ],
+  [
+    'old messages',
+    /state <> 'pending' AND created_at </,
+    'INDEX webhook_deliveries_age (created_at<?)',
+  ],
   ['rules', /b\.battery_pct/, 'SEARCH r USING PRIMARY KEY (wallet=? AND kind=?)'],
   ['accounts with rules', /RECURSIVE watched/, 'SEARCH alert_rules USING PRIMARY KEY (wallet>?)'],
   [

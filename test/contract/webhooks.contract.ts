@@ -331,6 +331,22 @@ export function webhookContract(open: OpenStore): void {
     expect(await due()).toEqual([1, false]);
   });
 
+  it('deletes no message that waits, however old it is, and also none that was replayed', async () => {
+    const robot = await world.robot();
+    const id = await webhook(robot.wallet, ['event.created']);
+    for (const name of ['delivered', 'replayed', 'waits']) await report(robot, name);
+    const [delivered, replayed, waits] = await waiting(id);
+    for (const message of [delivered, replayed]) {
+      await world.store.recordDelivered(attemptOf(id, message, { status: 204, error: null }));
+    }
+    await world.store.replayDelivery(replayed?.id ?? '', robot.wallet, world.now);
+    world.clock.advance(1);
+    await world.store.deleteDeliveries(world.now, 10);
+
+    const kept = (await world.store.listDeliveries(id, robot.wallet, 10, null)) ?? [];
+    expect(kept.map((one) => one.id)).toEqual([replayed?.id, waits?.id]);
+  });
+
   it('deletes old messages and closed alerts in small steps, and no others', async () => {
     const { id: robot_id, wallet } = await world.robot();
     const id = await webhook(wallet, ['alert.opened']);
@@ -343,6 +359,9 @@ export function webhookContract(open: OpenStore): void {
       world.clock.advance(10);
     }
     const before = world.now;
+    for (const message of (await waiting(id)).slice(0, 2)) {
+      await world.store.recordDelivered(attemptOf(id, message, { status: 204, error: null }));
+    }
 
     expect(await world.store.deleteDeliveries(before, 1)).toBe(true);
     expect(await world.store.deleteDeliveries(before, 10)).toBe(false);

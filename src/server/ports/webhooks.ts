@@ -98,7 +98,7 @@ export interface WebhookStore {
   ): Promise<DeliveryRecord[] | null>;
   /** Queues the message again with its id. False if the account has no enabled webhook with it. */
   replayDelivery(id: string, wallet: string, now: number): Promise<boolean>;
-  /** Deletes at most `limit` messages that were made before `before` or exceed what a webhook keeps. Returns whether there may be more. */
+  /** Deletes at most `limit` messages from before `before` that no longer wait. Returns whether there may be more. */
   deleteDeliveries(before: number, limit: number): Promise<boolean>;
 
   /** Takes or renews the lease of the relay. False while another instance has it. */

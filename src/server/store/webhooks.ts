@@ -72,14 +72,11 @@ export const webhookSql = {
       next_at = CASE WHEN next_at = ${NEVER} THEN $2 ELSE next_at END
     WHERE id = $1 RETURNING last_number`,
   replay: `UPDATE webhook_deliveries SET state = 'pending', number = $2 WHERE id = $1 RETURNING id`,
-  expire: `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries
-    WHERE created_at < $1 ORDER BY created_at LIMIT $2) RETURNING id`,
-  surplus: `DELETE FROM webhook_deliveries WHERE id IN (
-    SELECT d.id FROM webhooks w CROSS JOIN webhook_deliveries d
-    WHERE w.wallet > '' AND d.webhook_id = w.id AND d.number < (
-      SELECT number FROM webhook_deliveries WHERE webhook_id = w.id
-      ORDER BY number DESC LIMIT 1 OFFSET ${2 * limits.webhookBacklog - 1})
-    LIMIT $1) RETURNING id`,
+  // The state twice: a replay may commit between the query and the deletion.
+  expire: `DELETE FROM webhook_deliveries WHERE state <> 'pending' AND id IN (
+      SELECT id FROM webhook_deliveries WHERE state <> 'pending' AND created_at < $1
+      ORDER BY created_at LIMIT $2)
+    RETURNING id`,
   locked: 'SELECT id FROM webhooks WHERE id = $1 FOR UPDATE',
   rest: `UPDATE webhooks SET next_at = ${NEVER} WHERE id = $1 AND NOT EXISTS (SELECT 1
     FROM webhook_deliveries WHERE webhook_id = $1 AND state = 'pending')`,
@@ -162,12 +159,8 @@ export function webhookStore({ read, write }: StepRunner): Omit<WebhookStore, 'h
         const next = yield* first<{ last_number: number }>(webhookSql.next, webhook.id, now);
         return next !== undefined && (yield* some(webhookSql.replay, id, next.last_number));
       }),
-    async deleteDeliveries(before, limit) {
-      const old = await write(() => rows(webhookSql.expire, before, limit));
-      if (old.length === limit) return true;
-      // Apart: it reads all webhooks, and a deletion locks those of its messages.
-      return (await write(() => rows(webhookSql.surplus, limit))).length === limit;
-    },
+    deleteDeliveries: async (before, limit) =>
+      (await write(() => rows(webhookSql.expire, before, limit))).length === limit,
 
     listDueWebhooks: (funded, limit, now) =>
       read(() => rows<DueWebhook>(webhookSql.due, now, Number(funded), limit)),

@@ -131,6 +131,7 @@ it.each([
   ['included attempts from the end', /ORDER BY mined_block_number DESC/, 'attempts_included'],
   ['those below a place', /\(mined_block_number, id\) </, 'attempts_included'],
   ['due webhooks', /AS due UNION ALL/, 'webhooks_due'],
+  ['old messages', /state <> 'pending' AND created_at </, 'webhook_deliveries_age'],
   ['waiting proofs', /r\.kind = 'anchor_stuck'/, 'completions_waiting'],
   ['failed proofs', /r\.kind = 'anchor_failed'/, 'completions_failed'],
   ['what was mined', /a\.nonce >= \$3/, 'attempts_chain_id_sender_nonce_key'],

@@ -20,12 +20,13 @@ ALTER TABLE webhooks ADD COLUMN last_number bigint NOT NULL DEFAULT 0;
 ALTER TABLE webhooks ADD COLUMN stored_bytes bigint NOT NULL DEFAULT 0;
 ALTER TABLE webhooks ADD COLUMN missing_from bigint;
 ALTER TABLE webhook_deliveries DROP CONSTRAINT webhook_deliveries_number_key;
-DROP INDEX webhook_deliveries_webhook, webhook_deliveries_new;
+DROP INDEX webhook_deliveries_webhook, webhook_deliveries_new, webhook_deliveries_age;
 UPDATE webhook_deliveries d SET number = n.number FROM (
   SELECT id, row_number() OVER (PARTITION BY webhook_id ORDER BY number NULLS LAST, created_at, id) AS number
   FROM webhook_deliveries) AS n WHERE n.id = d.id;
 ALTER TABLE webhook_deliveries ALTER COLUMN number SET NOT NULL;
 CREATE UNIQUE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, number);
+CREATE INDEX webhook_deliveries_age ON webhook_deliveries (created_at) WHERE state <> 'pending';
 UPDATE webhooks w SET last_number = d.newest, stored_bytes = d.bytes FROM (
   SELECT webhook_id, max(number) AS newest, sum(octet_length(data) + 256) AS bytes
   FROM webhook_deliveries GROUP BY webhook_id) AS d WHERE d.webhook_id = w.id;

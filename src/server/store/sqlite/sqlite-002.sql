@@ -41,7 +41,7 @@ DROP TABLE webhook_deliveries_001;
 CREATE UNIQUE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, number);
 CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (webhook_id, number)
   WHERE state = 'pending';
-CREATE INDEX webhook_deliveries_age ON webhook_deliveries (created_at);
+CREATE INDEX webhook_deliveries_age ON webhook_deliveries (created_at) WHERE state <> 'pending';
 UPDATE webhooks SET (last_number, stored_bytes) = (
   SELECT coalesce(max(number), 0), coalesce(sum(octet_length(data) + 256), 0)
   FROM webhook_deliveries d WHERE d.webhook_id = webhooks.id);

@@ -10,7 +10,10 @@ export function alertContract(open: OpenStore): void {
   beforeEach(async () => {
     world = await World.open(open);
   });
-  afterEach(() => world.close());
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await world.close();
+  });
 
   /** An account whose rule holds. */
   const poor = async () => {
@@ -83,5 +86,22 @@ export function alertContract(open: OpenStore): void {
     }
 
     expect(opened).toEqual([100, 20]);
+  });
+
+  it('evaluates every 30 s, also after the clock went back by hours', async () => {
+    const evaluate = createEvaluation(world, Number.POSITIVE_INFINITY);
+    let monoMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => monoMs);
+    await evaluate();
+    world.clock.advance(-3.5 * 3_600_000);
+    const wallet = await poor();
+    const open = async () => (await world.store.listOpenAlerts('credit_low', [wallet])).length;
+    const found: number[] = [];
+    for (monoMs of [29_999, 30_000]) {
+      await evaluate();
+      found.push(await open());
+    }
+
+    expect(found).toEqual([0, 1]);
   });
 }

@@ -63,15 +63,16 @@ export function createEvaluation({ store, clock }: EvaluationDeps, budgetMs = 10
   });
   let next = 0;
   return async (): Promise<void> => {
-    const now = clock.now();
-    if (now >= next) {
-      next = now + EVERY_MS;
-      moment.watchedSince = await store.noteEvaluation(now, GAP_MS);
+    moment.now = clock.now();
+    // Times of `next`. The clock may go back by hours.
+    const monoMs = performance.now();
+    if (monoMs >= next) {
+      next = monoMs + EVERY_MS;
+      moment.watchedSince = await store.noteEvaluation(moment.now, GAP_MS);
     }
-    moment.now = now;
     for (const round of rounds) {
-      if (round.slices === null && now >= round.next) {
-        round.next = now + EVERY_MS;
+      if (round.slices === null && monoMs >= round.next) {
+        round.next = monoMs + EVERY_MS;
         round.slices = evaluateAccounts(store, round.isFunded, moment);
       }
       const until = performance.now() + budgetMs;

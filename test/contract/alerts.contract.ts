@@ -104,4 +104,15 @@ export function alertContract(open: OpenStore): void {
 
     expect(found).toEqual([0, 1]);
   });
+
+  it('counts from now, not from a time that lies ahead, after the clock went back', async () => {
+    const note = async (ms: number) => {
+      world.clock.advance(ms);
+      return world.now - (await world.store.noteEvaluation(world.now, 90_000));
+    };
+
+    expect([await note(0), await note(60_000)]).toEqual([0, 60_000]);
+    expect([await note(23 * 3_600_000), await note(-23 * 3_600_000)]).toEqual([0, 0]);
+    expect(await note(30_000)).toBe(30_000);
+  });
 }

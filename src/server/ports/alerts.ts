@@ -62,7 +62,7 @@ export interface AlertStore {
   /** Deletes at most `limit` of the alerts closed before `before`. Returns whether there may be more. */
   deleteAlerts(before: number, limit: number): Promise<boolean>;
 
-  /** Notes an evaluation. Returns since when there was no gap longer than `gapMs` between two. */
+  /** Notes an evaluation. Returns since when there was no gap longer than `gapMs` between two, in either direction of time. */
   noteEvaluation(now: number, gapMs: number): Promise<number>;
   /**
    * The next accounts after a wallet that have a rule or an open alert, or a webhook that failed; few enough for one

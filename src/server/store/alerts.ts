@@ -112,7 +112,7 @@ export const alertSql = {
     (SELECT id FROM alerts WHERE wallet = $1 ORDER BY id DESC LIMIT 1 OFFSET ${limits.alertsKept - 1})`,
   note: `INSERT INTO alert_watch (id, evaluated_at, since) VALUES (1, $1, $1)
     ON CONFLICT (id) DO UPDATE SET evaluated_at = excluded.evaluated_at, since =
-      CASE WHEN excluded.evaluated_at - alert_watch.evaluated_at > $2 THEN excluded.since
+      CASE WHEN abs(excluded.evaluated_at - alert_watch.evaluated_at) > $2 THEN excluded.since
         ELSE alert_watch.since END
     RETURNING since`,
   // Rules, and alerts that a refusal opened without a rule.

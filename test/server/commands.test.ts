@@ -108,7 +108,7 @@ describe('svc-server', () => {
       const { exitCode, stderr } = await server(['start'], {
         SVC_CHAIN_RPC_URL: 'http://127.0.0.1:9',
         SVC_DATA_DIR: path.join(folder, 'data'),
-        SVC_LOG_LEVEL: 'fatal',
+        SVC_LOG_LEVEL: 'error',
         SVC_OPERATOR_LISTEN: '127.0.0.1:1',
         SVC_OPERATOR_TOKEN_FILE: path.join(folder, 'absent'),
         SVC_ANCHOR_PRIVATE_KEY: name === 'SVC_ANCHOR_KEY_FILE' ? '' : '11'.repeat(32),

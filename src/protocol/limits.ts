@@ -46,8 +46,8 @@ export const limits = {
   alertsKept: 10_000,
   /** Sign-in challenges that the service stores for all wallets together. */
   openChallenges: 100_000,
-  /** Stored sign-in challenges of one wallet for one source (an IPv4 address, or an IPv6 /56). */
-  challengesPerSource: 8,
+  /** Stored sign-in challenges of one wallet for one source (an IPv4 address, or an IPv6 /56): as many as in one minute. */
+  challengesPerSource: 60,
   /**
    * Open codes of command-line sign-ins. Above this number, the service looks for the source with the most open codes,
    * and ends the oldest code of this source. A source is an IPv4 address, or an IPv6 /56.

@@ -32,11 +32,11 @@ export function signInContract(open: OpenStore): void {
       expect(await world.store.openChallenges(wallet, source)).toEqual(saved.toReversed());
     });
 
-    it('of another source displace none of the owner, who has the newest 8', async () => {
+    it('of another source displace none of the owner, who has the newest 60', async () => {
       const wallet = newWallet();
       const owner: Challenge[] = [];
-      for (let i = 0; i < 9; i += 1) owner.push(await world.savedChallenge(wallet));
-      for (let i = 0; i < 20; i += 1) {
+      for (let i = 0; i < 61; i += 1) owner.push(await world.savedChallenge(wallet));
+      for (let i = 0; i < 61; i += 1) {
         await world.store.saveChallenge(world.challenge(wallet), '192.0.2.2');
       }
 

@@ -93,7 +93,7 @@ describe('the limits', () => {
       signatureBytes: 8192,
       documentDepth: 128,
       openChallenges: 100_000,
-      challengesPerSource: 8,
+      challengesPerSource: 60,
       pageSize: 50,
       pageSizeMax: 200,
       challengeLifetimeMs: 600_000,

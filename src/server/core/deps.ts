@@ -59,7 +59,7 @@ export interface Deps {
   stopping: AbortSignal;
 }
 
-/** Anonymous work that waits, per source and in total; a signature weighs as much as the challenges it is tried with. */
+/** Anonymous work that waits, per source and in total. */
 const WAITING = { ofOne: 512, inAll: 4096 };
 
 /** A queue in which the sources of strangers' work take turns. Above its limits, work is refused with `overloaded`. */

@@ -36,6 +36,9 @@ interface SignatureInput extends Caller {
 /** How long the recovery of a signer takes. */
 const RECOVERY_MS = 3;
 
+/** Challenges that a signature is checked with in one turn. */
+const RECOVERIES_PER_TURN = 8;
+
 /**
  * The two steps of a wallet's sign-in. Each kind of work that strangers cause has a queue, in which the sources take
  * turns: writes of challenges, recoveries of signers in a thread, calls of contract wallets, and reads of balances.
@@ -48,19 +51,22 @@ export function createSignIn(deps: Deps) {
   const contractCalls = queue(4);
   const gateReads = queue(4);
 
+  /** Checks the challenges in several turns, so that other sources wait as long for many as for a few. */
   async function recover(challenges: readonly Challenge[], signature: Hex, { source }: Caller) {
-    if (challenges.length === 0) return null;
-    const end = await recoveries.take(source, { size: challenges.length });
-    try {
-      for (const challenge of challenges) {
-        const wallet = await chain.recoverWallet(challenge.message, signature);
-        if (wallet === challenge.wallet) return challenge;
+    for (let at = 0; at < challenges.length; at += RECOVERIES_PER_TURN) {
+      const some = challenges.slice(at, at + RECOVERIES_PER_TURN);
+      const end = await recoveries.take(source, { size: some.length });
+      try {
+        for (const challenge of some) {
+          const wallet = await chain.recoverWallet(challenge.message, signature);
+          if (wallet === challenge.wallet) return challenge;
+        }
+      } finally {
+        // The thread rests for about as long as it worked.
+        setTimeout(end, RECOVERY_MS * some.length);
       }
-      return null;
-    } finally {
-      // The thread rests for about as long as it worked.
-      setTimeout(end, RECOVERY_MS * challenges.length);
     }
+    return null;
   }
 
   /** The open challenge that was signed, or null. Signatures that can be checked locally never reach the chain. */

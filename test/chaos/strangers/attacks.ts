@@ -21,11 +21,11 @@ const newAddress = () => privateKeyToAccount(generatePrivateKey()).address;
 
 /** Runs until the process is ended. An error of a connection is what an attacker expects. */
 export const attacks: Record<string, (target: Target) => Promise<void>> = {
-  /** Row 1: wrong signatures, each tried with 8 challenges, 40 a second. */
+  /** Row 1: wrong signatures, each tried with 60 challenges, 40 a second. */
   async signatures(target) {
     const { address } = privateKeyToAccount(generatePrivateKey());
     const signature = `0x${'11'.repeat(32)}${'22'.repeat(32)}1b`;
-    for (let i = 0; i < 8; i += 1) await post(target, '/api/auth/challenge', { address });
+    for (let i = 0; i < 60; i += 1) await post(target, '/api/auth/challenge', { address });
     for (;;) {
       void post(target, '/api/auth/verify', { address, signature });
       await sleep(25);

@@ -98,6 +98,41 @@ describe('strangers', () => {
     expect(await signIn('192.0.2.7', '192.0.2.8')).toBe(401);
   });
 
+  it('delay another source by 8 checks of a signature, whatever the number of their challenges', async () => {
+    const { recoverWallet } = service.chain;
+    const { openChallenges } = service.store;
+    const gate = openGate();
+    const checked: string[] = [];
+    service.chain.recoverWallet = async (message) => {
+      checked.push(message);
+      await gate.opened;
+      return null;
+    };
+    const looked: string[] = [];
+    service.store.openChallenges = async (wallet, source) => {
+      const found = await openChallenges(wallet, source);
+      looked.push(wallet);
+      return found;
+    };
+    onTestFinished(() => {
+      service.chain.recoverWallet = recoverWallet;
+      service.store.openChallenges = openChallenges;
+    });
+    const [stranger, owner] = [newWallet(), newWallet()];
+    for (let i = 0; i < 60; i += 1) await challenge(stranger.address, '192.0.2.1');
+    const { message } = (await challenge(owner.address, '192.0.2.2')).body;
+
+    const attack = verify(stranger.address, HIGH_S, '192.0.2.1');
+    await waitFor('the first check', () => checked.length > 0);
+    const another = verify(owner.address, HIGH_S, '192.0.2.2');
+    await waitFor('the other to wait', () => looked.length === 2);
+    gate.open();
+    await Promise.all([attack, another]);
+
+    expect(checked).toHaveLength(61);
+    expect(checked.indexOf(message)).toBe(8);
+  });
+
   it('of one source wait for each other, not another source for them, and are bounded', async () => {
     const { recoverWallet } = service.chain;
     const gate = openGate();

@@ -33,7 +33,13 @@ export function auditBundle(bundle: Bundle, facts: ChainFacts): AuditCheck[] {
  * @throws TypeError if the bundle is not from `readBundle`.
  */
 export function auditBundleAlone(bundle: Bundle): AuditCheck[] {
-  if (bundle.chain_proof !== undefined) return auditChainProof(bundle, bundle.anchor.block_hash);
+  if (bundle.chain_proof !== undefined) {
+    return auditChainProof(bundle, bundle.anchor.block_hash).map((one) =>
+      one.name === 'header' && one.ok
+        ? { ...one, detail: 'The block header hashes to the block hash in the bundle' }
+        : one,
+    );
+  }
   const { proof_hash, inclusion, anchor } = bundle;
   const leaf = leafHash(statedAnchorOf(bundle));
   const path =

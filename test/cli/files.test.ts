@@ -88,7 +88,9 @@ describe('svc verify', () => {
 
     expect(exitCode).toBe(3);
     expect(stdout).toMatch(/^✘ file +run\.mcap differs$/m);
-    expect(stdout).toContain('NOT verified: a file is not as the evidence lists it.\n');
+    expect(stdout).toContain(
+      'NOT verified.\nA file is not as the evidence lists it, or was not given.\n',
+    );
   });
 
   it('fails with --require-files if a file is not given', async () => {

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Bundle } from '../../src/proof/bundle.ts';
+import { NOT_FINAL, unchangedSince } from '../../src/proof/subject/verdict.ts';
 import type { Answer } from '../../src/protocol/routes.ts';
 import { startRpcProxy } from '../support/rpc-proxy.ts';
 import { newEvidence, startTestService, type TestService } from '../support/service.ts';
@@ -43,6 +44,8 @@ const verify = (name: string, ...args: string[]) =>
   user.svc(['verify', user.file(name), '--anchor-address', from, ...args], nowhere);
 const atBlock = () => ['--block-hash', plain.anchor.block_hash];
 const write = (name: string, bundle: object) => writeFile(user.file(name), JSON.stringify(bundle));
+const since = (hasEvidence: boolean) =>
+  unchangedSince(plain.anchor.anchored_at, { evidence: hasEvidence });
 const failedOf = (stdout: string) =>
   (JSON.parse(stdout).checks as { name: string; status: string }[])
     .filter(({ status }) => status === 'failed')
@@ -118,6 +121,8 @@ describe('svc verify --block-hash', () => {
 
     expect([exitCode, stderr]).toEqual([9, '']);
     expect(stdout).toContain('Anchored by an account you have not named.\n');
+    expect(stdout).toContain(`\n  sender    ${from}, not named\n`);
+    expect(stdout).not.toContain('has not changed since');
   });
 
   it.each([
@@ -156,7 +161,14 @@ describe('svc verify --block-hash', () => {
 
     const { stdout } = await verify('changed.json', ...atBlock());
 
-    expect(stdout).toContain('NOT verified: the evidence was changed.\n');
+    expect(stdout).toContain('\nNOT verified.\nThe evidence was changed.\n');
+  });
+
+  it('ends with the time since which the evidence has not changed', async () => {
+    const { exitCode, stdout } = await verify('proven.json', ...atBlock());
+
+    expect([exitCode, stdout.split('\n').at(-2)]).toEqual([0, since(true)]);
+    expect(stdout).toContain('\nNot proven: that the block whose hash you gave is final.');
   });
 
   it.each([
@@ -172,6 +184,20 @@ describe('svc verify --block-hash', () => {
 });
 
 describe('svc verify --rpc-url, of a bundle with a chain proof', () => {
+  it.each([
+    ['this evidence', 'proven.json', true],
+    ['the evidence with this hash', 'bare.json', false],
+  ])('dates %s, and says whether the block is final', async (_, name, hasEvidence) => {
+    const { proof: __, ...bare } = proven;
+    await write('bare.json', bare);
+
+    const { stdout } = await verify(name, '--rpc-url', service.rpcUrl);
+
+    const isFinal = /\nVerified: \d+ confirmations?, finalized\./.test(stdout);
+    const last = isFinal ? since(hasEvidence) : `${since(hasEvidence)} ${NOT_FINAL}`;
+    expect(stdout.split('\n').at(-2)).toBe(last);
+  });
+
   it('asks the node for the block alone, and with --full for everything', async () => {
     const proxy = await startRpcProxy(service.rpcUrl);
     const onChain = ['--rpc-url', proxy.url];

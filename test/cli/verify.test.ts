@@ -67,7 +67,12 @@ describe('svc verify HASH', () => {
     expect(stdout).toMatch(
       /^✔ service .*\n✔ sender .*\nThe service says: \d+ confirmations?, \w+\.\n/,
     );
-    expect(stdout).toContain(`only ${service.url} states this. Check the chain with --rpc-url.\n`);
+    expect(stdout).toContain(
+      `only ${service.url} states this. Check the chain with --rpc-url URL.\n`,
+    );
+    expect(stdout).toMatch(
+      /\nThe service states: The evidence with this hash has not changed since /,
+    );
     expect(stdout).not.toContain('Verified');
   });
 
@@ -224,7 +229,9 @@ describe('svc verify HASH', () => {
     await service.rpc('evm_mine');
     await done;
     expect([pending.exitCode, pending.stderr]).toEqual([8, '']);
-    expect(pending.stdout).toContain('Pending: the anchor is not in the chain yet.\n');
+    expect(pending.stdout).toContain(
+      'Pending.\nThe proof was submitted and is not in a block yet.\n',
+    );
     expect(other.exitCode).toBe(3);
   });
 });
@@ -281,7 +288,9 @@ describe('svc verify FILE without a node', () => {
 
     expect(exitCode).toBe(3);
     expect(stdout).toMatch(/✘ sender /);
-    expect(stdout).toMatch(/NOT verified\.\nThe service says: Sent by 0x[0-9a-f]{40}\n/);
+    expect(stdout).toMatch(
+      /NOT verified\.\nThe anchor was sent by another account .*\nThe service says: Sent by 0x[0-9a-f]{40}\n/,
+    );
   });
 });
 

@@ -67,7 +67,7 @@ describe('the page of a proof', { shuffle: false }, () => {
     const host = new URL(service.url).host;
     expect(html).toMatch(
       new RegExp(
-        `og:description" content="The evidence with this hash has not changed since ${day} \\w+ \\d{4}, ${time} UTC. Anchored by 0xf39F…2266, the published account of ${host}."`,
+        `og:description" content="The evidence with this hash has not changed since ${day} \\w+ \\d{4}, ${time} UTC \\(block time\\). Anchored by 0xf39F…2266, the published account of ${host}."`,
       ),
     );
     expect(html).toContain(`<dd>${txHash}</dd>`);

@@ -10,7 +10,12 @@ import type { ChainDetails } from '../../protocol/resources.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
-import type { Check } from '../verify/finding.ts';
+
+interface Check {
+  name: string;
+  ok: boolean;
+  detail: string;
+}
 
 export const doctorCommand: CommandSpec = {
   path: 'doctor',

@@ -39,7 +39,7 @@ export async function readEvidence(
 
 /** The check of each file. */
 export function checkEvidence(given: readonly GivenEvidence[], { proofHash }: Subject): Check[] {
-  return given.map(({ file, hash }) => {
+  return given.map(({ file, hash }): Check => {
     const ok = hash === proofHash;
     const other = ok ? 'the proof hash' : `${hash}, the proof hash is ${proofHash}`;
     return { name: 'evidence', ok, detail: `${nameOf(file)} hashes to ${other}` };
@@ -49,7 +49,7 @@ export function checkEvidence(given: readonly GivenEvidence[], { proofHash }: Su
 /** Fails a finding without evidence (`--require-evidence`). */
 export function requiringEvidence(finding: Finding): Finding {
   if (evidenceOf(finding) !== 'not_included') return finding;
-  const check = { name: 'evidence_required', ok: false, detail: 'No evidence was given' };
+  const check: Check = { name: 'evidence_required', ok: false, detail: 'No evidence was given' };
   return { ...finding, outcome: 'not_verified', checks: [check, ...finding.checks] };
 }
 

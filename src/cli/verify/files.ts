@@ -42,9 +42,11 @@ export async function checkFiles(
     given.push({ name: path.basename(name), ...digest });
   }
   const files = compareFiles(entries, given);
-  const checks = files
+  const checks: Check[] = files
     .filter(({ status }) => requireFiles || status !== 'not_given')
-    .map((file) => ({ name: 'file', ok: file.status === 'matches', detail: fileText(file) }));
+    .map(
+      (file): Check => ({ name: 'file', ok: file.status === 'matches', detail: fileText(file) }),
+    );
   for (const name of documents) checks.push(checkPart(await readPartIn(name), entries));
   return { files, checks };
 }

@@ -2,9 +2,10 @@
 import type { AnchorAudit } from '../../chain/verify-anchor.ts';
 import type { ComparedFile } from '../../proof/files/manifest.ts';
 import type { Subject } from '../../proof/subject/subject.ts';
+import type { VerdictCheckName } from '../../proof/subject/verdict.ts';
 
 export interface Check {
-  name: string;
+  name: VerdictCheckName;
   ok: boolean;
   /** A sentence for people. */
   detail: string;
@@ -21,6 +22,8 @@ export interface Finding {
    * a block hash of the caller, or the service.
    */
   basis: 'chain' | 'block' | 'block_hash' | 'service';
+  /** The options that check the subject against the chain. */
+  chainOptions: string;
   /** Origin of the service that was asked; null if none was. */
   service: string | null;
   proofHash: string;
@@ -40,6 +43,12 @@ export interface Finding {
   files: readonly ComparedFile[];
   /** What the checks cover, by name. */
   facts: Readonly<Record<string, string>>;
+}
+
+/** The options of `svc verify` that check a subject against the chain. */
+export function chainOptionsOf({ bundle }: Pick<Subject, 'bundle'>): string {
+  const isProven = bundle?.chain_proof !== undefined;
+  return isProven ? '--rpc-url URL, or with --block-hash HASH' : '--rpc-url URL';
 }
 
 /** The accounts of which one must have sent the anchor. */

@@ -135,7 +135,10 @@ function listsOf(saved: ReturnType<typeof savedLists>, anchor: Anchor | null) {
 function judge(by: string, list: AnchorsList, anchor: Anchor | null): Identified {
   if (anchor === null) return { by, check: null };
   const { chain_id, sender, block_number } = anchor;
-  const check = (ok: boolean, detail: string) => ({ by, check: { name: 'sender', ok, detail } });
+  const check = (ok: boolean, detail: string): Identified => ({
+    by,
+    check: { name: 'sender', ok, detail },
+  });
   const entry = entryOf(list, chain_id, sender);
   if (entry === null) {
     const hint = by === list.origin ? '' : `. If it is new, run svc trust refresh ${list.origin}`;

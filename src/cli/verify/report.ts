@@ -2,9 +2,16 @@
 
 import { escapeText } from '../../base/escape.ts';
 import { fileText } from '../../proof/files/manifest.ts';
+import {
+  NOT_ANCHORED,
+  NOT_FINAL,
+  REORGANIZED,
+  reasonsOf,
+  unchangedSince,
+} from '../../proof/subject/verdict.ts';
 import type { Output } from '../output/output.ts';
 import { maxOf } from '../output/table.ts';
-import { type Check, evidenceOf, type Finding } from './finding.ts';
+import { evidenceOf, type Finding } from './finding.ts';
 
 /** Prints the finding. */
 export function report(output: Output, finding: Finding): void {
@@ -18,6 +25,7 @@ export function report(output: Output, finding: Finding): void {
   if (finding.outcome !== 'verified' && finding.outcome !== 'unnamed') return;
   printFacts(output, finding);
   printUnproven(output, finding);
+  if (finding.outcome === 'verified') printSince(output, finding);
 }
 
 function toJson(finding: Finding) {
@@ -57,7 +65,7 @@ function toJson(finding: Finding) {
 }
 
 /** The checks that were not made, and why. */
-function notCheckedOf(finding: Finding): Pick<Check, 'name' | 'detail'>[] {
+function notCheckedOf(finding: Finding) {
   const readsStatus = finding.basis === 'chain' || finding.basis === 'service';
   return [
     ...(evidenceOf(finding) === 'not_included' ? [{ name: 'evidence', detail: NO_EVIDENCE }] : []),
@@ -83,15 +91,12 @@ function printVerdict({ colors, line }: Output, finding: Finding): void {
   const blocks = `${confirmations} confirmation${confirmations === '1' ? '' : 's'}`;
   const seen = escapeText(`${blocks}, ${finality}`);
   if (outcome === 'pending') {
-    const state = confirmations === null ? 'the anchor is not in the chain yet' : seen;
-    line(colors.yellow.bold(`Pending: ${state}.`));
+    const isAnchored = confirmations !== null && finality !== 'reorged';
+    line(colors.yellow.bold(isAnchored ? `Pending: ${seen}.` : 'Pending.'));
+    line(isAnchored ? NOT_FINAL : finality === 'reorged' ? REORGANIZED : NOT_ANCHORED);
   } else if (outcome === 'not_verified') {
-    const failed = finding.checks.filter(({ ok }) => !ok);
-    const isOnly = (one: string) => failed.length > 0 && failed.every(({ name }) => name === one);
-    const isEvidence = isOnly('evidence') && evidenceOf(finding) === 'does_not_match';
-    const isFile = isOnly('file') ? ': a file is not as the evidence lists it.' : '.';
-    const reason = isEvidence ? ': the evidence was changed.' : isFile;
-    line(colors.red.bold(`NOT verified${reason}`));
+    line(colors.red.bold('NOT verified.'));
+    for (const reason of reasonsOf(finding.checks)) line(reason);
     const isOtherSender = finding.checks.some(({ name, ok }) => name === 'sender' && !ok);
     if (isOtherSender && finding.sender !== null) {
       const says = basis === 'service' ? 'The service says: ' : '';
@@ -126,9 +131,9 @@ function printFacts({ line }: Output, finding: Finding): void {
   const { identity, sender, facts } = finding;
   const rows: Record<string, string> = {
     ...facts,
-    ...(sender === null || identity.by === null
+    ...(sender === null
       ? {}
-      : { sender: `${sender}, named by ${identity.by}` }),
+      : { sender: `${sender}, ${identity.by === null ? 'not named' : `named by ${identity.by}`}` }),
     evidence: evidenceWords[evidenceOf(finding)],
     read: readWords[finding.basis],
   };
@@ -150,12 +155,15 @@ const factLabels: Readonly<Record<string, string>> = { anchored_at: 'time' };
 
 /** Lists what is not proven. */
 function printUnproven({ colors, line }: Output, finding: Finding): void {
-  const { basis, service, stated, occurrences } = finding;
+  const { basis, service, stated, occurrences, chainOptions } = finding;
   const lines = [
     ...(basis === 'service'
       ? [
-          `Not checked against the chain: only ${service} states this. Check the chain with --rpc-url.`,
+          `Not checked against the chain: only ${service} states this. Check the chain with ${chainOptions}.`,
         ]
+      : []),
+    ...(basis === 'block_hash'
+      ? ['Not proven: that the block whose hash you gave is final. Look it up in an explorer.']
       : []),
     ...(occurrences > 1
       ? [
@@ -168,6 +176,17 @@ function printUnproven({ colors, line }: Output, finding: Finding): void {
     ),
   ];
   for (const text of lines) line(colors.dim(escapeText(text)));
+}
+
+/** The last line of a success: since when the evidence has not changed. */
+function printSince({ colors, line }: Output, finding: Finding): void {
+  const { basis, facts, finality } = finding;
+  if (facts.anchored_at === undefined || Number.isNaN(Date.parse(facts.anchored_at))) return;
+  const since = unchangedSince(facts.anchored_at, { evidence: evidenceOf(finding) === 'matches' });
+  const says = basis === 'service' ? 'The service states: ' : '';
+  // The caller of --block-hash vouches for the block.
+  const isFinal = finality === 'finalized' || basis === 'block_hash';
+  line(colors.bold(`${says}${since}${isFinal ? '' : ` ${NOT_FINAL}`}`));
 }
 
 const statements: Readonly<Record<string, string>> = {

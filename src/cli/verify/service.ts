@@ -5,7 +5,7 @@ import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import type { Subject } from '../../proof/subject/subject.ts';
 import type { PublicVerification } from '../../protocol/resources.ts';
 import type { Context } from '../program/context.ts';
-import type { Check } from './finding.ts';
+import { type Check, chainOptionsOf } from './finding.ts';
 
 /** The service's answer about a proof hash. */
 export interface Word {
@@ -17,11 +17,9 @@ export interface Word {
 }
 
 /** Asks about the subject's own task if it names one. Throws `not_found`, `unexpected_answer`, `no_service`. */
-export async function askService(
-  { client, target }: Context,
-  { proofHash, taskId, stated }: Subject,
-): Promise<Word> {
-  const suggestRpc = (error: unknown) => Promise.reject(namingRpc(error, stated));
+export async function askService({ client, target }: Context, subject: Subject): Promise<Word> {
+  const { proofHash, taskId } = subject;
+  const suggestRpc = (error: unknown) => Promise.reject(namingChain(error, subject));
   const { url } = await target().catch(suggestRpc);
   const query = taskId === null ? {} : { task_id: taskId };
   const { body } = await client(url)
@@ -36,8 +34,9 @@ export async function askService(
   return { url, answer: body, stated: statedBy(proofHash, body) };
 }
 
-/** A document needs no service: if none is known, or it does not know the proof, the error suggests --rpc-url. */
-function namingRpc(error: unknown, stated: StatedAnchor | null): unknown {
+/** A document needs no service: if none is known, or it does not know the proof, the error suggests to read the chain. */
+function namingChain(error: unknown, subject: Subject): unknown {
+  const { stated } = subject;
   if (stated === null || !(error instanceof SvcError)) return error;
   if (error.code !== 'no_service' && error.code !== 'not_found') return error;
   const { chain_id, block_number } = stated;
@@ -45,7 +44,7 @@ function namingRpc(error: unknown, stated: StatedAnchor | null): unknown {
     block_number === undefined ? '' : `The file names block ${block_number} of chain ${chain_id}. `;
   const none = 'No service is known, and no node of the chain is given.';
   return new SvcError(error.code, error.code === 'no_service' ? none : error.message, {
-    hint: `${where}Check it against the chain with --rpc-url URL, or name its service with --url.`,
+    hint: `${where}Check it against the chain with ${chainOptionsOf(subject)}, or name its service with --url.`,
   });
 }
 

@@ -6,6 +6,7 @@ import { DocumentError } from '../../proof/document-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import type { StrictJsonOptions } from '../../proof/strict-json.ts';
 import { type Recognized, recognizeDocument, recognizeText } from '../../proof/subject/subject.ts';
+import { notCovered } from '../../proof/subject/verdict.ts';
 import { nameOf, namingFile, readText } from '../input/files.ts';
 
 /**
@@ -42,7 +43,7 @@ export function namingDocument<Result>(name: string, read: () => Result): Result
         hint: 'Give a hash, a receipt, a bundle, evidence, a task id or the address of a proof. If the format is newer than svc, update svc.',
       });
     }
-    const text = `NOT verified: no check covers ${unknownMember} in ${name}.`;
+    const text = `NOT verified. ${notCovered(unknownMember, name)}`;
     throw new SvcError('unknown_member', text, {
       hint: 'Verify the receipt or bundle alone, as the service wrote it. To check evidence, use --proof FILE.',
     });

@@ -10,7 +10,7 @@ import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
 import { requirePrivateNodes } from '../program/profiles.ts';
 import { checkEvidence, type GivenEvidence, readEvidence, requiringEvidence } from './evidence.ts';
 import { checkFiles, type FilesInput } from './files.ts';
-import type { Check, Finding } from './finding.ts';
+import { type Check, chainOptionsOf, type Finding } from './finding.ts';
 import { withIdentity } from './identity.ts';
 import { report } from './report.ts';
 import { askAbout, resolveSubject } from './resolve.ts';
@@ -125,13 +125,14 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
     outcome: 'pending',
     recognized: subject.kind,
     basis: basisOf(sources),
+    chainOptions: chainOptionsOf(subject),
     service: word?.url ?? null,
     proofHash: subject.proofHash,
     txHash: stated?.tx_hash ?? word?.answer.anchor.tx_hash ?? null,
     checks: [...evidence, ...alone],
     sender: null,
     confirmations: null,
-    finality: null,
+    finality: word?.answer.anchor.finality ?? null,
     nodes: [],
     occurrences: word?.answer.occurrences ?? 1,
     stated: unproven(subject, word),

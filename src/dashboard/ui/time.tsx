@@ -79,14 +79,6 @@ export function dateAndTime(at: string | number): string {
   });
 }
 
-const toTheMinute = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
-const minute = new Intl.DateTimeFormat('en-GB', toTheMinute);
-
-/** `22 Nov 2026, 08:52 UTC`: the same for every reader, for statements that are passed on. */
-export function minuteInUtc(at: string): string {
-  return `${minute.format(new Date(at))} UTC`;
-}
-
 /** How long ago, with the exact time as tooltip and for screen readers. */
 export function Ago({ at }: { at: string }) {
   const now = useTenSeconds();

@@ -34,7 +34,7 @@ const show = async (page: Page, path: string) => {
 };
 const proofPath = () => `/verify/${scene.verified.proofHash}?task_id=${scene.verified.id}`;
 const sentence =
-  /The evidence with this hash has not changed since \d+ \w+ \d{4}, \d\d:\d\d UTC\. Anchored by 0xf39f…2266, the published account of 127\.0\.0\.1:\d+\./;
+  /The evidence with this hash has not changed since \d+ \w+ \d{4}, \d\d:\d\d UTC \(block time\)\. Anchored by 0xf39f…2266, the published account of 127\.0\.0\.1:\d+\./;
 
 describe('the first page of a visitor', () => {
   it('checks a sample in the browser, and shows that changed evidence fails', async () => {

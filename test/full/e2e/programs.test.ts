@@ -198,7 +198,7 @@ describe('svc verify', () => {
     const { exitCode, stdout, stderr } = await verify(file('added.json'), ...pin);
 
     expect([exitCode, stdout]).toEqual([3, '']);
-    expect(stderr).toContain(`no check covers ${pointer} in ${file('added.json')}`);
+    expect(stderr).toContain(`No check covers ${pointer} in ${file('added.json')}`);
   });
 
   it('fails without evidence where it is required', async () => {

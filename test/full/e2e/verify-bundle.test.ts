@@ -104,7 +104,7 @@ describe('svc verify with a bundle', () => {
     const { exitCode, stdout, stderr } = await verifyChanged(change(bundle));
 
     expect([exitCode, stdout]).toEqual([3, '']);
-    expect(stderr).toContain(`no check covers ${pointer} in `);
+    expect(stderr).toContain(`No check covers ${pointer} in `);
   });
 
   it('holds the sender to the expected account', async () => {

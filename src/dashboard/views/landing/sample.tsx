@@ -7,9 +7,9 @@ import type { Bundle } from '../../../proof/bundle.ts';
 import type { Proof } from '../../../proof/json-value.ts';
 import { parseStrictJson } from '../../../proof/strict-json.ts';
 import { recognizeDocument } from '../../../proof/subject/subject.ts';
+import { unchangedSince } from '../../../proof/subject/verdict.ts';
 import { Fold } from '../../ui/card.tsx';
 import { Loaded } from '../../ui/states.tsx';
-import { minuteInUtc } from '../../ui/time.tsx';
 import { Command } from '../../ui/values.tsx';
 import { Checks } from '../verify/checks.tsx';
 import { refutation, Verdict } from '../verify/verdict.tsx';
@@ -54,10 +54,10 @@ function CheckedSample({ bundle }: { bundle: Bundle }) {
         <Verdict
           tone="good"
           title="Verified in this browser"
-          text={`This evidence has not changed since ${minuteInUtc(anchor.anchored_at)}, if block ${anchor.block_number} is in the chain. This sample is from a test chain.`}
+          text={`${unchangedSince(anchor.anchored_at, { evidence: true })} This holds if block ${anchor.block_number} is in the chain. This sample is from a test chain.`}
         />
       ) : (
-        <Verdict {...refutation(checks, 'The bundle contradicts itself.')} />
+        <Verdict {...refutation(checks)} />
       )}
       <Fold title={`${checks.length} checks, without a network`}>
         <Checks checks={checks} />

@@ -32,7 +32,6 @@ export function ProofResult({ subject, isNamed = true }: ProofResultProps) {
   const isSound = alone.every(({ ok }) => ok);
   // Nothing is asked about a document that contradicts itself.
   const { data } = useVerification(subject, isSound);
-  const text = 'The document contradicts itself. The checks below show where.';
   const [given, setGiven] = useState<readonly GivenFile[]>([]);
   const listed = listedFiles(subject.proof);
   const files = typeof listed === 'string' ? [] : compareFiles(listed, given);
@@ -43,7 +42,7 @@ export function ProofResult({ subject, isNamed = true }: ProofResultProps) {
       {isSound && !isOther ? (
         <ChainResult subject={subject} />
       ) : (
-        <Verdict {...refutation(alone, isSound ? OTHER_FILE : text)} />
+        <Verdict {...refutation(isOther ? [...alone, { name: 'file', ok: false }] : alone)} />
       )}
       {files.length > 0 && (
         <ListedFiles files={files} onGiven={(file) => setGiven((all) => [...all, file])} />
@@ -54,8 +53,6 @@ export function ProofResult({ subject, isNamed = true }: ProofResultProps) {
     </>
   );
 }
-
-const OTHER_FILE = 'A file is not as the evidence lists it. The list below shows which.';
 
 function Recognized({ subject, alone }: { subject: Subject; alone: AuditCheck[] }) {
   const { kind, proofHash, bundle, underflows = [] } = subject;

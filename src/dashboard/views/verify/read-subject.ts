@@ -6,6 +6,7 @@ import {
   recognizeDocument,
   recognizeText,
 } from '../../../proof/subject/subject.ts';
+import { notCovered } from '../../../proof/subject/verdict.ts';
 import { decodeUtf8 } from '../../../proof/utf8.ts';
 import type { limits } from '../../../protocol/limits.ts';
 
@@ -47,7 +48,7 @@ function readDocument(name: string, read: () => string): Found {
     if (!(error instanceof DocumentError)) throw error;
     const { document, unknownMember, message } = error;
     if (unknownMember !== null) {
-      return refused('Not verified', `No check covers ${unknownMember} in ${name}.`);
+      return refused('Not verified', notCovered(unknownMember, name));
     }
     return unreadable(name, `It is not a ${document}: ${message}.`);
   }

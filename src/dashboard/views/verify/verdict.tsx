@@ -3,9 +3,15 @@ import './verify.css';
 import type { ReactNode } from 'react';
 import type { ChainFacts } from '../../../proof/audit-anchor.ts';
 import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
+import {
+  NOT_ANCHORED,
+  NOT_FINAL,
+  REORGANIZED,
+  reasonsOf,
+  unchangedSince,
+} from '../../../proof/subject/verdict.ts';
 import type { ChainDetails, PublicVerification } from '../../../protocol/resources.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { minuteInUtc } from '../../ui/time.tsx';
 import type { Sender } from './identity.tsx';
 
 interface VerdictText {
@@ -41,51 +47,30 @@ export function verdictOf(facts: Facts): VerdictText {
   const { verified, anchor } = stated;
   if (verified && isProven(checks)) return provenVerdict(facts, sender?.standing ?? 'unlisted');
   if (anchor.finality === 'reorged') {
-    return {
-      tone: 'warn',
-      title: 'Not verified now',
-      text: 'A chain reorganization removed the block of this proof. The service is anchoring it again.',
-    };
+    return { tone: 'warn', title: 'Not verified now', text: REORGANIZED };
   }
   if (anchor.block_number === null) {
-    return {
-      tone: 'warn',
-      title: 'Not verified yet',
-      text: 'The proof was submitted and is not in a block yet.',
-    };
+    return { tone: 'warn', title: 'Not verified yet', text: NOT_ANCHORED };
   }
-  return refutation(
-    checks,
-    'The chain differs from what the document or the service states. The checks below show where.',
-  );
+  return refutation(isProven(checks) ? [{ name: 'service', ok: false }] : checks);
 }
 
-export function refutation(checks: readonly AuditCheck[], text: string): VerdictText {
-  const failed = checks.filter(({ ok }) => !ok);
-  const isEvidence = failed.length > 0 && failed.every(({ name }) => name === 'evidence');
-  return {
-    tone: 'bad',
-    title: 'Not verified',
-    text: isEvidence ? 'The evidence was changed.' : text,
-  };
+export function refutation(checks: Parameters<typeof reasonsOf>[0]): VerdictText {
+  return { tone: 'bad', title: 'Not verified', text: reasonsOf(checks).join(' ') };
 }
-
-const RETIRED =
-  'The account that sent it was retired before: it is later than the last block of the account.';
 
 /** The verdict of an anchor that the chain contains, by the standing of its sender. */
 function provenVerdict(
   { stated, read, sender, hasEvidence, chain }: Facts,
   standing: Sender['standing'],
 ): VerdictText {
-  if (standing === 'retired') return { tone: 'bad', title: 'Not verified', text: RETIRED };
+  if (standing === 'retired') return refutation([{ name: 'sender', ok: false }]);
   const isListed = standing === 'listed';
   const { address = '' } = sender ?? {};
   const text = [
-    `${hasEvidence ? 'This evidence' : 'The evidence with this hash'} has not changed since ${minuteInUtc(read.canonical_block?.timestamp ?? '')}.`,
+    unchangedSince(read.canonical_block?.timestamp ?? '', { evidence: hasEvidence }),
     `Anchored by ${address.slice(0, 6)}…${address.slice(-4)}, ${isListed ? 'the published account' : 'not a published account'} of ${window.location.host}.`,
-    stated.anchor.finality !== 'finalized' &&
-      'The block is not final yet: a chain reorganization could still remove it.',
+    stated.anchor.finality !== 'finalized' && NOT_FINAL,
     chain?.testnet && `The chain, ${chain.name}, is a test network.`,
   ];
   return {

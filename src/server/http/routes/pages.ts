@@ -7,6 +7,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isLoopback } from '../../../base/addresses.ts';
 import { packageFolder } from '../../../base/version.ts';
 import type { Hex } from '../../../proof/bytes.ts';
+import { unchangedSince } from '../../../proof/subject/verdict.ts';
+import { formatTimestamp } from '../../../protocol/timestamp.ts';
 import type { Deps } from '../../core/deps.ts';
 import { readStatedProof, type StatedProof } from '../../core/verification.ts';
 import { wireError } from '../../ports/errors.ts';
@@ -157,14 +159,12 @@ export async function proofParts(deps: Deps, proofHash: string, taskId: unknown)
 const TITLE = '<title>svc</title>';
 const ROOT = '<div id="root"><noscript>This page needs JavaScript.</noscript></div>';
 
-const toTheMinute = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
-const minute = new Intl.DateTimeFormat('en-GB', toTheMinute);
-
 function sentencesOf({ receipt, isPublished }: StatedProof, host: string): string {
   const { anchoredAt, from } = receipt;
   const account = isPublished ? 'the published account' : 'an account outside of the list';
   const sender = `${from.slice(0, 6)}…${from.slice(-4)}, ${account} of ${host}`;
-  return `The evidence with this hash has not changed since ${minute.format(anchoredAt)} UTC. Anchored by ${sender}.`;
+  const since = unchangedSince(formatTimestamp(anchoredAt), { evidence: false });
+  return `${since} Anchored by ${sender}.`;
 }
 
 function factsOf(hash: Hex, { receipt }: StatedProof): string {

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Verifies a bundle of format svc-bundle/2 from the hash of its block alone, without a network.
 
-usage: verify.py BUNDLE.json 0xBLOCKHASH [--file FILE]... [--require-files] [--part PART.json]...
+usage: verify.py BUNDLE.json 0xBLOCKHASH [--anchor-address 0xADDRESS]...
+    [--file FILE]... [--require-files] [--part PART.json]...
 
---file compares a file with those that the evidence lists, --part does so for a part of a file, and --require-files
+--anchor-address names the account that you expect; with several, one of them must have sent the anchor. --file compares a file with those that the evidence lists, --part does so for a part of a file, and --require-files
 fails if a listed file is not given.
 
 Exit code 0: every check passed. 3: a check failed, or the bundle has a member that no check covers. 2: wrong usage, an
-unreadable file, or a file that is not a bundle with a chain proof. `svc verify --block-hash` has the same codes.
+unreadable file, or a file that is not a bundle with a chain proof. 9: every check passed, but you named no account, and
+anyone can write an anchor. `svc verify --block-hash` has the same codes.
 
 This program implements docs/anchoring.md and shares no code with svc. It needs Python 3.8 or later and nothing else.
-Two things are yours to judge: that the block hash is one of the chain (ask a source that you trust), and that the
-sender is the account that you expect.
+Take the block hash and the address of the account from sources that you trust, never from the sender of the bundle.
 """
 
 import hashlib
@@ -817,7 +818,7 @@ def attempt(function, *arguments):
         return None
 
 
-def checks_of(bundle, block_hash):
+def checks_of(bundle, block_hash, expected=()):
     """Every check in order, as its name and whether it passed."""
     anchor, proof = bundle["anchor"], bundle["chain_proof"]
     header = attempt(read_header, hex_bytes(proof["header"]))
@@ -838,7 +839,8 @@ def checks_of(bundle, block_hash):
     tx = attempt(read_transaction, raw)
     yield "signature", tx is not None
     yield "chain", tx is not None and tx["chain_id"] == bundle["chain_id"]
-    yield "sender", tx is not None and tx["from"] == hex_bytes(anchor["from"])
+    is_expected = tx is not None and (not expected or tx["from"] in expected)
+    yield "sender", is_expected and tx["from"] == hex_bytes(anchor["from"])
     yield "self_transfer", tx is not None and tx["to"] == tx["from"] and tx["value"] == 0
     yield from check_payload(bundle, tx["input"] if tx else b"")
     if "proof" in bundle:
@@ -847,7 +849,7 @@ def checks_of(bundle, block_hash):
 
 def read_arguments(arguments):
     """Bundle, block hash and options; None if they are wrong."""
-    named, options = [], {"--file": [], "--part": [], "--require-files": False}
+    named, options = [], {"--anchor-address": [], "--file": [], "--part": [], "--require-files": False}
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
@@ -858,6 +860,8 @@ def read_arguments(arguments):
         else:
             named.append(word)
     if len(named) != 2 or not re.fullmatch(r"0x[0-9a-fA-F]{64}", named[1]):
+        return None
+    if not all(re.fullmatch(r"0x[0-9a-fA-F]{40}", each) for each in options["--anchor-address"]):
         return None
     return named[0], named[1], options
 
@@ -888,19 +892,24 @@ def main(arguments):
     except (OSError, Refused) as error:
         print(f"Cannot verify: {error}", file=sys.stderr)
         return 2
-    checks = list(checks_of(bundle, hex_bytes(block_hash))) + about_files
+    expected = [hex_bytes(address.lower()) for address in options["--anchor-address"]]
+    checks = list(checks_of(bundle, hex_bytes(block_hash), expected)) + about_files
     for name, passed in checks:
         print(f"{ {True: 'passed', None: '-     '}.get(passed, 'FAILED') }  {name}")
     if not all(passed in (True, None) for _, passed in checks):
         print("Not verified")
         return 3
     anchor = bundle["anchor"]
+    if not expected:
+        print(f"Anchored by an account you have not named: {anchor['from']}")
+        print("Name the account that you expect with --anchor-address.")
+        return 9
     print(f"Verified: {bundle['claim']['title']!r}, anchored at {anchor['anchored_at']}")
     print(f"in block {anchor['block_number']} of chain {int(bundle['chain_id'])} by {anchor['from']}.")
     print("evidence: " + ("matches" if "proof" in bundle else "not included"))
     if rounded:
         print(f"note: a number in the file counts as 0: {rounded[0][:40]}")
-    print("As final as the source of the block hash. Compare the sender with the account that you expect.")
+    print("As final as the block whose hash you gave.")
     return 0
 
 

@@ -119,7 +119,7 @@ print(json.dumps(codes))
     }
 
     expect(forged.length).toBeGreaterThan(40);
-    const given = cases.map(({ args }) => args);
+    const given = cases.map(({ args }) => [...args, ...identity]);
     expect(runPython(context, code, given)).toEqual(codes);
   });
 });

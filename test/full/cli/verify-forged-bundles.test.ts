@@ -21,9 +21,10 @@ function fileOf(index: number): string {
   return path.join(folder, `${index}.json`);
 }
 
+const identity = ['--anchor-address', anvilAccounts[0].address];
+
 /** Runs `svc verify` with nothing but the block hash and the address of the account that signed. */
 async function verify(file: string, blockHash: Hex) {
-  const identity = ['--anchor-address', anvilAccounts[0].address];
   const args = ['verify', file, '--block-hash', blockHash, ...identity, '--json'];
   return runInProcess('svc', args, { env: { SVC_CONFIG_DIR: folder, HOME: folder } });
 }
@@ -39,7 +40,7 @@ print(json.dumps(codes))
     const codes = runPython<number[]>(
       context,
       code,
-      forgeries.map(({ blockHash }, i) => [fileOf(i), blockHash]),
+      forgeries.map(({ blockHash }, i) => [fileOf(i), blockHash, ...identity]),
     );
 
     for (const [i, { name, blockHash }] of forgeries.entries()) {

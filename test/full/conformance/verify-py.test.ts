@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import vectors from '../../fixtures/vectors.json' with { type: 'json' };
+import { anvilAccounts } from '../../support/anvil.ts';
 import { batch, changed, forgeries, single } from '../../support/forged-bundles.ts';
 import { caseOf, honest, published, rounded, verdictOf } from '../../support/honest-bundles.ts';
 import { pythonVerdicts, runPython, type Verdict } from '../../support/python-verifier.ts';
@@ -45,7 +46,7 @@ print(json.dumps([canonical(text) for text in json.load(sys.stdin)]))
     ]);
   });
 
-  it('exits 0 if every check passed, 3 if not, and 2 if it cannot tell', (context) => {
+  it('exits 0 if every check passed, 3 if not, 2 if it cannot tell, and 9 if no account is named', (context) => {
     const python = needsProgram(context, 'python3');
     const folder = mkdtempSync(path.join(tmpdir(), 'verify-'));
     const run = (content: string, ...hashes: string[]) => {
@@ -56,11 +57,15 @@ print(json.dumps([canonical(text) for text in json.load(sys.stdin)]))
     };
     const { chain_proof: _, ...rest } = single.bundle;
     const content = JSON.stringify(single.bundle);
+    const [account, stranger] = anvilAccounts.map(({ address }) => ['--anchor-address', address]);
+    const named = (...addresses: (string[] | undefined)[]) =>
+      run(content, single.blockHash, ...addresses.flatMap((one) => one ?? []));
 
-    expect(run(content, single.blockHash)).toEqual([
-      0,
-      expect.stringContaining('Compare the sender'),
-    ]);
+    expect(named(account)).toEqual([0, 'As final as the block whose hash you gave.']);
+    expect(named(stranger, account)).toEqual([0, 'As final as the block whose hash you gave.']);
+    expect(named(stranger)).toEqual([3, 'Not verified']);
+    expect(named(['--anchor-address', '0x12'])).toEqual([2, '']);
+    expect(named()).toEqual([9, 'Name the account that you expect with --anchor-address.']);
     expect(run(content, batch.blockHash)).toEqual([3, 'Not verified']);
     expect(run(changed(single, 'note', 'Certified'), single.blockHash)).toEqual([
       3,

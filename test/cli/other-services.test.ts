@@ -119,7 +119,15 @@ const calls: Record<string, string[]> = {
 };
 
 /** Those that work without a service. */
-const alone = ['hash', 'prove-part', 'completion', 'help', 'trust list', 'trust remove'];
+const alone = [
+  'hash',
+  'prove-part',
+  'completion',
+  'help',
+  'trust list',
+  'trust show',
+  'trust remove',
+];
 
 describe('what is not the service', () => {
   it('is asked by every command that speaks to one', async () => {

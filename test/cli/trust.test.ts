@@ -318,6 +318,42 @@ describe('svc trust', () => {
     expect(await sequence()).toBe(2);
   });
 
+  it('shows and refreshes the only saved service by default', async () => {
+    await add();
+    stated = await listOf({ sequence: 2, accounts: [await entryOf(own), await entryOf(second)] });
+
+    const before = await trust('show', '--json');
+    const refreshed = await trust('refresh');
+    const after = await trust('show');
+
+    expect(JSON.parse(before.stdout)).toMatchObject({ origin: url, sequence: 1 });
+    expect([refreshed.exitCode, await sequence()]).toEqual([0, 2]);
+    expect(after.stdout).toContain(keys[second]?.address);
+  });
+
+  it.each(['show', 'refresh'])(
+    'needs a name for svc trust %s unless one is saved',
+    async (name) => {
+      const none = await trust(name);
+      await add();
+      const { services } = await saved();
+      const others = { ...services, 'https://svc.example.org': services[url] };
+      await writeFile(
+        user.file('config/trusted-services.json'),
+        JSON.stringify({ services: others }),
+      );
+
+      const two = await trust(name);
+
+      expect([none.exitCode, none.stderr]).toEqual([
+        5,
+        expect.stringContaining('svc trust add URL'),
+      ]);
+      expect([two.exitCode, two.stderr]).toEqual([2, expect.stringContaining(url)]);
+      expect(two.stderr).toContain('https://svc.example.org');
+    },
+  );
+
   it('removes a service, and knows no other', async () => {
     await add();
 

@@ -8,6 +8,10 @@ import { yesOption } from '../program/options.ts';
 import { serviceOrigin } from '../program/profiles.ts';
 
 const urlArgument = { syntax: '<url>', summary: 'origin of the service' };
+const savedUrlArgument = {
+  syntax: '[url]',
+  summary: 'origin of the service (default: the only service whose list you saved)',
+};
 
 export const trustCommands: readonly CommandSpec[] = [
   {
@@ -49,17 +53,28 @@ export const trustCommands: readonly CommandSpec[] = [
     },
   },
   {
+    path: 'trust show',
+    summary: 'Show the saved list of a service',
+    arguments: [savedUrlArgument],
+    examples: ['svc trust show', 'svc trust show https://svc.example.org'],
+    async run(context, { url: text }: { url?: string }) {
+      const { url, saved } = await known(context, text ?? null);
+      if (saved === null) throw notSaved(url);
+      await context.output.table(saved, rowsOf(saved), columns);
+    },
+  },
+  {
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer list of the service',
     details: `svc replaces the saved list only if the new list meets all of the conditions below. At least one account that is in the saved list, and is not retired there, has signed the new list. The sequence number is not lower than in the saved list. With the same sequence number, only signatures differ. The new list has every saved account, with the same first block. If the saved entry of an account is signed, its new entry is signed too. No last block is removed or raised. If the new list adds an account that did not sign its entry, you must confirm the change: svc verify names no sender by such an entry.
 
 svc verify never refreshes a list.`,
-    arguments: [urlArgument],
+    arguments: [savedUrlArgument],
     options: [yesOption],
-    examples: ['svc trust refresh https://svc.example.org'],
-    async run(context, { url: text, yes = false }: { url: string; yes?: boolean }) {
+    examples: ['svc trust refresh', 'svc trust refresh https://svc.example.org'],
+    async run(context, { url: text, yes = false }: { url?: string; yes?: boolean }) {
       const { output, prompt } = context;
-      const { url, saved, save } = await known(context, text);
+      const { url, saved, save } = await known(context, text ?? null);
       if (saved === null) throw notSaved(url);
       const { addsUnsigned, checkChange, checkList, readList } = await import(
         '../trust/check-list.ts'
@@ -92,16 +107,35 @@ svc verify never refreshes a list.`,
   },
 ];
 
-/** The saved list of a service, null if there is none, and how to replace it; null removes it. */
-async function known(context: Context, text: string) {
-  const url = serviceOrigin(text, context.options.insecureHttp === true);
+/**
+ * The saved list of a service, null if there is none, and how to replace it; null removes it. Without a service, that of
+ * the only saved one.
+ */
+async function known(context: Context, text: string | null) {
   const { openTrustedServices } = await import('../trust/trusted-services.ts');
   const file = openTrustedServices(context);
+  const url =
+    text === null
+      ? onlyOf(Object.keys(file.read().services))
+      : serviceOrigin(text, context.options.insecureHttp === true);
   const save = (list: AnchorsList | null) =>
     file.update(({ services: { [url]: _, ...others } }) => ({
       services: list === null ? others : { ...others, [url]: list },
     }));
   return { url, saved: file.read().services[url] ?? null, save };
+}
+
+function onlyOf(urls: readonly string[]): string {
+  const [only, ...others] = urls;
+  if (only === undefined) {
+    throw new SvcError('not_found', 'No services are saved.', {
+      hint: 'Add one with svc trust add URL.',
+    });
+  }
+  if (others.length === 0) return only;
+  throw new SvcError('usage', `${urls.length} services are saved. Name one of them.`, {
+    hint: `Saved: ${urls.join(', ')}`,
+  });
 }
 
 function notSaved(url: string): SvcError {

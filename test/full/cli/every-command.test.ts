@@ -160,6 +160,7 @@ const calls: Record<string, () => Promise<string[]>> = {
   verify: async () => [user.file('receipt.json'), '--rpc-url', dev.rpc_url],
   'trust add': async () => [await service(false), '--yes'],
   'trust list': async () => [],
+  'trust show': async () => [await service(true)],
   'trust refresh': async () => [await service(true)],
   'trust remove': async () => [await service(true)],
   bundle: async () => [taskId],

@@ -34,6 +34,15 @@ export function parseTimestamp(text: string): number | null {
   return parseOwnForm(text) ?? parseIso8601(text);
 }
 
+/** Whether the text has a time of the day without an offset: readers in other time zones would understand another time. */
+export function lacksZone(text: string): boolean {
+  const parts = forms.map((form) => form.exec(text)?.groups).find(Boolean);
+  return parts?.hour !== undefined && parts.zone === undefined;
+}
+
+/** How to correct a time that `lacksZone`. */
+export const ZONE_HINT = 'append Z for UTC, or an offset such as +01:00';
+
 function parseIso8601(text: string): number | null {
   const parts = forms.map((form) => form.exec(text)?.groups).find(Boolean);
   if (parts === undefined) return null;
@@ -105,7 +114,7 @@ function keepMinute(ms: number, text: string): void {
 function formOf(dash: string, colon: string): RegExp {
   const date = `(?<year>\\d{4})${dash}(?:(?<month>\\d{2})${dash}(?<day>\\d{2})|(?<dayOfYear>\\d{3})|W(?<week>\\d{2})${dash}(?<weekday>\\d))`;
   const time = `(?<hour>\\d{2})(?:${colon}(?<minute>\\d{2})(?:${colon}(?<second>\\d{2}))?)?(?:[.,](?<fraction>\\d{1,40}))?`;
-  const offset = '(?:[Zz]|(?<sign>[+-])(?<offsetHour>\\d{2})(?::?(?<offsetMinute>\\d{2}))?)';
+  const offset = '(?<zone>[Zz]|(?<sign>[+-])(?<offsetHour>\\d{2})(?::?(?<offsetMinute>\\d{2}))?)';
   return new RegExp(`^${date}(?:[Tt]${time}${offset}?)?$`);
 }
 

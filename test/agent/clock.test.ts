@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Instant } from '../../src/agent/clock.ts';
 import { sampleBody } from '../../src/agent/uploads/samples.ts';
-import { givenTime, timeOf } from '../../src/agent/uploads/time.ts';
+import { bodyOf, givenTime, timeOf } from '../../src/agent/uploads/time.ts';
 import { limits } from '../../src/protocol/limits.ts';
 import { createTestAgent, type TestAgent } from '../support/agent.ts';
 import { createAgentClock, type TestAgentClock } from '../support/agent-clock.ts';
@@ -28,6 +28,16 @@ describe('a time', () => {
     expect(timeOf(at(59_000), epochMs)).toEqual({ ms: at(59_000).wallMs, corrected: false });
     expect(timeOf(at(61_000), epochMs)).toEqual({ ms: at(0).wallMs, corrected: true });
     expect(timeOf(instant, null)).toEqual({ ms: BOOT_1970, corrected: false });
+  });
+
+  it('without a zone in an old record of the spool is sent as it is, which is UTC', () => {
+    const occurred_at = '2026-11-21T00:00:20';
+    const record = { kind: 'event', id: 'a', ...instant, wallMs: epochMs } as const;
+    const sentOf = (epoch: number) =>
+      bodyOf({ ...record, body: JSON.stringify({ occurred_at }) }, epoch).occurred_at;
+
+    expect(sentOf(epochMs)).toBe(occurred_at);
+    expect(sentOf(epochMs - HOUR)).toBe('2026-11-20T23:00:50.000Z');
   });
 
   it('that a program gave is moved where it was read from the wrong clock', () => {

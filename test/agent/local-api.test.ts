@@ -366,6 +366,30 @@ describe('what is refused', () => {
     expect([reply.status, reply.body.error]).toEqual([400, error]);
   });
 
+  it.each([
+    ['/api/v1/tasks', { title: 'Pick', occurred_at: '2026-01-15T12:00:00' }, 'occurred_at'],
+    ['/api/v1/events', { event_type: 'x', occurred_at: '20260115T12' }, 'occurred_at'],
+    ['/api/v1/telemetry', { state: 'x', recorded_at: '2026-01-15T12:00' }, 'recorded_at'],
+    [
+      '/api/v1/telemetry',
+      { samples: [{ state: 'x', recorded_at: '2026-01-15T12:00' }] },
+      'samples.0.recorded_at',
+    ],
+  ])('a time without a zone: %s with %j', async (target, body, field) => {
+    const reply = await call('POST', target, { body });
+
+    const message = `${field} has no time zone: append Z for UTC, or an offset such as +01:00.`;
+    expect([reply.status, reply.body.message]).toEqual([400, message]);
+  });
+
+  it('no time in a proof, and no date', async () => {
+    const id = await claim({ title: 'Pick', occurred_at: '2026-01-15' });
+
+    const reply = await complete(id, { at: '2026-01-15T12:00:00' });
+
+    expect(reply.status).toBe(202);
+  });
+
   it('any request of a web page', async () => {
     const reply = await call('GET', '/api/v1/status', { headers: { origin: 'http://localhost' } });
 

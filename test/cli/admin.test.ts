@@ -212,7 +212,7 @@ describe('reading what robots did', () => {
     });
 
     const samples = await user.svc(['telemetry', 'arm']);
-    const range = ['--from', '2026-01-15T12:00', '--to', '2026-01-15T13:00'];
+    const range = ['--from', '2026-01-15T12:00Z', '--to', '2026-01-15T14:00+01:00'];
     const series = await user.svc(['telemetry', 'arm', '--resolution', 'hour', ...range]);
 
     expect(samples.stdout).toBe(
@@ -221,6 +221,17 @@ describe('reading what robots did', () => {
     expect(series.stdout).toBe(
       '2026-01-15T12:00:00.000Z\t2\t40\t50\t60\t{}\t{"cpu":{"min":1,"avg":1,"max":1}}\n',
     );
+  });
+
+  it.each([
+    ['--from', '2026-01-15T12:00'],
+    ['--to', '20260115T120000.5'],
+  ])('telemetry refuses %s with a time without a zone', async (option, time) => {
+    const { exitCode, stderr } = await user.svc(['telemetry', 'arm', option, time]);
+    const ofDay = await user.svc(['telemetry', 'arm', option, '2026-01-15']);
+
+    expect([exitCode, ofDay.exitCode]).toEqual([2, 0]);
+    expect(stderr).toContain('has no time zone: append Z for UTC');
   });
 
   it('stats counts robots and what they sent', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatTimestamp, parseTimestamp } from '../../src/protocol/timestamp.ts';
+import { formatTimestamp, lacksZone, parseTimestamp } from '../../src/protocol/timestamp.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -8,6 +8,20 @@ function read(text: string): string | null {
   const ms = parseTimestamp(text);
   return ms === null ? null : formatTimestamp(ms);
 }
+
+describe('lacksZone', () => {
+  it.each([
+    ['2026-11-21T10:30:00', true],
+    ['20261121t1030', true],
+    ['2026-W47-6T10', true],
+    ['2026-11-21T10:30:00Z', false],
+    ['2026-11-21T10:30:00+01', false],
+    ['2026-11-21', false],
+    ['yesterday', false],
+  ])('of %s is %s', (text, expected) => {
+    expect(lacksZone(text)).toBe(expected);
+  });
+});
 
 describe('a timestamp from a caller', () => {
   it.each([

@@ -7,8 +7,10 @@ import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
 import { bodyError, tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
+import type { Route } from '../../protocol/route.ts';
 import type { Answer } from '../../protocol/routes.ts';
-import type { WireError } from '../../protocol/schema-error.ts';
+import { codeOf, type WireError } from '../../protocol/schema-error.ts';
+import { lacksZone, ZONE_HINT } from '../../protocol/timestamp.ts';
 import type { AgentClock } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -68,6 +70,23 @@ export function notPlainJson() {
     'unsupported_media_type',
     'The body must be application/json in UTF-8, without a Content-Encoding.',
   );
+}
+
+/** What is wrong with a time that a program gave; null if nothing is. Records that the spool has already are not asked. */
+export function zoneProblem(
+  field: string,
+  time: string | undefined,
+  route: Route,
+): WireError | null {
+  if (time === undefined || !lacksZone(time)) return null;
+  const message = `${field} has no time zone: ${ZONE_HINT}.`;
+  return { code: codeOf(field, route) ?? 'invalid_request', message };
+}
+
+/** @throws SvcError as `zoneProblem` */
+export function requireZone(field: string, time: string | undefined, route: Route): void {
+  const problem = zoneProblem(field, time, route);
+  if (problem !== null) throw agentError(problem.code, problem.message);
 }
 
 /** Canonical text of a document. @throws SvcError `payload_too_large` */

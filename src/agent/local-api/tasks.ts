@@ -5,14 +5,14 @@ import { canonicalJson } from '../../proof/canonical-json.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Task, Verification } from '../../protocol/resources.ts';
-import type { Answer, Body } from '../../protocol/routes.ts';
+import { type Answer, type Body, routes } from '../../protocol/routes.ts';
 import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import { agentError, isAgentErrorCode } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Receipt, Refusal } from '../spool/settled.ts';
 import type { Claim, Completion } from '../spool/tasks.ts';
 import { callError } from '../uploads/retry.ts';
-import { documentText, type LocalDeps } from './call.ts';
+import { documentText, type LocalDeps, requireZone } from './call.ts';
 
 type ClaimContent = Omit<Body<'createTask'>, 'id'>;
 
@@ -24,7 +24,8 @@ export async function claimTask(
   { spool, clock }: LocalDeps,
   { id: given, ...content }: Body<'createTask'>,
 ): Promise<{ task: Task; next: string }> {
-  const { expected_result: expected } = content;
+  const { expected_result: expected, occurred_at } = content;
+  requireZone('occurred_at', occurred_at, routes.createTask);
   if (expected !== undefined) {
     documentText('expected_result', expected, limits.expectedResultBytes);
   }

@@ -3,7 +3,7 @@ import { v7 as newId } from 'uuid';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import { tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { Body } from '../../protocol/routes.ts';
+import { type Body, routes } from '../../protocol/routes.ts';
 import { samplesProblem } from '../../protocol/samples.ts';
 import type { WireError } from '../../protocol/schema-error.ts';
 import type { NewSample, OpsEvent, Sample } from '../../protocol/telemetry.ts';
@@ -11,7 +11,13 @@ import { formatTimestamp, parseTimestamp, utcOf } from '../../protocol/timestamp
 import type { Instant } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
-import { documentText, type LocalDeps, UnreadableSample } from './call.ts';
+import {
+  documentText,
+  type LocalDeps,
+  requireZone,
+  UnreadableSample,
+  zoneProblem,
+} from './call.ts';
 
 /** A sample that the agent did not accept. */
 interface SetAside {
@@ -78,7 +84,8 @@ function problemOf(sample: NewSample, place: string): WireError | null {
     const { message } = tooLarge(`${place}metrics`, limits.metricsBytes);
     return { code: 'invalid_sample', message };
   }
-  const problem = samplesProblem(sample);
+  const problem =
+    samplesProblem(sample) ?? zoneProblem('recorded_at', sample.recorded_at, routes.recordSamples);
   return problem && { ...problem, message: `${place}${problem.message}` };
 }
 
@@ -108,6 +115,7 @@ export function createEvent(
   { id: given, ...content }: Body<'createEvent'>,
 ): { event: Omit<OpsEvent, 'robot_id'> & { robot_id: string | null } } {
   const now = clock.now();
+  requireZone('occurred_at', content.occurred_at, routes.createEvent);
   const { payload = {} } = content;
   documentText('payload', payload, limits.payloadBytes);
   const id = given ?? newId();

@@ -5,7 +5,9 @@ import { findRobot, robotArgument } from '../input/find.ts';
 import type { Column } from '../output/output.ts';
 import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
-import { cursorOption, limitOption } from '../program/options.ts';
+import { cursorOption, limitOption, zoned } from '../program/options.ts';
+
+const zonedTime = 'ISO 8601 date (UTC), or date and time with a time zone';
 
 export const telemetryCommand: CommandSpec = {
   path: 'telemetry',
@@ -14,8 +16,8 @@ export const telemetryCommand: CommandSpec = {
     'With --resolution, print a time series instead: at most 6 hours with the resolution minute, 31 days with hour, and 366 days with day.',
   arguments: [robotArgument],
   options: [
-    { flags: '--from <time>', summary: 'ISO-8601 time; UTC if it has no offset' },
-    { flags: '--to <time>', summary: 'ISO-8601 time; UTC if it has no offset' },
+    { flags: '--from <time>', summary: zonedTime, parse: zoned },
+    { flags: '--to <time>', summary: zonedTime, parse: zoned },
     {
       flags: '--resolution <interval>',
       summary: 'interval of the time series',
@@ -26,7 +28,7 @@ export const telemetryCommand: CommandSpec = {
   ],
   examples: [
     'svc telemetry hall-robot-1',
-    'svc telemetry hall-robot-1 --resolution hour --from 2026-11-20 --to 2026-11-21',
+    'svc telemetry hall-robot-1 --resolution hour --from 2026-11-20 --to 2026-11-20T14:30+01:00',
   ],
   async run(context, { robot, from, to, resolution, ...range }: TelemetryInput) {
     if (resolution !== undefined && range.cursor !== undefined) {

@@ -1,5 +1,6 @@
 // How options and arguments are declared, and the options that several commands share.
 import { InvalidArgumentError } from 'commander';
+import { lacksZone, ZONE_HINT } from '../../protocol/timestamp.ts';
 
 export interface ArgumentSpec {
   /** In commander's syntax: `<robot>`, `[url]`, `<robot...>`. */
@@ -77,6 +78,12 @@ export function positive(text: string): number {
     throw new InvalidArgumentError('It must be a whole number above 0.');
   }
   return value;
+}
+
+/** Requires a time zone of a time; a date alone is in UTC. */
+export function zoned(text: string): string {
+  if (!lacksZone(text)) return text;
+  throw new InvalidArgumentError(`It has no time zone: ${ZONE_HINT}.`);
 }
 
 /** The option that a typed word names: `-n`, `--limit`. */

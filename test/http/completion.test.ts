@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { hashProof } from '../../src/proof/hash.ts';
+import { limits } from '../../src/protocol/limits.ts';
 import { letCompletionsIn } from '../support/let-completions-in.ts';
 import {
   grant,
@@ -97,6 +98,37 @@ describe('completing a task', () => {
       proof_hash: first.body.verification.proof_hash,
       verification: first.body.verification,
     });
+  });
+
+  it.each<[string, object]>([
+    ['no proof', { body: {} }],
+    ['a text', { body: { proof: 'done' } }],
+    ['a member twice', { raw: '{"proof":{"a":1,"a":2}}' }],
+    ['more than 256 KiB', { body: { proof: { text: 'x'.repeat(limits.proofBytes) } } }],
+    ['more than 2 MiB', { body: { proof: { text: 'x'.repeat(limits.bodyBytes) } } }],
+  ])('is refused a second time whatever the proof: %s', async (_, sent) => {
+    const [open, verified] = [await service.claim(robot), await service.claim(robot)];
+    await service.complete(robot, verified);
+    const again = (taskId: string) =>
+      service.call('POST', `/api/v1/tasks/${taskId}/complete`, { apiKey: robot.apiKey, ...sent });
+    const before = await again(open);
+    await service.rpc('evm_setAutomine', [false]);
+    service.settings.anchorTimeoutMs = 0;
+    const { status, body } = await service.complete(robot, open);
+
+    const meanwhile = await again(open);
+    const after = await again(verified);
+
+    service.settings.anchorTimeoutMs = 30_000;
+    await service.rpc('evm_setAutomine', [true]);
+    await service.rpc('evm_mine');
+    expect([400, 413]).toContain(before.status);
+    expect(status).toBe(202);
+    expect(meanwhile).toMatchObject({
+      status: 409,
+      body: { error: 'completion_in_progress', proof_hash: body.proof_hash },
+    });
+    expect(after).toMatchObject({ status: 409, body: { error: 'already_completed' } });
   });
 
   it('goes through once of many concurrent tries, and is charged once', async () => {

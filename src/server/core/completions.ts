@@ -60,7 +60,7 @@ async function newCompletion(deps: Deps, robot: RobotCaller, taskId: string, pro
   return { taskId, robotId, keyHash, proof: canonical, ...commitment, now: deps.clock.now() };
 }
 
-/** Refuses what is no proof. A completed task is reported first, whatever was sent. */
+/** Refuses what is no proof. A task that is completed or being anchored is reported first, whatever was sent. */
 export async function refuseCompletion(
   deps: Deps,
   robot: RobotCaller,
@@ -71,7 +71,8 @@ export async function refuseCompletion(
 }
 
 async function refuseProof(deps: Deps, task: TaskRecord, error: Error): Promise<never> {
-  if (task.status === 'verified') throw await otherCompletion(deps, task, null);
+  const isOpen = task.completion !== null && task.completion.state !== 'failed';
+  if (task.status === 'verified' || isOpen) throw await otherCompletion(deps, task, null);
   throw error;
 }
 

@@ -71,23 +71,25 @@ export function createBodyParser(): (
 
   return (request, _payload, done) => {
     const { raw } = request;
-    const { bodyLimit } = request.routeOptions;
+    const { bodyLimit, config } = request.routeOptions;
     const announced = Number(request.headers['content-length'] ?? 0);
     const chunks: Buffer[] = [];
     let size = 0;
     /** A small body that arrives in one piece is parsed in the same turn, so it is not counted. */
     let body: HeldBody | undefined;
-    const fail = (error: Error) => {
+    const fail = (error: Error, isLate = false) => {
       raw.off('data', onData).off('end', onEnd).off('close', onClose);
       if (body) held.release(body);
       // The response can only be read once the caller has stopped sending.
       raw.resume();
-      done(error);
+      if (isLate) done(null, error);
+      else done(error);
     };
+    const refuseSize = () => fail(tooLarge(bodyLimit), config.route?.lateValidation);
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       chunks.push(chunk);
-      if (size > bodyLimit) fail(tooLarge(bodyLimit));
+      if (size > bodyLimit) refuseSize();
       else if (chunk.length !== announced || size > LARGE) {
         body ??= held.hold(accountOf(request), walletOf(request) === undefined, fail);
         held.grow(body, chunk.length);
@@ -113,7 +115,7 @@ export function createBodyParser(): (
     };
     // Closed while its caller was looked up: no event follows.
     if (raw.destroyed) fail(closed());
-    else if (announced > bodyLimit) fail(tooLarge(bodyLimit));
+    else if (announced > bodyLimit) refuseSize();
     else raw.on('data', onData).on('end', onEnd).on('close', onClose);
   };
 }
@@ -161,7 +163,8 @@ export function requireBody(request: FastifyRequest): void {
 /**
  * Parses a body as JSON; no value is replaced or dropped. Undefined if the body is empty. Throws
  * `unsupported_media_type`, `invalid_json`, or, for JSON that parsing would change silently, the error code of the
- * field with the problem. On a route with `lateValidation` the latter is returned in place of the body.
+ * field with the problem. On a route with `lateValidation` the latter is returned in place of the body, and so is
+ * `payload_too_large`.
  */
 function* readJson(request: FastifyRequest, bytes: Buffer): Generator<unknown, ReadBody> {
   requireUtf8(request.headers['content-type'] ?? '');

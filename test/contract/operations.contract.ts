@@ -53,7 +53,7 @@ export function operationsContract(open: OpenStore): void {
 
     expect(await acquire(other)).toBeNull();
 
-    expect(await reasons()).toEqual(['restored']);
+    expect(await reasons()).toEqual(['key_not_reconciled']);
   });
 
   it('holds an account on, on the chains where it was not reconciled', async () => {

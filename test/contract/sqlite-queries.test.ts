@@ -180,6 +180,11 @@ it.each([
     /AS due UNION ALL/,
     'webhooks_due (funded=? AND next_at>? AND next_at<?)',
   ],
+  [
+    'webhooks deferred by a wrong clock',
+    /AS due UNION ALL/,
+    'webhooks_healthy (funded=? AND next_at>? AND next_at<?)',
+  ],
   ['refused tasks', /AS tasks, min\(at\)/, 'COVERING INDEX tasks_refused (wallet=?'],
   ['tasks by status', /task_counts c ON/, 'SEARCH c USING PRIMARY KEY (robot_id=?)'],
 ])('reads %s by the index meant for it', (_what, query, index) => {

@@ -314,21 +314,28 @@ export function webhookContract(open: OpenStore): void {
     ]);
   });
 
-  it('tries a webhook again that a wrong clock deferred for years', async () => {
+  it.each([
+    { kind: 'a webhook that failed', fails: true, funded: true, longest: LONGEST_PAUSE_MS },
+    { kind: 'an account without a grant', fails: false, funded: false, longest: 3_600_000 },
+    { kind: 'an account with one', fails: false, funded: true, longest: 0 },
+  ])('keeps no wait that is longer than those of its kind: $kind', async (given) => {
+    const { fails, funded, longest } = given;
     const { wallet } = await world.robot();
+    if (!funded) world.clock.advance(FUNDED_MS + 1);
     const id = await webhook(wallet, ['task.failed']);
     await world.store.testWebhook(id, wallet, world.now);
-    await waiting(id);
-    const due = async () => {
-      const listed = await world.store.listDueWebhooks(true, 10, world.now);
-      return [listed.length, (await world.store.readDueWebhook(id, world.now)) === null];
+    const [message] = await waiting(id);
+    const failed = attemptOf(id, message, { status: 500, error: 'status 500' });
+    if (fails) await world.store.recordFailed(failed, { at: world.now });
+    const dueAfter = async (ms: number) => {
+      await world.store.deferWebhook(id, { at: world.now + ms }, world.now);
+      const listed = await world.store.listDueWebhooks(funded, 10, world.now);
+      return [listed.length, (await world.store.readDueWebhook(id, world.now)) !== null];
     };
 
-    await world.store.deferWebhook(id, { at: world.now + LONGEST_PAUSE_MS }, world.now);
-    expect(await due()).toEqual([0, true]);
-
-    await world.store.deferWebhook(id, { at: world.now + 700 * 86_400_000 }, world.now);
-    expect(await due()).toEqual([1, false]);
+    expect(await dueAfter(longest)).toEqual(longest === 0 ? [1, true] : [0, false]);
+    expect(await dueAfter(longest + 1)).toEqual([1, true]);
+    expect(await dueAfter(700 * 86_400_000)).toEqual([1, true]);
   });
 
   it('deletes no message that waits, however old it is, and also none that was replayed', async () => {

@@ -58,8 +58,9 @@ const PAUSES_MS = [
   30_000,
   ...[2, 10, 30, 60, 120, 240].map((minutes) => minutes * MINUTE_MS),
 ];
-/** A stored time that is further ahead is of a clock that was wrong, and has come. */
+/** The longest waits after a failure, and without one: until the next hour, when the attempts of this one are used up. */
 export const LONGEST_PAUSE_MS = Math.max(...PAUSES_MS);
+export const LONGEST_DEFERRAL_MS = 60 * MINUTE_MS;
 const GIVE_UP_MS = 3 * 24 * 60 * MINUTE_MS;
 /** A jump of the clock alone disables no webhook. */
 const GIVE_UP_FAILURES = 20;

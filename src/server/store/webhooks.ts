@@ -15,7 +15,7 @@ import type {
   WebhookToSend,
 } from '../ports/webhooks.ts';
 import { FUNDED_MS } from '../rules/storage.ts';
-import { LONGEST_PAUSE_MS } from '../rules/webhooks.ts';
+import { LONGEST_DEFERRAL_MS, LONGEST_PAUSE_MS } from '../rules/webhooks.ts';
 import { recordAudit } from './audit-log.ts';
 import {
   first,
@@ -36,9 +36,14 @@ const ROWS_PER_COMMIT = 500;
 const COLUMNS = 'id, url, events, created_at, failing_since, disabled_at, disabled_for';
 const DELIVERY = 'id, type, state, attempts, last_status, last_error, created_at, attempted_at';
 
-/** The time of the next attempt is one of a clock that was wrong. */
-const isWrong = (now: string) =>
-  `(next_at > CAST(${now} AS bigint) + ${LONGEST_PAUSE_MS} AND next_at < ${NEVER})`;
+/** The next attempt is later than any wait lasts: its time is of a clock that was ahead, and has come. */
+const isWrong = {
+  failing: (now: string) =>
+    `failures > 0 AND next_at > CAST(${now} AS bigint) + ${LONGEST_PAUSE_MS}`,
+  // Only accounts without a grant have a limit of attempts.
+  healthy: (now: string, funded: string) =>
+    `failures = 0 AND next_at > CAST(${now} AS bigint) + (1 - ${funded}) * ${LONGEST_DEFERRAL_MS}`,
+};
 /** At most $3 of the webhooks of one kind, in the order of the index. */
 const dueBy = (condition: string) => `SELECT * FROM (SELECT id, wallet FROM webhooks w
     WHERE funded = $2 AND ${condition} AND next_at < ${NEVER} AND NOT EXISTS (SELECT 1 FROM accounts a
@@ -80,10 +85,13 @@ export const webhookSql = {
   locked: 'SELECT id FROM webhooks WHERE id = $1 FOR UPDATE',
   rest: `UPDATE webhooks SET next_at = ${NEVER} WHERE id = $1 AND NOT EXISTS (SELECT 1
     FROM webhook_deliveries WHERE webhook_id = $1 AND state = 'pending')`,
-  due: `${dueBy(isWrong('$1'))} UNION ALL ${dueBy('next_at <= $1')}`,
+  due: [isWrong.failing('$1'), isWrong.healthy('$1', '$2'), 'next_at <= $1']
+    .map(dueBy)
+    .join(' UNION ALL '),
   open: `SELECT url, secret, CASE WHEN old_until > $2 THEN old_secret END AS old_secret,
       failures, failing_since
-    FROM webhooks WHERE id = $1 AND (next_at <= $2 OR ${isWrong('$2')})`,
+    FROM webhooks WHERE id = $1 AND next_at < ${NEVER}
+      AND (next_at <= $2 OR ${isWrong.failing('$2')} OR ${isWrong.healthy('$2', 'funded')})`,
   waiting: `SELECT id, number, type, data, created_at FROM webhook_deliveries
     WHERE webhook_id = $1 AND state = 'pending' ORDER BY number LIMIT $2`,
   tried: `UPDATE webhook_deliveries SET attempts = attempts + 1, last_status = $2, last_error = $3,

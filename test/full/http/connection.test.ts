@@ -209,12 +209,6 @@ describe('a connection that sends requests ahead', () => {
     return `${head.join('\r\n')}\r\n\r\n${body}`;
   }
 
-  const queued = (taskId: string) =>
-    waitFor('the queue', async () => {
-      const task = await service.call('GET', `/api/v1/tasks/${taskId}`, { apiKey: robot.apiKey });
-      return task.body.anchor !== null;
-    });
-
   it(`gets ${MOST_DUE} answers, in order`, async () => {
     const { socket, text } = openRaw(service.url);
 
@@ -237,17 +231,31 @@ describe('a connection that sends requests ahead', () => {
     expect(handled.length).toBeLessThanOrEqual(MOST_DUE + 1);
   });
 
-  it('does not get the answer to garbage in the place of a completion', async () => {
+  it.each([
+    ['no HTTP', 'BAD\r\n\r\n', 400],
+    ['headers that are too large', `GET / HTTP/1.1\r\nx: ${'a'.repeat(20_000)}\r\n`, 431],
+  ])('gets the answers to all that came before %s', async (_, garbage, status) => {
+    const { socket, text, ended } = openRaw(service.url);
+
+    socket.write(HEALTH.repeat(3) + garbage);
+
+    await ended;
+    expect(readReplies(text()).map((reply) => reply.status)).toEqual([200, 200, 200, status]);
+  });
+
+  it('gets the answer to a completion, and not that to the garbage in its place', async () => {
+    service.settings.anchorTimeoutMs = 200;
     const taskId = await service.claim(robot);
     const { socket, text, ended } = openRaw(service.url);
 
-    socket.write(completion(taskId));
-    await queued(taskId);
-
-    socket.write('BAD\r\n\r\n');
+    socket.write(`${completion(taskId)}BAD\r\n\r\n`);
 
     await ended;
-    expect(text()).toBe('');
+    service.settings.anchorTimeoutMs = 60_000;
+    expect(readReplies(text()).map(({ status, body }) => [status, body.error])).toEqual([
+      [202, 'anchor_queued'],
+      [400, 'invalid_request'],
+    ]);
   });
 
   it('ends the wait of every completion on it when it closes', async () => {

@@ -21,6 +21,8 @@ interface Connection {
    */
   due: ServerResponse[];
   newest: ServerResponse;
+  /** Called after each response. */
+  answered?: () => void;
 }
 
 /** The pending responses of each connection. */
@@ -40,7 +42,10 @@ export class InFlightRequests {
     }
     connection.newest = response;
     connection.due.push(response);
-    response.once('close', () => connection.due.splice(connection.due.indexOf(response), 1));
+    response.once('close', () => {
+      connection.due.splice(connection.due.indexOf(response), 1);
+      connection.answered?.();
+    });
     return true;
   }
 
@@ -86,8 +91,18 @@ export class InFlightRequests {
     return due.length === 1 && !newest.req.complete && !newest.headersSent;
   }
 
+  /**
+   * Calls `then` once the connection has sent what it owes: at once, or after the last response before the request that
+   * is arriving. Never if the connection closes first.
+   */
+  whenAnswered(socket: Socket, then: () => void): void {
+    const connection = this.#connections.get(socket);
+    if (!connection?.due.length || this.mayInterject(socket)) then();
+    else connection.answered = () => this.whenAnswered(socket, then);
+  }
+
   #open(socket: Socket, newest: ServerResponse): Connection {
-    const connection = { due: [], newest };
+    const connection: Connection = { due: [], newest };
     // A destroyed connection emits no further 'close' event, so it must not be kept.
     if (socket.destroyed) return connection;
     this.#connections.set(socket, connection);

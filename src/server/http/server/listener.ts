@@ -73,23 +73,29 @@ export function createHttpServer(
 const LINGER_MS = 1000;
 
 /**
- * Responds to requests that Node's parser rejects and to those that arrive too slowly, then ends the connection
- * whatever the client does. If the response could be mistaken for that of an earlier request, the connection ends
- * without one.
+ * Responds to requests that Node's parser rejects and to those that arrive too slowly, after the responses to earlier
+ * requests. Then ends the connection whatever the client does. If the response could be mistaken for that of another
+ * request, the connection ends without one.
  */
 export function createConnectionErrorHandler(answers: InFlightRequests) {
   const ending = new WeakSet<Socket>();
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (ending.has(socket)) return;
-    if (error.code === 'ECONNRESET' || !socket.writable || !answers.mayInterject(socket)) {
+    ending.add(socket);
+    if (error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
-    ending.add(socket);
-    socket.end(rawAnswer(errorOf(error.code)));
-    // Destroying the connection at once would discard the response if more of the request is on its way.
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-    socket.once('close', () => clearTimeout(timer));
+    answers.whenAnswered(socket, () => {
+      if (!socket.writable || !answers.mayInterject(socket)) {
+        socket.destroy();
+        return;
+      }
+      socket.end(rawAnswer(errorOf(error.code)));
+      // Destroying the connection at once would discard the response if more of the request is on its way.
+      const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+      socket.once('close', () => clearTimeout(timer));
+    });
   };
 }
 

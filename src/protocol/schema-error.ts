@@ -1,6 +1,7 @@
 // Turns a failed schema validation into an error that names field and limit.
 
 import type { ErrorCode } from './errors.ts';
+import { nearestName } from './nearest-name.ts';
 import type { Schema } from './openapi/example.ts';
 import type { Route } from './route.ts';
 
@@ -10,12 +11,13 @@ export interface WireError {
   readonly message: string;
 }
 
-/** An ajv error as Fastify passes it on. `parentSchema` is set because ajv runs with `verbose`. */
+/** An ajv error as Fastify passes it on. `parentSchema` and `data` are set because ajv runs with `verbose`. */
 interface AjvError {
   keyword: string;
   instancePath: string;
   params: Record<string, unknown>;
   parentSchema?: unknown;
+  data?: unknown;
 }
 
 const LONGEST_QUOTE = 200;
@@ -40,16 +42,40 @@ export function schemaError(thrown: object, route: Route | undefined): WireError
   }
   const path = error.instancePath.split('/').slice(1).map(unescapePointer);
   const missing = text(error.params.missingProperty);
-  const unknown = text(error.params.additionalProperty);
-  const member = missing ?? unknown;
+  const unknown = unknownMember(error);
+  const member = unknown ?? missing;
   const place = member === null ? path : [...path, member];
   const name = place.length === 0 ? `The ${part}` : shorten(place.join('.'));
-  const field = place[0] ?? '';
-  const isUnknown = unknown !== null && path.length === 0;
-  const code = codeOf(isUnknown ? '*' : field, route, error.keyword);
+  const field = path[0] ?? missing ?? (unknown === null ? '' : '*');
+  const code = codeOf(field, route, error.keyword);
   // There is nothing with a malformed id.
   const usual = part === 'path' ? 'not_found' : 'invalid_request';
-  return { code: code ?? usual, message: `${name} ${problemOf(error, missing, part)}.` };
+  const problem =
+    unknown === null
+      ? `${problemOf(error, missing)}.`
+      : unknownProblem(unknown, knownMembers(error), part);
+  return { code: code ?? usual, message: `${name} ${problem}` };
+}
+
+/** The member that the schema does not have; null if there is none. A misspelt one is also the cause of a missing one. */
+function unknownMember(error: AjvError): string | null {
+  const { keyword, params, parentSchema, data } = error;
+  if (keyword !== 'required') return text(params.additionalProperty);
+  if ((parentSchema as Schema | undefined)?.additionalProperties !== false) return null;
+  const known = knownMembers(error);
+  return Object.keys(Object(data)).find((name) => !known.includes(name)) ?? null;
+}
+
+function knownMembers({ parentSchema }: AjvError): string[] {
+  return Object.keys((parentSchema as Schema | undefined)?.properties ?? {});
+}
+
+function unknownProblem(unknown: string, known: readonly string[], part: string): string {
+  const nearest = nearestName(unknown, known);
+  const hint = nearest === null ? '' : ` Did you mean ${nearest}?`;
+  if (part !== 'query') return `is not a known field.${hint}`;
+  const parameters = known.length === 0 ? 'none' : known.join(', ');
+  return `is not a known parameter; this endpoint takes ${parameters}.${hint}`;
 }
 
 /** The code that the route has for an invalid field, or for one with too many items. */
@@ -81,21 +107,12 @@ const limitTexts: Readonly<Record<string, (limit: unknown) => string>> = {
   maximum: (limit) => `must be at most ${limit}`,
 };
 
-function problemOf(
-  { keyword, params, parentSchema }: AjvError,
-  missing: string | null,
-  part: string,
-): string {
+function problemOf({ keyword, params, parentSchema }: AjvError, missing: string | null): string {
   const schema = (parentSchema ?? {}) as Schema; // ajv passes the schema on unchanged.
   switch (keyword) {
     case 'required': {
       const member = missing === null ? undefined : schema.properties?.[missing];
       return member === undefined ? 'is required' : `is required and must be ${kindOf(member)}`;
-    }
-    case 'additionalProperties': {
-      const known = Object.keys(schema.properties ?? {}).join(', ');
-      if (part !== 'query') return 'is not a known field';
-      return `is not a known parameter; this endpoint takes ${known === '' ? 'none' : known}`;
     }
     case 'pattern':
     case 'format':

@@ -382,6 +382,24 @@ describe('what is refused', () => {
     expect([reply.status, reply.body.message]).toEqual([400, message]);
   });
 
+  it.each([
+    ['/api/v1/tasks', { titel: 'Pick' }, 'titel is not a known field. Did you mean title?'],
+    [
+      '/api/v1/telemetry',
+      { samples: [{ batery_pct: 5 }] },
+      'samples.0.batery_pct is not a known field. Did you mean battery_pct?',
+    ],
+    [
+      '/api/v1/events',
+      { evnet_type: 'x' },
+      'evnet_type is not a known field. Did you mean event_type?',
+    ],
+  ])('a misspelt member: %s with %j', async (target, body, message) => {
+    const reply = await call('POST', target, { body });
+
+    expect([reply.status, reply.body.message]).toEqual([400, message]);
+  });
+
   it('no time in a proof, and no date', async () => {
     const id = await claim({ title: 'Pick', occurred_at: '2026-01-15' });
 

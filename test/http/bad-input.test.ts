@@ -179,6 +179,13 @@ describe('bad input', () => {
       'no time',
     ],
     ['{"title":"a","x":1}', 'x is not a known field.', 'an unknown field'],
+    ['{"x":1}', 'x is not a known field.', 'an unknown field beside a missing one'],
+    ['{"titel":"a"}', 'titel is not a known field. Did you mean title?', 'a misspelt field'],
+    [
+      '{"title":"a","expectedResult":{}}',
+      'expectedResult is not a known field. Did you mean expected_result?',
+      'a field in another style',
+    ],
     ['[]', 'The body must be a JSON object.', 'an array'],
     ['\ufeff{}', 'The text begins with a byte order mark: send it without.', 'a byte order mark'],
   ])('%s is told as %j', async (raw, message) => {
@@ -189,8 +196,13 @@ describe('bad input', () => {
 
   it('tells what a proof must be', async () => {
     const missing = await complete({ body: {} });
+    const misspelt = await complete({ body: { prof: {} } });
     const wrong = await complete({ body: { proof: 'done' } });
 
+    expect(misspelt.body).toEqual({
+      error: 'invalid_proof',
+      message: 'prof is not a known field. Did you mean proof?',
+    });
     expect(missing.body.message).toBe('proof is required and must be a JSON object or array.');
     expect(wrong.body.message).toBe('proof must be a JSON object or array.');
   });

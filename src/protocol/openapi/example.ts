@@ -8,6 +8,7 @@ export interface Schema {
   anyOf?: Schema[];
   items?: Schema;
   minItems?: number;
+  additionalProperties?: unknown;
   properties?: Record<string, Schema>;
   patternProperties?: Record<string, Schema>;
   required?: string[];

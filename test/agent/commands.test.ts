@@ -244,7 +244,22 @@ describe('a completion that was set aside', () => {
     const { exitCode, stderr } = await agent(['complete', randomUUID(), '-'], '{"picked":1}');
 
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('does not know task')]);
+    expect(stderr).toContain('To store the evidence nevertheless, add --anyway.');
     expect((await agent(['status'])).stdout).toContain('set aside   none\n');
+  });
+
+  it('is, with --anyway, the evidence of a task that the service does not know', async () => {
+    const task = randomUUID();
+
+    const { exitCode, stderr } = await agent(['complete', task, '-', '--anyway'], '{"picked":1}');
+
+    expect([exitCode, stderr]).toEqual([
+      8,
+      `Warning: The service does not know task ${task}. Check the id.\n`,
+    ]);
+    await waitFor('the refusal of the service', async () =>
+      (await agent(['status'])).stdout.includes(task),
+    );
   });
 
   it('is shown, and can be submitted for another task', async () => {

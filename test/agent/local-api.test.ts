@@ -10,6 +10,7 @@ import { buildLocalApi } from '../../src/agent/local-api/app.ts';
 import type { LocalDeps } from '../../src/agent/local-api/call.ts';
 import { listenOnLoopback, listenOnSocket } from '../../src/agent/local-api/listen.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
+import { SvcError } from '../../src/base/svc-error.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
 import { routes } from '../../src/protocol/routes.ts';
@@ -156,6 +157,67 @@ describe('without the service', () => {
       status: 200,
       body: { connected: false },
     });
+  });
+});
+
+describe('evidence of a task that this machine has not claimed', () => {
+  const warned = (id: string) => expect.stringContaining(`not claimed task ${id}`);
+  let answer: string;
+  beforeEach(async () => {
+    answer = 'not_found';
+    await app.close();
+    const readTask = async () => {
+      throw new SvcError(answer, 'No.');
+    };
+    app = buildLocalApi({ ...deps(), readTask }, { token: null });
+    await listenOnSocket(app, socketPath);
+  });
+
+  it('is refused if the service does not know the task', async () => {
+    const id = randomUUID();
+
+    const { status, body } = await complete(id, proof);
+
+    expect([status, body.error]).toEqual([404, 'not_found']);
+    expect(spool.findCompletion(id)).toBeNull();
+  });
+
+  it('is stored with a warning if the caller wants it anyway', async () => {
+    const id = randomUUID();
+
+    const { status, body } = await complete(id, proof, { prefer: 'wait=0, handling=lenient' });
+
+    expect([status, body.warning]).toEqual([202, expect.stringContaining('does not know task')]);
+    expect(spool.findCompletion(id)).not.toBeNull();
+  });
+
+  it.each(['service_unreachable', 'unexpected_answer', 'internal_error', 'rate_limited'])(
+    'is stored with a warning if the service answers %s',
+    async (code) => {
+      answer = code;
+      const id = randomUUID();
+
+      const { status, body } = await complete(id, proof);
+
+      expect([status, body.warning]).toEqual([202, warned(id)]);
+      expect(spool.findCompletion(id)).not.toBeNull();
+    },
+  );
+
+  it('is stored without a warning if the spool had the task before', async () => {
+    const claimed = await claim();
+    const aside = await claim();
+    await complete(aside, proof);
+    const completion = spool.findCompletion(aside);
+    if (completion === null) throw new Error('no completion');
+    await spool.refuseTask(completion, { code: 'not_found', message: 'No.' });
+
+    const answers = [await complete(claimed, proof), await complete(aside, { picked: 13 })];
+
+    expect(answers.map(({ status, body }) => [status, body.warning])).toEqual([
+      [202, undefined],
+      [202, undefined],
+    ]);
   });
 });
 

@@ -42,6 +42,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
       (file: string, before: string[] = []) => [...before, file],
     )
     .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
+    .option('--anyway', 'store the evidence even if the service does not know the task')
     .addOption(
       new Option(
         '--big-integers <as>',
@@ -100,6 +101,7 @@ type ClaimOptions = Partial<Record<'id' | 'description' | 'expected', string>>;
 interface CompleteOptions {
   attach?: string[];
   wait: number;
+  anyway?: true;
   bigIntegers?: 'string';
 }
 
@@ -127,18 +129,21 @@ async function claim(title: string, { id, description, expected }: ClaimOptions)
 async function complete(
   task: string,
   file: string,
-  { attach, wait, bigIntegers: numbers }: CompleteOptions,
+  { attach, wait, anyway, bigIntegers: numbers }: CompleteOptions,
 ) {
   const given = await readJson(file, { numbers });
   const text = numbers ? canonicalJson(parseStrictJson(given, { numbers })) : given;
   const evidence = attach === undefined ? text : await withFiles(text, attach);
   if (numbers) process.stderr.write(`${evidence}\n`);
   const body = `{"proof":${evidence}}`;
-  const headers: Record<string, string> = wait > 0 ? { prefer: `wait=${wait}` } : {};
+  const wishes = [wait > 0 && `wait=${wait}`, anyway && 'handling=lenient'].filter(Boolean);
+  const headers: Record<string, string> = wishes.length > 0 ? { prefer: wishes.join(', ') } : {};
   const answer = await askDaemon('POST', `${pathOf(task)}/complete`, {
     body,
     headers,
   }).catch((error) => ({ status: 200, body: receiptOfSame(error, body) }));
+  const { warning } = answer.body;
+  if (warning !== undefined) process.stderr.write(`Warning: ${escapeText(warning)}\n`);
   printLine(answer.status === 200 ? answer.body.verification : answer.body);
   return answer.status === 200 ? 0 : PENDING;
 }
@@ -154,7 +159,12 @@ async function withFiles(text: string, attach: readonly string[]): Promise<strin
 
 /** The receipt of an earlier completion with the same evidence. @throws `error` in any other case */
 function receiptOfSame(error: unknown, body: string): { verification: unknown } {
-  if (!(error instanceof SvcError && error.code === 'already_completed')) throw error;
+  if (!(error instanceof SvcError)) throw error;
+  if (error.code === 'not_found') {
+    const hint = 'Check the id. To store the evidence nevertheless, add --anyway.';
+    throw new SvcError('not_found', error.message, { hint });
+  }
+  if (error.code !== 'already_completed') throw error;
   const { proof } = parseStrictJson(body) as { proof: Proof };
   const { proof_hash, verification } = error.details as {
     proof_hash?: string;

@@ -103,7 +103,8 @@ function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
     const forget = onAbort(deps.stopping, end);
     if (seconds === 0) end();
     try {
-      const { status, body } = await completeTask(deps, id, proof, enough.signal);
+      const options = { enough: enough.signal, anyway: isLenient(request.headers.prefer) };
+      const { status, body } = await completeTask(deps, id, proof, options);
       return await reply.status(status).send(body);
     } finally {
       clearTimeout(timer);
@@ -172,6 +173,11 @@ const uncheckedSamples = {
 /** Compares in constant time. */
 function sameText(given: string, expected: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));
+}
+
+/** Whether the caller wants evidence of an unknown task stored: `Prefer: handling=lenient` (RFC 7240). */
+function isLenient(header: string | string[] | undefined): boolean {
+  return /(?:^|[,;\s])handling="?lenient"?(?:$|[,;\s])/i.test(String(header ?? ''));
 }
 
 /** Seconds of `Prefer: wait=…` (RFC 7240); 0 without it. */

@@ -65,7 +65,8 @@ function viewTask({ id, body, wallMs, answer }: Omit<Claim, 'seq'>): Task {
 }
 
 /**
- * Accepts a proof. It is durable when it resolves. Waits for the receipt until `enough` aborts.
+ * Accepts a proof. It is durable when it resolves. Waits for the receipt until `enough` aborts. With `anyway`, a proof of a
+ * task that the service does not know is accepted too.
  * @throws SvcError `not_found`, `payload_too_large`, `already_completed`, `completion_in_progress`, `spool_full`, and the
  * service's refusal of the proof or of its claim
  */
@@ -73,15 +74,16 @@ export async function completeTask(
   deps: LocalDeps,
   taskId: string,
   proof: object,
-  enough: AbortSignal,
+  { enough, anyway }: { enough: AbortSignal; anyway: boolean },
 ): Promise<
   | { status: 200; body: { verification: Verification } }
-  | { status: 202; body: ReturnType<typeof accepted> }
+  | { status: 202; body: ReturnType<typeof accepted> & { warning?: string } }
 > {
   const { spool, clock } = deps;
   const body = documentText('proof', proof, limits.proofBytes);
   const proofHash = hashCanonicalText(body);
-  await checkTask(deps, taskId);
+  const warning = await checkTask(deps, taskId, anyway);
+  if (warning !== null) deps.logger.warn({ task: taskId }, 'completion of an unknown task');
   const now = clock.now();
   const result = await spool.complete({ kind: 'completion', id: taskId, ...now, body }, proofHash);
   switch (result.outcome) {
@@ -111,7 +113,9 @@ export async function completeTask(
   const receipt = spool.findReceipt(taskId);
   if (receipt !== null) return { status: 200, body: { verification: receipt.verification } };
   const completion = spool.findCompletion(taskId);
-  if (completion !== null) return { status: 202, body: accepted(completion) };
+  if (completion !== null) {
+    return { status: 202, body: { ...accepted(completion), ...(warning !== null && { warning }) } };
+  }
   const refusal = spool.findRefusal(taskId);
   if (refusal !== null) throw refusalError('proof', refusal);
   throw agentError('not_found', 'There is no such task of this robot.');
@@ -128,20 +132,28 @@ function alreadyCompleted({ proofHash, verification }: Receipt, sentHash: Hex) {
 }
 
 /**
- * Refuses the id of a task that neither this machine nor the service knows. Passes if the service cannot be asked.
- * @throws SvcError `not_found`
+ * Null for a task that this machine or the service knows; otherwise a warning: the service cannot be asked, or it does not
+ * know the task and `anyway` is set.
+ * @throws SvcError `not_found` if the service does not know a task that the spool never saw
  */
-export async function checkTask({ spool, readTask }: LocalDeps, id: string): Promise<void> {
+export async function checkTask(
+  { spool, readTask }: LocalDeps,
+  id: string,
+  anyway = false,
+): Promise<string | null> {
   const isKnown = spool.read(
     ({ tasks, settled }) =>
       (tasks.claim(id) ?? tasks.completion(id) ?? settled.receipt(id)) !== null ||
-      settled.refusalOf('claim', id) !== null,
+      (settled.refusalOf('claim', id) ?? settled.refusalOf('completion', id)) !== null,
   );
-  if (isKnown) return;
+  if (isKnown) return null;
   const error = await readTask(id).then(() => null, callError);
-  if (error?.code === 'not_found') {
-    throw agentError('not_found', `The service does not know task ${id}; nothing was stored.`);
+  if (error === null) return null;
+  if (error.code !== 'not_found') {
+    return `This machine has not claimed task ${id}, and the service cannot be asked now. Check the id.`;
   }
+  if (anyway) return `The service does not know task ${id}. Check the id.`;
+  throw agentError('not_found', `The service does not know task ${id}; nothing was stored.`);
 }
 
 /** Answer of `complete` while there is no receipt. `state`: `queued` on this machine, or `accepted` by the service. */

@@ -97,6 +97,10 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
   const network = createNetworkLookup(config, settings);
   const stopping = new AbortController();
   const refusals = new Refusals(clock);
+  let onChecked: () => void = () => {};
+  const checked = new Promise<void>((resolve) => {
+    onChecked = resolve;
+  });
   const operatorApi =
     operator && buildOperatorApi({ store, chain, clock, logger, refusals, token: operator.token });
   const app = buildApp({
@@ -113,6 +117,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     onRefused: metrics.onRefused,
     network,
     webhooks,
+    checked,
     stopping: stopping.signal,
   });
   const anchoring = expectChain(chain.anchoring, values.SVC_CHAIN_ID);
@@ -161,6 +166,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
       ...deps.anchoring,
     },
     origin: settings.baseUrl,
+    onChecked,
     ...(deps.onAnchorStep === undefined ? {} : { onStep: deps.onAnchorStep }),
   });
   const retention = startRetention({

@@ -48,6 +48,7 @@ export async function runAccountLoop(
         if (shortLeases > 0 && !signal.aborted) await trigger.wait(backoffMs(shortLeases, RETRY));
         continue;
       }
+      deps.onChecked();
       if (!waiting)
         logger.info('waiting: another process anchors for this account, or anchoring is paused');
       waiting = true;
@@ -55,6 +56,7 @@ export async function runAccountLoop(
     } catch (err) {
       if (signal.aborted) return;
       failures += 1;
+      deps.onChecked();
       if (failures === 1) {
         const detail = err instanceof ProviderError ? { reason: err.reason } : { err };
         logger.warn(detail, 'anchoring could not start; retrying');

@@ -155,6 +155,7 @@ async function runRound(loop: AnchorLoop, live: LiveAttempts, wake: () => void):
     quote: loop.quote,
     balance: live.balance,
   });
+  context.onChecked();
 }
 
 async function followSent(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
@@ -317,6 +318,7 @@ async function reportLoopError(loop: AnchorLoop, error: unknown, failures: numbe
   }
   try {
     await loop.status.save(loop.context, { degraded: [degradationOf(error)] });
+    loop.context.onChecked();
   } catch (err) {
     if (failures === 1) logger.error({ err }, 'failed to save chain status');
   }

@@ -14,16 +14,28 @@ export type Anchorer = ReturnType<typeof startAnchorer>;
  * Starts anchoring: an account loop for each key, and one without a key for each other account with open attempts.
  * Loops with a key run until `drain`; loops without one end when everything of their account is final.
  */
-export function startAnchorer(deps: AnchorerDependencies & { keys: readonly AnchorKey[] }) {
+export function startAnchorer(
+  deps: AnchorerDependencies & {
+    keys: readonly AnchorKey[];
+    /** Called once, when each key's account was checked. */
+    onChecked?: () => void;
+  },
+) {
   const { keys, ...shared } = deps;
   const stop = new AbortController();
   // Each account, and each of its waits, adds a listener.
   setMaxListeners(0, stop.signal);
   const shares = { queueLock: new QueueLock(), idle: { accounts: keys.length, freeAt: 0 } };
   const loops = keys.map((key) => ({ key, trigger: createTrigger() }));
-  const running = loops.map(({ key, trigger }) =>
-    runAccountLoop({ ...shared, ...shares, key, address: key.address }, stop.signal, trigger),
-  );
+  const unchecked = new Set(loops);
+  const running = loops.map((loop) => {
+    const { key, trigger } = loop;
+    const onChecked = () => {
+      if (unchecked.delete(loop) && unchecked.size === 0) shared.onChecked?.();
+    };
+    const own = { key, address: key.address, onChecked };
+    return runAccountLoop({ ...shared, ...shares, ...own }, stop.signal, trigger);
+  });
   const own = keys.map(({ address }) => address);
   const following = followOthers({ ...shared, ...shares }, own, stop.signal);
   const proving = shared.options.chainProofs ? keepChainProofs(shared, stop.signal) : null;
@@ -95,7 +107,8 @@ async function followOthers(
         if (chainId !== identity?.chainId || own.includes(address) || followed.has(address))
           continue;
         logger.info({ sender: address }, 'following open transactions of an account without key');
-        const loop = runAccountLoop({ ...deps, key: null, address }, signal, createTrigger());
+        const follower = { key: null, address, onChecked() {} };
+        const loop = runAccountLoop({ ...deps, ...follower }, signal, createTrigger());
         followed.set(
           address,
           loop.finally(() => followed.delete(address)),

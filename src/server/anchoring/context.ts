@@ -126,6 +126,8 @@ export interface AccountLoopDependencies extends AnchorerDependencies {
   readonly key: AnchorKey | null;
   readonly queueLock: QueueLock;
   readonly idle: IdleTurns;
+  /** Called when chain and funds of the account were checked, or cannot be now. May be called again. */
+  readonly onChecked: () => void;
 }
 
 /** Shared by the account loops of a process, so that they never read more often than one idle loop alone. */

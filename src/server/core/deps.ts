@@ -55,6 +55,8 @@ export interface Deps {
   network(chainId: number): Promise<Network>;
   /** Null: webhooks are off. */
   webhooks: WebhookSettings | null;
+  /** Resolves when each anchoring account was checked once. Absent: nothing anchors in this process. */
+  checked?: Promise<void>;
   /** Aborts when the server shuts down: waiting requests end and respond with what is stored. */
   stopping: AbortSignal;
 }

@@ -12,27 +12,42 @@ const HEAD_READ_MS = 2_000;
 /** A reading of the readiness writes to the database and calls the chain. All calls in this time, in ms, share one. */
 const READINESS_MS = 1_000;
 
+/** How long the first reading waits for the first check of funds and chain, in ms. */
+const FIRST_CHECK_MS = 2_000;
+
 type Readiness = Promise<{ status: 'ready' | 'degraded'; degraded: string[] }>;
 
 /**
- * Whether the service can handle requests, and what is degraded, as it was within the last second. Throws
+ * Whether the service can handle requests, and what is degraded, as it was within the last second. The first answer
+ * waits for the first check of funds and chain, at most 2 s. Throws
  * `storage_unavailable` if a write would not become durable, or if the server is shutting down.
  */
 export function createReadiness(deps: Deps): () => Readiness {
+  const { checked = Promise.resolve(), stopping } = deps;
+  let isChecked = false;
+  const checking = checked.then(() => {
+    isChecked = true;
+  });
+  let first: Promise<void> | null = null;
   let last: { readAt: number; readiness: Readiness } | null = null;
   return async () => {
-    if (deps.stopping.aborted) {
+    if (stopping.aborted) {
       throw wireError('storage_unavailable', 'The service is shutting down.');
     }
+    first ??= inTime(FIRST_CHECK_MS, checking, undefined);
+    await first;
     const now = performance.now();
     if (last === null || now - last.readAt >= READINESS_MS) {
-      last = { readAt: now, readiness: readReadiness(deps) };
+      last = { readAt: now, readiness: readReadiness(deps, isChecked) };
     }
     return last.readiness;
   };
 }
 
-async function readReadiness({ store, chain, network, clock }: Deps): Readiness {
+async function readReadiness(
+  { store, chain, network, clock }: Deps,
+  isChecked: boolean,
+): Readiness {
   const [, status, isLacking, hasRoom, head] = await Promise.all([
     store.probe(),
     store.getChainStatus(),
@@ -42,7 +57,7 @@ async function readReadiness({ store, chain, network, clock }: Deps): Readiness 
   ]);
   const degraded = new Set(status?.degraded);
   // The anchorer saves its first status once it knows its chain and holds its lease.
-  if (status === null) degraded.add('anchoring_not_started');
+  if (status === null || !isChecked) degraded.add('anchoring_not_started');
   if (head === null) degraded.add('chain_unreachable');
   if (!hasRoom) degraded.add('disk_low');
   if (clock.isImplausible) degraded.add('clock_implausible');

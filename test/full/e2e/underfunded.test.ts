@@ -53,6 +53,7 @@ describe('a server whose anchoring account runs out of funds', () => {
       expect(await read(first.url, '/metrics')).toContain('svc_anchor_queue_proofs 1');
       await first.kill('SIGKILL');
       const second = await start();
+      expect(await read(second.url, '/readyz')).toContain('underfunded');
       await setBalance(10n ** 18n);
       const receipt = await receiptOf(robotAt(second.url), id);
 

@@ -66,6 +66,12 @@ describe('the examples', () => {
     }
   });
 
+  it('of a new robot have its key, and not the hint that replaces it', () => {
+    const example = exampleOf(plain(routes.createRobot.responses[201]));
+
+    expect(Object.keys(example as object)).toEqual(['robot', 'api_key']);
+  });
+
   it('of errors are what errors look like', () => {
     const check = Compile(ErrorBody);
     const codes = Object.keys(errors) as (keyof typeof errors)[]; // Object.keys forgets the names.

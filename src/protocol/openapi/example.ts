@@ -68,8 +68,11 @@ const texts = [
   '1795204605000_01a1fa88-6262-702f-af77-0aaec0d1b17b',
 ];
 
+/** A robot has the hint `next` in place of its key, so the example shows the key alone. */
 function objectExample({ properties = {}, patternProperties }: Schema): Record<string, unknown> {
-  const members = Object.entries(properties).map(([key, schema]) => [key, exampleOf(schema, key)]);
+  const members = Object.entries(properties)
+    .filter(([key]) => !(key === 'next' && properties.api_key))
+    .map(([key, schema]) => [key, exampleOf(schema, key)]);
   const [value] = Object.values(patternProperties ?? {});
   const isOpen = members.length === 0 && value?.type !== undefined;
   return isOpen ? { key: exampleOf(value, 'key') } : Object.fromEntries(members);

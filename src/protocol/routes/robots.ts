@@ -32,7 +32,6 @@ export const robotRoutes = {
         next: Type.Optional(
           Type.String({
             description: 'in place of the key, if the robot exists already',
-            examples: ['The key was shown once. For a new one: POST /api/v1/robots/ID/rotate-key'],
           }),
         ),
       }),

@@ -49,6 +49,41 @@ describe('the key of a robot', () => {
     expect(service.logLines.join('')).not.toContain(api_key);
   });
 
+  it.each<[string, Record<string, string>]>([
+    ['no headers of a body', {}],
+    ['a length of 0', { 'content-length': '0' }],
+    ['the type of JSON', { 'content-type': 'application/json' }],
+    ['the type of a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['the type of a text, and a length', { 'content-type': 'text/plain', 'content-length': '0' }],
+    ['chunks', { 'transfer-encoding': 'chunked' }],
+    ['chunks of a text', { 'transfer-encoding': 'chunked', 'content-type': 'text/plain' }],
+  ])('is replaced by a request without a body that has %s', async (_, headers) => {
+    const session = `svc_session=${owner.session}`;
+    const sent = request(`${service.url}/api/v1/robots/${robot.id}/rotate-key`, {
+      method: 'POST',
+      headers: { ...headers, cookie: session, origin: service.url },
+    });
+    sent.end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.resume();
+
+    expect(answer.statusCode).toBe(200);
+  });
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded'])(
+    'stays when the request has a body of the type %s',
+    async (type) => {
+      const reply = await service.call('POST', `/api/v1/robots/${robot.id}/rotate-key`, {
+        session: owner.session,
+        raw: 'a=1',
+        headers: { 'content-type': type },
+      });
+
+      expect([reply.status, reply.body.error]).toEqual([415, 'unsupported_media_type']);
+      expect((await itself(robot.apiKey)).status).toBe(200);
+    },
+  );
+
   it('leaves the tasks to the new one', async () => {
     const id = await service.claim(robot);
     const { api_key } = (await rotate()).body;

@@ -30,7 +30,13 @@ import { taskHandlers } from '../routes/tasks.ts';
 import { telemetryHandlers } from '../routes/telemetry.ts';
 import { webhookHandlers } from '../routes/webhooks.ts';
 import { accountOf, createAuthenticators, walletOf } from './authentication.ts';
-import { createBodyParser, requireBody, requireIdentity, requireRoom } from './bodies.ts';
+import {
+  createBodyParser,
+  readNoBody,
+  requireBody,
+  requireIdentity,
+  requireRoom,
+} from './bodies.ts';
 import type { Access, Call, Handlers } from './call.ts';
 import { answerError, answerUnmatched, answerUnroutable, countRobot, opensPage } from './errors.ts';
 import { createLongReads, InFlightRequests } from './in-flight.ts';
@@ -187,6 +193,7 @@ function createFastify(
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', createBodyParser());
+  app.addContentTypeParser('*', readNoBody);
   return app;
 }
 

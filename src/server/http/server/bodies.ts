@@ -120,6 +120,27 @@ export function createBodyParser(): (
   };
 }
 
+/** Reads a body of another type than JSON: only an empty one, which clients send with any type. */
+export function readNoBody(
+  { raw, headers }: FastifyRequest,
+  _payload: IncomingMessage,
+  done: (error: Error | null) => void,
+): void {
+  const end = (error: Error | null) => {
+    raw.off('data', onData).off('end', onEnd).off('close', onClose);
+    raw.resume();
+    done(error);
+  };
+  const onData = () => end(wireError('unsupported_media_type', NOT_JSON));
+  const onEnd = () => end(null);
+  const onClose = () => end(closed());
+  if (raw.destroyed) onClose();
+  else if (Number(headers['content-length'] ?? 0) > 0) onData();
+  else raw.on('data', onData).on('end', onEnd).on('close', onClose);
+}
+
+const NOT_JSON = 'The body must be application/json in UTF-8.';
+
 const closed = () => wireError('invalid_request', 'The body ended before it was complete.');
 
 const tooLarge = (bytes: number) =>
@@ -198,7 +219,7 @@ function requireUtf8(contentType: string): void {
     const [name = '', value = ''] = parameter.split('=', 2);
     if (name.trim().toLowerCase() !== 'charset') continue;
     if (!/^"?utf-8"?$/i.test(value.trim())) {
-      throw wireError('unsupported_media_type', 'The body must be application/json in UTF-8.');
+      throw wireError('unsupported_media_type', NOT_JSON);
     }
   }
 }

@@ -47,7 +47,7 @@ describe('npm test', () => {
     await expect(startTestChain({ blockTime: 1 })).rejects.toThrow('npm test starts no process');
   });
 
-  it.each(['postgres', 'chromium', 'package'] as const)('refuses %s', async (thing) => {
+  it.each(['postgres', 'chromium', 'package', 'build'] as const)('refuses %s', async (thing) => {
     await expect(askRun(thing)).rejects.toThrow(`npm test starts no ${thing}`);
   });
 });

@@ -1,7 +1,11 @@
-// Runs before each test file: keeps the records of a failed test (failure-records.ts) and seeds property tests.
+// Runs before each test file: builds programs that changed, keeps the records of a failed test (failure-records.ts) and seeds property tests.
 import fc from 'fast-check';
-import { beforeEach } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import { dropEndedLogs, writeRecords } from './failure-records.ts';
+import { askRun } from './test-run.ts';
+
+// Tests of programs use dist/. The others do not wait for a build.
+if (/[\\/]test[\\/](full|smoke)[\\/]/.test(expect.getState().testPath ?? '')) await askRun('build');
 
 // After the hooks of the test file, which may have closed and written theirs, even if one of them fails.
 beforeEach(({ onTestFinished }) => {

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
 import { resultsFolder } from './failure-records.ts';
+import { buildIfStale } from './fresh-build.ts';
 
 const GIB = 2 ** 30;
 
@@ -29,6 +30,7 @@ export default async function setUpRun(project: TestProject): Promise<() => Prom
       return { path: await chromium.executablePath() };
     }),
     package: single(packPackage),
+    build: single(() => buildIfStale(path.resolve(import.meta.dirname, '../..'))),
   };
   const server = createServer(async (request, response) => {
     try {

@@ -8,16 +8,18 @@ declare module 'vitest' {
   }
 }
 
+type Thing = 'postgres' | 'chromium' | 'package' | 'build';
+
 /** Something that is made when the first worker asks for it, and ends with the run. */
-export async function askRun<Answer>(thing: 'postgres' | 'chromium' | 'package'): Promise<Answer> {
+export async function askRun<Answer>(thing: Thing): Promise<Answer> {
   if (!mayStart(thing)) throw new Error(`npm test starts no ${thing}: move this test to test/full`);
   const response = await fetch(`${inject('testRun')}/${thing}`);
   if (!response.ok) throw new Error(`${thing}: ${await response.text()}`);
   return (await response.json()) as Answer;
 }
 
-/** In `npm test`, the main process starts nothing but the browser of a smoke test (no-processes.ts). */
+/** In `npm test`, the main process starts nothing but the build and browser of a smoke test (no-processes.ts). */
 function mayStart(thing: string): boolean {
   const isSmoke = /[\\/]smoke[\\/]/.test(expect.getState().testPath ?? '');
-  return process.env.TEST_STORE !== 'sqlite' || (thing === 'chromium' && isSmoke);
+  return process.env.TEST_STORE !== 'sqlite' || (isSmoke && /^(chromium|build)$/.test(thing));
 }

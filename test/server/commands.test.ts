@@ -119,6 +119,17 @@ describe('svc-server', () => {
     },
   );
 
+  it.each(['', '1,5', '0x1', '1e3', '-1', '0.0000000000000000001'])(
+    'refuses %j as an amount in ETH',
+    async (given) => {
+      const wallet = `0x${'12'.repeat(20)}`;
+      const args = ['credits', 'grant', wallet, `--gas-eth=${given}`, '--note', 'n'];
+      const { exitCode, stderr } = await server(args, { SVC_DATA_DIR: path.join(folder, 'gas') });
+
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining('number of ETH')]);
+    },
+  );
+
   it('completes commands and options in a shell', async () => {
     const script = await server(['completion', 'bash']);
     const commands = await server(['__complete', 'credits', 'g']);
@@ -126,7 +137,7 @@ describe('svc-server', () => {
 
     expect(script.stdout).toContain('svc-server __complete');
     expect(commands.stdout).toMatch(/^grant\t.+\n$/);
-    expect(options.stdout).toMatch(/^--gas-wei\t.+\n$/);
+    expect(options.stdout).toMatch(/^--gas-wei\t.+\n--gas-eth\t.+\n$/);
   });
 
   it('prints wrong usage as one JSON object with --json', async () => {

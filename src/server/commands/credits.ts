@@ -10,6 +10,8 @@ import { linesOf, type Output, print } from './print.ts';
 interface GrantOptions extends Output {
   anchors: number;
   gasWei: bigint;
+  /** In wei. */
+  gasEth?: bigint;
   note: string;
   id?: string;
 }
@@ -23,9 +25,9 @@ export async function grantCredits(
   const id = options.id?.toLowerCase() ?? newId();
   if (!validate(id)) throw new SvcError('usage', '--id must be a UUID.');
   const wallet = walletOf(address);
-  const { anchors, gasWei, note } = options;
+  const { anchors, note, gasWei: inWei, gasEth: gasWei = inWei } = options;
   if (anchors === 0 && gasWei === 0n) {
-    throw new SvcError('usage', 'A grant needs --anchors or --gas-wei of at least 1.');
+    throw new SvcError('usage', 'A grant needs --anchors, --gas-wei or --gas-eth above 0.');
   }
   const grant = { id, wallet, anchors, gasWei, note, now: Date.now() };
   const { outcome, balance } = await withStore(environment, options, (store) =>

@@ -34,7 +34,7 @@ export async function main(argv: string[]): Promise<number> {
     })
     .addHelpText(
       'after',
-      '\nExamples:\n  svc-server dev                 run the service with a local chain\n  svc-server start               run the service, configured by SVC_… variables\n  svc-server credits grant 0x… --anchors 1000 --gas-wei 1000000000000000000 --note welcome',
+      '\nExamples:\n  svc-server dev                 run the service with a local chain\n  svc-server start               run the service, configured by SVC_… variables\n  svc-server credits grant 0x… --anchors 1000 --gas-eth 0.05 --note welcome',
     );
 
   const run: Run = (load) => {
@@ -78,12 +78,17 @@ export async function main(argv: string[]): Promise<number> {
         .argParser(wei)
         .default(0n, '0'),
     )
+    .addOption(
+      new Option('--gas-eth <amount>', 'gas credit to add, in ETH, such as 0.05')
+        .argParser(ether)
+        .conflicts('gasWei'),
+    )
     .requiredOption('--note <text>', 'reason, stored in the ledger (required)')
     .option('--id <uuid>', 'id of the grant; a repeated id grants nothing (default: a new id)')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nExample:\n  svc-server credits grant 0x… --anchors 1000 --gas-wei 50000000000000000 --note "invoice 17"',
+      '\nExample:\n  svc-server credits grant 0x… --anchors 1000 --gas-eth 0.05 --note "invoice 17"',
     )
     .action(run(async () => (await import('./credits.ts')).grantCredits));
   ofWallet(credits.command('show'), 'Show the credits of an account')
@@ -182,6 +187,16 @@ function wei(text: string): bigint {
   if (!/^\d{1,78}$/.test(text))
     throw new InvalidArgumentError('Must be a whole number of wei, at most 78 digits.');
   return BigInt(text);
+}
+
+/** In wei. */
+function ether(text: string): bigint {
+  const [, whole = '', part = ''] = /^(\d{1,60})(?:\.(\d{1,18}))?$/.exec(text) ?? [];
+  if (whole === '')
+    throw new InvalidArgumentError(
+      'Must be a number of ETH, such as 0.05, with at most 18 decimals.',
+    );
+  return BigInt(whole + part.padEnd(18, '0'));
 }
 
 /** A command about the account of a wallet, its first argument. */

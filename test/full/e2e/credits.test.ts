@@ -42,3 +42,13 @@ it('a grant whose commit is not answered names the id to repeat it with, which g
     expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/^anchor_quota +5$/m)]);
   }
 });
+
+it.each([
+  ['0.05', '50000000000000000'],
+  ['1', '1000000000000000000'],
+  ['0.000000000000000001', '1'],
+])('a grant of %s ETH of gas is exact', async (given, gas_credit_wei) => {
+  const { exitCode, stdout } = await grant(runInProcess, '--gas-eth', given, '--json');
+
+  expect([exitCode, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ gas_credit_wei })]);
+});

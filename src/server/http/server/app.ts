@@ -111,8 +111,8 @@ export function buildApp(given: AppDeps): FastifyInstance {
     if (room === null) done();
     else room.then(() => done(), done);
   });
-  app.addHook('preValidation', (request, _reply, done) => {
-    requireBody(request);
+  app.addHook('preValidation', (request, reply, done) => {
+    requireBody(request, reply);
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {

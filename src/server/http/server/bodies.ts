@@ -1,9 +1,9 @@
 // Reads request bodies within their limits, and bounds the memory that they hold.
 import type { IncomingMessage } from 'node:http';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { runYielding } from '../../../base/cooperative-yield.ts';
 import { FairQueue } from '../../../base/fair-queue.ts';
-import type { SvcError } from '../../../base/svc-error.ts';
+import { SvcError } from '../../../base/svc-error.ts';
 import type { JsonValue } from '../../../proof/json-value.ts';
 import { runSteps } from '../../../proof/run-steps.ts';
 import {
@@ -120,22 +120,29 @@ export function createBodyParser(): (
   };
 }
 
-/** Reads a body of another type than JSON: only an empty one, which clients send with any type. */
+/**
+ * Reads a body of another type than JSON: only an empty one, which clients send with any type. Otherwise the error is in
+ * place of the body: after an error of its own, Fastify would close the connection.
+ */
 export function readNoBody(
   { raw, headers }: FastifyRequest,
   _payload: IncomingMessage,
-  done: (error: Error | null) => void,
+  done: (error: Error | null, body?: SvcError) => void,
 ): void {
-  const end = (error: Error | null) => {
+  const refusal = wireError('unsupported_media_type', NOT_JSON);
+  const end = (error: Error | null, body?: SvcError) => {
     raw.off('data', onData).off('end', onEnd).off('close', onClose);
-    raw.resume();
-    done(error);
+    done(error, body);
   };
-  const onData = () => end(wireError('unsupported_media_type', NOT_JSON));
+  const onData = () => {
+    end(null, refusal);
+    raw.resume();
+  };
   const onEnd = () => end(null);
   const onClose = () => end(closed());
   if (raw.destroyed) onClose();
-  else if (Number(headers['content-length'] ?? 0) > 0) onData();
+  // Nothing is read: Node.js discards the body after the response.
+  else if (Number(headers['content-length'] ?? 0) > 0) done(null, refusal);
   else raw.on('data', onData).on('end', onEnd).on('close', onClose);
 }
 
@@ -169,8 +176,13 @@ export function requireRoom(deps: Deps, request: FastifyRequest): Promise<void> 
 }
 
 /** Requires a body on routes that have one; the others accept none, or an empty object. */
-export function requireBody(request: FastifyRequest): void {
+export function requireBody(request: FastifyRequest, reply: FastifyReply): void {
   const { body } = request;
+  if (body instanceof SvcError) {
+    if (body.code === 'unsupported_media_type') throw body;
+    // The caller may send much more of a body that is too large.
+    if (!request.raw.complete) reply.header('connection', 'close');
+  }
   const { route } = request.routeOptions.config;
   const absent = body === undefined;
   if (route?.body) {

@@ -5,7 +5,10 @@ import { HttpResponse, http } from 'msw';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { attachFiles } from '../../../src/client/files.ts';
+import { auditBundleAlone } from '../../../src/proof/audit-bundle.ts';
+import type { Bundle } from '../../../src/proof/bundle.ts';
 import { encodePayload } from '../../../src/proof/payload.ts';
+import { reasonsOf } from '../../../src/proof/subject/verdict.ts';
 import {
   type Dashboard,
   type DashboardPage,
@@ -367,7 +370,20 @@ describe('public verification', () => {
 
     const failing = visitor.page.locator('[data-ok=false]');
     await failing.first().waitFor();
+    const verdict = visitor.page.getByRole('status', { name: 'Verdict' });
+    await verdict.getByText('The evidence was changed.').waitFor();
     expect(await visitor.page.getByText('Verified', { exact: true }).count()).toBe(0);
+  });
+
+  it('gives the reason of svc verify for a changed title', async () => {
+    const bundle: Bundle = JSON.parse(await bundleText());
+    const changed = { ...bundle, claim: { ...bundle.claim, title: 'Rest' } };
+    const [reason = ''] = reasonsOf(auditBundleAlone(changed));
+
+    await choose('bundle.json', JSON.stringify(changed));
+
+    expect(reason).not.toBe('');
+    await visitor.page.getByRole('status', { name: 'Verdict' }).getByText(reason).waitFor();
   });
 
   it('says that a file is neither', async () => {

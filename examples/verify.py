@@ -4,7 +4,8 @@
 usage: verify.py BUNDLE.json 0xBLOCKHASH [--anchor-address 0xADDRESS]...
     [--file FILE]... [--require-files] [--part PART.json]...
 
---anchor-address names the account that you expect; with several, one of them must have sent the anchor. --file compares a file with those that the evidence lists, --part does so for a part of a file, and --require-files
+--anchor-address names the account that you expect; with several, one of them must have sent the anchor. --file compares
+a file with those that the evidence lists, --part does so for a part of a file, and --require-files
 fails if a listed file is not given.
 
 Exit code 0: every check passed. 3: a check failed, or the bundle has a member that no check covers. 2: wrong usage, an

@@ -9,6 +9,8 @@ import { FUNDED_MS } from '../../src/server/rules/storage.ts';
 import { LONGEST_PAUSE_MS } from '../../src/server/rules/webhooks.ts';
 import { type OpenStore, World } from './world.ts';
 
+const LONG = 'あ'.repeat(2000);
+
 /** The outbox of webhooks and the rows of alerts, beyond what test/http shows. */
 export function webhookContract(open: OpenStore): void {
   let world: World;
@@ -130,9 +132,8 @@ export function webhookContract(open: OpenStore): void {
     const robot = await world.robot();
     world.clock.advance(FUNDED_MS);
     const id = await webhook(robot.wallet, ['event.created']);
-    const long = 'あ'.repeat(2000);
     for (let i = 0; i < 20; i += 1) {
-      const some = Array.from({ length: 10 }, () => report(robot, long));
+      const some = Array.from({ length: 10 }, () => report(robot, LONG));
       expect((await Promise.all(some)).every(({ outcome }) => outcome === 'created')).toBe(true);
     }
     const kept = await waiting(id);
@@ -146,38 +147,42 @@ export function webhookContract(open: OpenStore): void {
     const gap = { type: 'gap', number: 201, data: `{"first":${kept.length + 1},"last":200}` };
     expect((await waiting(id)).slice(kept.length - 3)).toMatchObject([gap]);
 
-    await report(robot, long);
+    await report(robot, LONG);
     expect((await waiting(id)).at(-1)).toMatchObject({ type: 'event.created', number: 202 });
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
+  /** A webhook without a grant, whose messages of 180 events have no room. */
+  async function fullOutbox() {
+    const robot = await world.robot();
+    world.clock.advance(FUNDED_MS);
+    const id = await webhook(robot.wallet, ['event.created']);
+    await Promise.all(Array.from({ length: 180 }, () => report(robot, LONG)));
+    return { robot, id };
+  }
+
   it('drops nothing while delivered messages make way, also above the limit', async () => {
     const robot = await world.robot();
     const id = await webhook(robot.wallet, ['event.created']);
-    const long = 'あ'.repeat(2000);
-    await Promise.all(Array.from({ length: 200 }, () => report(robot, long)));
+    await Promise.all(Array.from({ length: 200 }, () => report(robot, LONG)));
     for (const message of await waiting(id)) {
       await world.store.recordDelivered(attemptOf(id, message, { status: 204, error: null }));
     }
     world.clock.advance(FUNDED_MS);
-    await report(robot, long);
+    await report(robot, LONG);
 
     expect(await waiting(id)).toMatchObject([{ type: 'event.created', number: 201 }]);
   });
 
   it('deletes no more delivered messages than a new one needs', async () => {
-    const robot = await world.robot();
-    world.clock.advance(FUNDED_MS);
-    const id = await webhook(robot.wallet, ['event.created']);
-    const long = 'あ'.repeat(2000);
-    await Promise.all(Array.from({ length: 180 }, () => report(robot, long)));
+    const { robot, id } = await fullOutbox();
     for (const message of await waiting(id)) {
       await world.store.recordDelivered(attemptOf(id, message, { status: 204, error: null }));
     }
     const listed = async () =>
       (await world.store.listDeliveries(id, robot.wallet, 1000, null))?.length ?? 0;
     const before = await listed();
-    await report(robot, long);
+    await report(robot, LONG);
 
     expect([await listed(), before > 150]).toEqual([before, true]);
   });
@@ -196,11 +201,7 @@ export function webhookContract(open: OpenStore): void {
   });
 
   it('does not count a replayed message as dropped', async () => {
-    const robot = await world.robot();
-    world.clock.advance(FUNDED_MS);
-    const id = await webhook(robot.wallet, ['event.created']);
-    const long = 'あ'.repeat(2000);
-    await Promise.all(Array.from({ length: 180 }, () => report(robot, long)));
+    const { robot, id } = await fullOutbox();
     const kept = await waiting(id);
     await world.store.replayDelivery(kept[0]?.id ?? '', robot.wallet, world.now);
 
@@ -212,11 +213,7 @@ export function webhookContract(open: OpenStore): void {
   });
 
   it('reports dropped messages also before the next one that has room', async () => {
-    const robot = await world.robot();
-    world.clock.advance(FUNDED_MS);
-    const id = await webhook(robot.wallet, ['event.created']);
-    const long = 'あ'.repeat(2000);
-    await Promise.all(Array.from({ length: 180 }, () => report(robot, long)));
+    const { robot, id } = await fullOutbox();
     const kept = (await waiting(id)).length;
     await report(robot, '');
 

@@ -141,7 +141,7 @@ async function complete(
   const answer = await askDaemon('POST', `${pathOf(task)}/complete`, {
     body,
     headers,
-  }).catch((error) => ({ status: 200, body: receiptOfSame(error, body) }));
+  }).catch((error) => ({ status: 200, body: receiptOfSame(withHint(error), body) }));
   const { warning } = answer.body;
   if (warning !== undefined) process.stderr.write(`Warning: ${escapeText(warning)}\n`);
   printLine(answer.status === 200 ? answer.body.verification : answer.body);
@@ -157,14 +157,16 @@ async function withFiles(text: string, attach: readonly string[]): Promise<strin
   );
 }
 
+/** The error; for a task that the service does not know, with the option that stores the evidence nevertheless. */
+function withHint(error: unknown): unknown {
+  if (!(error instanceof SvcError && error.code === 'not_found')) return error;
+  const hint = 'Check the id. To store the evidence nevertheless, add --anyway.';
+  return new SvcError(error.code, error.message, { hint });
+}
+
 /** The receipt of an earlier completion with the same evidence. @throws `error` in any other case */
 function receiptOfSame(error: unknown, body: string): { verification: unknown } {
-  if (!(error instanceof SvcError)) throw error;
-  if (error.code === 'not_found') {
-    const hint = 'Check the id. To store the evidence nevertheless, add --anyway.';
-    throw new SvcError('not_found', error.message, { hint });
-  }
-  if (error.code !== 'already_completed') throw error;
+  if (!(error instanceof SvcError && error.code === 'already_completed')) throw error;
   const { proof } = parseStrictJson(body) as { proof: Proof };
   const { proof_hash, verification } = error.details as {
     proof_hash?: string;

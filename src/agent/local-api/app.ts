@@ -175,13 +175,21 @@ function sameText(given: string, expected: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));
 }
 
-/** Whether the caller wants evidence of an unknown task stored: `Prefer: handling=lenient` (RFC 7240). */
-function isLenient(header: string | string[] | undefined): boolean {
-  return /(?:^|[,;\s])handling="?lenient"?(?:$|[,;\s])/i.test(String(header ?? ''));
+type Prefer = string | string[] | undefined;
+
+/** Whether the caller wants evidence of an unknown task stored: `Prefer: handling=lenient`. */
+function isLenient(header: Prefer): boolean {
+  return preferenceOf(header, 'handling')?.toLowerCase() === 'lenient';
 }
 
-/** Seconds of `Prefer: wait=…` (RFC 7240); 0 without it. */
-function waitOf(header: string | string[] | undefined): number {
-  const seconds = /(?:^|[,;\s])wait="?(\d+)"?(?:$|[,;\s])/i.exec(String(header ?? ''))?.[1];
-  return Math.min(Number(seconds ?? 0), LONGEST_WAIT);
+/** Seconds of `Prefer: wait=…`; 0 without it. */
+function waitOf(header: Prefer): number {
+  const seconds = preferenceOf(header, 'wait') ?? '';
+  return /^\d+$/.test(seconds) ? Math.min(Number(seconds), LONGEST_WAIT) : 0;
+}
+
+/** The value of a preference (RFC 7240). */
+function preferenceOf(header: Prefer, name: string): string | undefined {
+  const value = new RegExp(`(?:^|[,;\\s])${name}="?(\\w+)"?(?:$|[,;\\s])`, 'i');
+  return value.exec(String(header ?? ''))?.[1];
 }

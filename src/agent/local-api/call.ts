@@ -72,7 +72,7 @@ export function notPlainJson() {
   );
 }
 
-/** What is wrong with a time that a program gave; null if nothing is. Records that the spool has already are not asked. */
+/** What is wrong with a time that a program gave; null if nothing is. Records in the spool are not checked. */
 export function zoneProblem(
   field: string,
   time: string | undefined,

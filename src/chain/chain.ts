@@ -52,7 +52,7 @@ export type AnchorChain = OpenChain['anchoring'];
 export type Chain = Omit<OpenChain, 'anchoring' | 'close'>;
 
 export interface ChainOptions extends ProviderPoolOptions {
-  /** One or more JSON-RPC endpoints of the same chain, http or https. Never shown in an error. */
+  /** JSON-RPC endpoints of the same chain, http or https. Never shown in an error. Without any, no read succeeds. */
   readonly urls: readonly string[];
   /** Blocks until finality, counting the including one, instead of the chain's tags; undefined uses the tags. */
   readonly finalityDepth?: number | undefined;

@@ -20,7 +20,7 @@ const TIMEOUT_AMONG_SEVERAL_MS = 5_000;
 const MOST_OWED = 4;
 
 /**
- * Opens the configured providers, all of the same chain.
+ * Opens the configured providers, all of the same chain. Without URLs, every read rejects with `chain_unavailable`.
  *
  * @throws SvcError `invalid_rpc_url`.
  */
@@ -30,7 +30,6 @@ export function openProviderPool({
   verifyPerSecond,
   ...options
 }: ProviderPoolOptions) {
-  if (urls.length === 0) throw new SvcError('invalid_rpc_url', 'No RPC URL is configured.');
   const among = urls.length > 1 ? TIMEOUT_AMONG_SEVERAL_MS : timeoutMs;
   // Each has an equal part: with a common limit, one would wait for another and seem slow.
   const perProvider = verifyPerSecond && verifyPerSecond / urls.length;

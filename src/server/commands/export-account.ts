@@ -1,7 +1,6 @@
 // `svc-server accounts export`: reads an account as its owner would, through the HTTP application in this process.
 import { pino } from 'pino';
 import { systemClock } from '../../base/clock.ts';
-import { SvcError } from '../../base/svc-error.ts';
 import { openChain } from '../../chain/chain.ts';
 import type { ServerConfig } from '../config.ts';
 import { createNetworkLookup } from '../core/operations.ts';
@@ -13,12 +12,6 @@ import type { Store } from '../ports/store.ts';
 
 /** Yields what `svc account export` prints. */
 export async function* exportOf(config: ServerConfig, store: Store, wallet: string) {
-  if (config.rpcUrls.length === 0) {
-    throw new SvcError(
-      'invalid_configuration',
-      'Bundles need SVC_CHAIN_RPC_URL, which is not set.',
-    );
-  }
   const settings = settingsOf(config);
   const chain = openChain({ urls: config.rpcUrls, verifyPerSecond: 1 });
   const app = buildApp({

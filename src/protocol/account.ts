@@ -41,14 +41,14 @@ export const Account = Closed({
 /** One change of the account's balance. The balance is the sum of all changes. */
 export const LedgerEntry = Closed({
   id: Uuid,
-  kind: OneOf(['grant', 'reserve', 'settle', 'release']),
-  anchors: Type.Integer({ description: 'change; negative if it was charged' }),
+  kind: OneOf(['grant', 'revoke', 'reserve', 'settle', 'release']),
+  anchors: Type.Integer({ description: 'change; negative if it was charged or revoked' }),
   gas_wei: Type.String({
     pattern: '^(0|-?[1-9]\\d*)$',
     description: 'change in wei, a signed decimal integer',
   }),
   task_id: Nullable(Uuid),
-  note: Nullable(Type.String({ description: 'note of a grant' })),
+  note: Nullable(Type.String({ description: 'note of a grant or revocation' })),
   created_at: Timestamp,
 });
 

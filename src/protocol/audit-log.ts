@@ -33,6 +33,7 @@ export const auditKinds = {
   alert_rule_deleted: [null, 'the kind of the rule'],
   evidence_erased: ['the task', null],
   credits_granted: [null, 'the granted credits and the note'],
+  credits_revoked: [null, 'the revoked credits and the note'],
   account_suspended: [null, 'the reason that the operator gave'],
   account_resumed: [null, 'the reason that the operator gave'],
   account_exported: [null, null],

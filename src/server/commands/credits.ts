@@ -1,4 +1,4 @@
-// `svc-server credits`: grants credits to an account, and shows its balance.
+// `svc-server credits`: grants credits to an account, takes them back, and shows its balance.
 import { v7 as newId, validate } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
 import { checksumAddress, etherText } from '../../chain/chain.ts';
@@ -14,35 +14,51 @@ interface GrantOptions extends Output {
   gasEth?: bigint;
   note: string;
   id?: string;
+  /** The wallet may have no account. */
+  new?: boolean;
 }
 
 /** `svc-server credits grant`: grants credits, also while the server runs. */
-export async function grantCredits(
-  environment: NodeJS.ProcessEnv,
-  address: string,
-  options: GrantOptions,
-): Promise<void> {
-  const id = options.id?.toLowerCase() ?? newId();
-  if (!validate(id)) throw new SvcError('usage', '--id must be a UUID.');
-  const wallet = walletOf(address);
-  const { anchors, note, gasWei: inWei, gasEth: gasWei = inWei } = options;
-  if (anchors === 0 && gasWei === 0n) {
-    throw new SvcError('usage', 'A grant needs --anchors, --gas-wei or --gas-eth above 0.');
-  }
-  const grant = { id, wallet, anchors, gasWei, note, now: Date.now() };
-  const { outcome, balance } = await withStore(environment, options, (store) =>
-    store
-      .grantCredits(grant, operator('credits grant'))
-      .catch((error) => Promise.reject(withRetryHint(error, id))),
-  );
-  if (!options.json) {
-    process.stderr.write(
-      outcome === 'repeated'
-        ? `Grant ${id} already exists; nothing was added.\n`
-        : `Created grant ${id}.\n`,
-    );
-  }
-  printBalance(balance, options, { id, outcome });
+export const grantCredits = changeBy('grant');
+
+/** `svc-server credits revoke`: takes credits back, also while the server runs. */
+export const revokeCredits = changeBy('revoke');
+
+function changeBy(command: 'grant' | 'revoke') {
+  return async (
+    environment: NodeJS.ProcessEnv,
+    address: string,
+    { anchors, gasWei: inWei, gasEth: gasWei = inWei, ...options }: GrantOptions,
+  ): Promise<void> => {
+    const id = options.id?.toLowerCase() ?? newId();
+    if (!validate(id)) throw new SvcError('usage', '--id must be a UUID.');
+    const wallet = walletOf(address);
+    if (anchors === 0 && gasWei === 0n) {
+      throw new SvcError('usage', 'Name an amount above 0: --anchors, --gas-wei or --gas-eth.');
+    }
+    const grant = { id, wallet, anchors, gasWei, note: options.note, now: Date.now() };
+    const { outcome, balance } = await withStore(environment, options, async (store) => {
+      if (!options.new && (await store.getBalance(wallet)) === null) throw unknown(wallet, command);
+      return store[`${command}Credits`](grant, operator(`credits ${command}`)).catch((error) =>
+        Promise.reject(withRetryHint(error, id)),
+      );
+    });
+    if (!options.json) {
+      const done = command === 'grant' ? `Created grant ${id}.` : `Revoked credits, id ${id}.`;
+      const repeated = `The id ${id} was already used for this ${command}; nothing was changed.`;
+      process.stderr.write(`${outcome === 'repeated' ? repeated : done}\n`);
+    }
+    printBalance(balance, options, { id, outcome });
+  };
+}
+
+function unknown(wallet: string, command: 'grant' | 'revoke' | 'show'): SvcError {
+  return new SvcError('not_found', `The wallet ${wallet} has no account.`, {
+    hint:
+      command === 'grant'
+        ? 'Check the address. To create an account for this wallet, add --new.'
+        : 'Check the address: svc-server accounts list prints all accounts.',
+  });
 }
 
 /** `svc-server credits show`: prints the balance of an account. */
@@ -53,19 +69,15 @@ export async function showCredits(
 ): Promise<void> {
   const wallet = walletOf(address);
   const balance = await withStore(environment, options, (store) => store.getBalance(wallet));
-  if (balance === null) {
-    throw new SvcError('not_found', `The wallet ${wallet} has no account.`, {
-      hint: 'Sign in with the wallet, or run `svc-server credits grant` to create its account.',
-    });
-  }
+  if (balance === null) throw unknown(wallet, 'show');
   printBalance(balance, options);
 }
 
-/** The error of a grant whose outcome is unknown, with a hint to retry under the same id. */
+/** The error of a change whose outcome is unknown, with a hint to retry under the same id. */
 function withRetryHint(error: unknown, id: string): unknown {
   if (!(error instanceof SvcError) || error.code !== 'storage_unavailable') return error;
   return new SvcError(error.code, error.message, {
-    hint: `Run the command again with --id ${id}, which never grants twice.`,
+    hint: `Run the command again with --id ${id}, which changes nothing twice.`,
     retryable: error.retryable,
     cause: error,
   });

@@ -102,16 +102,14 @@ export async function migrateStore(
   print({ rows, target: name }, lines, options);
 }
 
-/**
- * Opens the configured database for the duration of `work`, also while the server runs. Prints its name unless `json`.
- */
+/** Opens the configured database for the duration of `work`, also while the server runs. */
 export async function withStore<Result>(
   environment: NodeJS.ProcessEnv,
-  { json }: Output,
+  { json, verbose }: Output,
   work: (store: Store, clock: CheckedClock) => Promise<Result>,
 ): Promise<Result> {
   const { database } = readConfig(environment);
-  if (!json) process.stderr.write(`Database: ${nameOf(database)}\n`);
+  if (verbose && !json) process.stderr.write(`Database: ${nameOf(database)}\n`);
   const clock = new CheckedClock();
   const store = await openStore(database, { clock, serves: false });
   try {

@@ -2,6 +2,8 @@
 
 export interface Output {
   json?: boolean;
+  /** Also name the database. */
+  verbose?: boolean;
 }
 
 /** Prints the lines; with `--json` one JSON object. */

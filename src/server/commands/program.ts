@@ -27,7 +27,9 @@ export async function main(argv: string[]): Promise<number> {
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
     .exitOverride()
+    .option('--verbose', 'print the name of the database that a command opens')
     .hook('preAction', async (_, command) => {
+      command.setOptionValue('verbose', program.opts().verbose);
       if (['start', 'dev', 'demo'].includes(command.name())) return;
       const { operatorEnvironment } = await import('./start.ts');
       environment = await operatorEnvironment(process.env);
@@ -66,31 +68,39 @@ export async function main(argv: string[]): Promise<number> {
     .option('--keep', 'keep the service running after the demo')
     .action(run(async () => (await import(bundledDemo)).demo));
 
-  const credits = program.command('credits').description('Grant or show prepaid credits');
-  ofWallet(
+  const credits = program.command('credits').description('Grant, revoke or show prepaid credits');
+  const grant = ofWallet(
     credits.command('grant'),
     'Grant anchors and gas credit to a wallet; works while the service runs',
   )
-    .option('--anchors <count>', 'number of anchors to add', wholeNumber, 0)
-    .addOption(
-      // commander prints a default with JSON.stringify, which rejects a bigint.
-      new Option('--gas-wei <amount>', 'gas credit to add, in wei (1 ETH is 10^18 wei)')
-        .argParser(wei)
-        .default(0n, '0'),
-    )
-    .addOption(
-      new Option('--gas-eth <amount>', 'gas credit to add, in ETH, such as 0.05')
-        .argParser(ether)
-        .conflicts('gasWei'),
-    )
-    .requiredOption('--note <text>', 'reason, stored in the ledger (required)')
-    .option('--id <uuid>', 'id of the grant; a repeated id grants nothing (default: a new id)')
-    .option('--json', 'print one JSON object')
+    .option('--new', 'create the account if the wallet has none')
     .addHelpText(
       'after',
       '\nExample:\n  svc-server credits grant 0x… --anchors 1000 --gas-eth 0.05 --note "invoice 17"',
     )
     .action(run(async () => (await import('./credits.ts')).grantCredits));
+  const revoke = ofWallet(
+    credits.command('revoke'),
+    'Take anchors and gas credit back from an account, at most what is not reserved; works while the service runs',
+  ).action(run(async () => (await import('./credits.ts')).revokeCredits));
+  for (const change of [grant, revoke]) {
+    change
+      .option('--anchors <count>', 'number of anchors', wholeNumber, 0)
+      .addOption(
+        // commander prints a default with JSON.stringify, which rejects a bigint.
+        new Option('--gas-wei <amount>', 'gas credit in wei (1 ETH is 10^18 wei)')
+          .argParser(wei)
+          .default(0n, '0'),
+      )
+      .addOption(
+        new Option('--gas-eth <amount>', 'gas credit in ETH, such as 0.05')
+          .argParser(ether)
+          .conflicts('gasWei'),
+      )
+      .requiredOption('--note <text>', 'reason, stored in the ledger (required)')
+      .option('--id <uuid>', 'id of the change; a repeated id changes nothing (default: a new id)')
+      .option('--json', 'print one JSON object');
+  }
   ofWallet(credits.command('show'), 'Show the credits of an account')
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./credits.ts')).showCredits));

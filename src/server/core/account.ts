@@ -92,7 +92,7 @@ const ENTRIES = '67d75ac8-00c2-4fe5-9024-0f5ff5e8acb8';
  * accounts use the service.
  */
 function idOf({ kind, grantId, taskId, cycle }: LedgerRecord): string {
-  return uuidv5(kind === 'grant' ? `grant ${grantId}` : `${kind} ${taskId} ${cycle}`, ENTRIES);
+  return uuidv5(grantId === null ? `${kind} ${taskId} ${cycle}` : `${kind} ${grantId}`, ENTRIES);
 }
 
 /** One page of all accounts, in the order of their wallets. */

@@ -28,21 +28,29 @@ export interface CreditStore {
     grant: Grant,
     by?: Actor,
   ): Promise<{ outcome: 'granted' | 'repeated'; balance: Balance }>;
+  /**
+   * Takes the credits of a grant back from an existing account: all, or none if the balance is lower. Reserved credits
+   * are not in the balance. Grants and revocations share their ids.
+   */
+  revokeCredits(
+    grant: Grant,
+    by?: Actor,
+  ): Promise<{ outcome: 'revoked' | 'repeated'; balance: Balance }>;
   getBalance(wallet: string): Promise<Balance | null>;
 }
 
 export interface LedgerRecord {
   /** Position in the ledger; increases with every entry. */
   seq: number;
-  kind: 'grant' | 'reserve' | 'settle' | 'release';
+  kind: 'grant' | 'revoke' | 'reserve' | 'settle' | 'release';
   /** Signed. */
   anchors: number;
   /** Signed. */
   gasWei: bigint;
   taskId: string | null;
-  /** The task's reservation cycle; every reservation starts a new one. Null for a grant. */
+  /** The task's reservation cycle; every reservation starts a new one. Null for a grant or revocation. */
   cycle: number | null;
-  /** Null unless `kind` is `grant`. */
+  /** Null unless `kind` is `grant` or `revoke`. */
   grantId: string | null;
   note: string | null;
   at: number;

@@ -6,6 +6,7 @@ import type {
   CreditStore,
   Deletion,
   DeletionStore,
+  Grant,
 } from '../ports/account.ts';
 import { recordAudit } from './audit-log.ts';
 import {
@@ -31,8 +32,10 @@ import {
   type LedgerEntry,
   type LedgerRow,
   type Reservation,
+  requireCredits,
   requireRoom,
   requireSameGrant,
+  revokeEntry,
   SUMMARY,
   SUMMARY_MS,
   toBalance,
@@ -157,8 +160,8 @@ export const ledgerSql = {
     (SELECT wallet FROM ledger WHERE task_id ${among('uuid', 1)} AND kind = 'reserve')
     ORDER BY wallet FOR NO KEY UPDATE`,
   setBalance: 'UPDATE accounts SET anchor_quota = $2, gas_credit_wei = $3 WHERE wallet = $1',
-  grant: `SELECT wallet, anchors, gas_wei AS "gasWei", note FROM ledger
-    WHERE grant_id = $1 AND kind = 'grant'`,
+  grant: `SELECT kind, wallet, anchors, gas_wei AS "gasWei", note FROM ledger
+    WHERE grant_id = $1`,
   reservations: `SELECT task_id, wallet, cycle, gas_wei FROM ledger
     WHERE task_id ${among('uuid', 1)} AND kind = 'reserve' ORDER BY task_id, cycle`,
 } as const;
@@ -173,24 +176,40 @@ export function creditStore({ read, write }: StepRunner) {
 
     grantCredits: (grant, by) =>
       write(function* () {
-        const { id, wallet, anchors, gasWei, note, now } = grant;
-        yield* mutex(id);
-        const stored = yield* first<GrantRow>(ledgerSql.grant, id);
-        if (stored !== undefined) {
-          requireSameGrant(stored, grant);
-          return { outcome: 'repeated', balance: yield* existing(wallet) };
-        }
-        yield* openAccount(wallet, now);
-        requireRoom(yield* existing(wallet), grant);
+        const repeated = yield* repeatedGrant(grantEntry(grant));
+        if (repeated !== null) return repeated;
+        yield* openAccount(grant.wallet, grant.now);
+        requireRoom(yield* existing(grant.wallet), grant);
         yield* postEntries([grantEntry(grant)]);
-        const detail = `${anchors} anchors, ${gasWei} wei: ${note}`;
-        yield* recordAudit(wallet, 'credits_granted', by, { detail });
-        return { outcome: 'granted', balance: yield* existing(wallet) };
+        yield* recordAudit(grant.wallet, 'credits_granted', by, { detail: detailOf(grant) });
+        return { outcome: 'granted', balance: yield* existing(grant.wallet) };
+      }),
+
+    revokeCredits: (grant, by) =>
+      write(function* () {
+        const repeated = yield* repeatedGrant(revokeEntry(grant));
+        if (repeated !== null) return repeated;
+        yield* lock(grant.wallet);
+        requireCredits(yield* existing(grant.wallet), grant);
+        yield* postEntries([revokeEntry(grant)]);
+        yield* recordAudit(grant.wallet, 'credits_revoked', by, { detail: detailOf(grant) });
+        return { outcome: 'revoked', balance: yield* existing(grant.wallet) };
       }),
 
     getBalance: (wallet) => read(() => balanceOf(wallet)),
   } satisfies CreditStore & Pick<AccountStore, 'listLedger'>;
 }
+
+/** The answer to a grant or revocation whose id the ledger has; null for a new id. Serializes calls with this id. */
+function* repeatedGrant(entry: Parameters<typeof requireSameGrant>[1]) {
+  yield* mutex(entry.grantId);
+  const stored = yield* first<GrantRow>(ledgerSql.grant, entry.grantId);
+  if (stored === undefined) return null;
+  requireSameGrant(stored, entry);
+  return { outcome: 'repeated' as const, balance: yield* existing(entry.wallet) };
+}
+
+const detailOf = ({ anchors, gasWei, note }: Grant) => `${anchors} anchors, ${gasWei} wei: ${note}`;
 
 /** Opens the account unless it exists, and locks it. Call it inside a write. */
 export function* openAccount(wallet: string, now: number): Steps<void> {

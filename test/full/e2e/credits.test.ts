@@ -20,10 +20,10 @@ afterEach(async () => {
   await database.drop();
 });
 
-const grant = (start: typeof run, ...more: string[]) =>
-  start('svc-server', ['credits', 'grant', WALLET, '--anchors', '5', '--note', 'test', ...more], {
-    env: { SVC_DATABASE_URL: database.url },
-  });
+const grant = (start: typeof run, ...more: string[]) => {
+  const args = ['credits', 'grant', WALLET, '--new', '--anchors', '5', '--note', 'test', ...more];
+  return start('svc-server', args, { env: { SVC_DATABASE_URL: database.url } });
+};
 
 it('a grant whose commit is not answered names the id to repeat it with, which grants once', async () => {
   await session.query(`

@@ -352,7 +352,7 @@ describe('svc-server', () => {
     );
 
     expect(again.exitCode).toBe(0);
-    expect(again.stderr).toContain('nothing was added');
+    expect(again.stderr).toContain('nothing was changed');
     const after = await runInProcess(
       'svc-server',
       ['credits', 'show', wallet, '--json'],

@@ -48,7 +48,7 @@ describe('a restore that is killed', () => {
     runInProcess('svc-server', args, { env: { SVC_DATA_DIR: folder } });
 
   const tryToGrant = (anchors: number) =>
-    command(['credits', 'grant', WALLET, '--anchors', String(anchors), '--note', 'test']);
+    command(['credits', 'grant', WALLET, '--anchors', String(anchors), '--note', 'test', '--new']);
 
   async function grant(anchors: number): Promise<void> {
     expect((await tryToGrant(anchors)).exitCode).toBe(0);

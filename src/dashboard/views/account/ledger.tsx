@@ -9,6 +9,7 @@ import { Ago } from '../../ui/time.tsx';
 
 const kinds = {
   grant: 'Granted',
+  revoke: 'Revoked',
   reserve: 'Reserved for an anchor',
   settle: 'Settled at the cost of the anchor',
   release: 'Released: nothing was anchored',

@@ -63,3 +63,15 @@ CREATE INDEX webhooks_healthy ON webhooks (funded, next_at) WHERE failures = 0 A
 
 -- Retention serves the accounts in turns.
 CREATE INDEX robot_traces_wallet ON robot_traces (wallet);
+
+-- The operator can take granted credits back: a new kind of entry, which has an id as a grant has.
+ALTER TABLE ledger
+  DROP CONSTRAINT ledger_kind_check, DROP CONSTRAINT ledger_check, DROP CONSTRAINT ledger_check1,
+  DROP CONSTRAINT ledger_check6,
+  ADD CHECK (kind IN ('grant', 'revoke', 'reserve', 'settle', 'release')),
+  ADD CHECK ((kind IN ('grant', 'revoke')) = (grant_id IS NOT NULL)),
+  ADD CHECK ((kind IN ('grant', 'revoke')) = (task_id IS NULL)),
+  ADD CHECK (anchors <= 0 OR kind <> 'revoke'),
+  ADD CHECK (CASE WHEN kind IN ('reserve', 'revoke') THEN gas_wei <= 0 ELSE gas_wei >= 0 END);
+DROP INDEX ledger_grant;
+CREATE UNIQUE INDEX ledger_grant ON ledger (grant_id) WHERE grant_id IS NOT NULL;

@@ -54,7 +54,7 @@ export interface BalanceChange {
 }
 
 type OfTask = { kind: 'reserve' | 'settle' | 'release'; taskId: string; cycle: number };
-type OfGrant = { kind: 'grant'; grantId: string; note: string };
+type OfGrant = { kind: 'grant' | 'revoke'; grantId: string; note: string };
 
 export type LedgerEntry = BalanceChange & { at: number } & (
     | (OfTask & { grantId?: never; note?: never })
@@ -67,20 +67,27 @@ export interface Reservation {
   gasWei: bigint;
 }
 
-export type GrantRow = InText<Pick<Grant, 'wallet' | 'anchors' | 'gasWei' | 'note'>>;
+type GrantEntry = LedgerEntry & OfGrant;
+export type GrantRow = InText<Pick<GrantEntry, 'kind' | 'wallet' | 'anchors' | 'gasWei' | 'note'>>;
 
-export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant) {
-  return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now } as const;
+export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): GrantEntry {
+  return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now };
+}
+
+export function revokeEntry(grant: Grant): GrantEntry {
+  const { anchors, gasWei } = grant;
+  return { ...grantEntry(grant), kind: 'revoke', anchors: 0 - anchors, gasWei: -gasWei };
 }
 
 /** @throws SvcError `id_conflict` */
-export function requireSameGrant(stored: GrantRow, grant: Grant): void {
+export function requireSameGrant(stored: GrantRow, entry: GrantEntry): void {
   const isSame =
-    stored.wallet === grant.wallet &&
-    stored.anchors === grant.anchors &&
-    BigInt(stored.gasWei) === grant.gasWei &&
-    stored.note === grant.note;
-  if (!isSame) throw wireError('id_conflict', 'The grant id is already used with other content.');
+    stored.kind === entry.kind &&
+    stored.wallet === entry.wallet &&
+    stored.anchors === entry.anchors &&
+    BigInt(stored.gasWei) === entry.gasWei &&
+    stored.note === entry.note;
+  if (!isSame) throw wireError('id_conflict', 'The id is already used with other content.');
 }
 
 /** @throws SvcError `invalid_request` */
@@ -92,6 +99,17 @@ export function requireRoom(balance: Balance, grant: Grant): void {
       'A grant must not be negative, and the balance must be at most 2^53 - 1 anchors.',
     );
   }
+}
+
+/** The balance has no reserved credits, so these stay. @throws SvcError `invalid_request` */
+export function requireCredits({ anchorQuota, gasCreditWei }: Balance, grant: Grant): void {
+  const { anchors, gasWei } = grant;
+  const isAmount = Number.isSafeInteger(anchors) && anchors >= 0 && gasWei >= 0n;
+  if (isAmount && anchors <= anchorQuota && gasWei <= gasCreditWei) return;
+  throw wireError(
+    'invalid_request',
+    `Nothing was revoked: the account has ${anchorQuota} anchors and ${gasCreditWei} wei that are not reserved.`,
+  );
 }
 
 /** The charge of a settled leaf, and what the account gets back of its reservation. */

@@ -70,3 +70,46 @@ CREATE INDEX webhooks_healthy ON webhooks (funded, next_at) WHERE failures = 0 A
 
 -- Retention serves the accounts in turns.
 CREATE INDEX robot_traces_wallet ON robot_traces (wallet);
+
+-- The operator can take granted credits back: a new kind of entry, which has an id as a grant has.
+ALTER TABLE ledger RENAME TO ledger_001;
+CREATE TABLE ledger (
+  seq INTEGER PRIMARY KEY,
+  wallet TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('grant', 'revoke', 'reserve', 'settle', 'release')),
+  anchors INTEGER NOT NULL,
+  gas_wei TEXT NOT NULL
+    CHECK (gas_wei GLOB '[-0-9]*' AND gas_wei <> '-' AND gas_wei NOT GLOB '?*[^0-9]*'),
+  task_id TEXT,
+  cycle INTEGER,
+  grant_id TEXT,
+  note TEXT,
+  at INTEGER NOT NULL,
+  CHECK ((kind IN ('grant', 'revoke')) = (grant_id IS NOT NULL)),
+  CHECK ((kind IN ('grant', 'revoke')) = (task_id IS NULL)),
+  CHECK ((task_id IS NULL) = (cycle IS NULL)),
+  CHECK (anchors <= 0 OR kind <> 'revoke'),
+  CHECK (anchors = 0 OR kind <> 'settle'),
+  CHECK (anchors = -1 OR kind <> 'reserve'),
+  CHECK (anchors = 1 OR kind <> 'release'),
+  CHECK (gas_wei NOT LIKE '-%' OR kind IN ('reserve', 'revoke')),
+  CHECK (gas_wei = '0' OR gas_wei LIKE '-%' OR kind NOT IN ('reserve', 'revoke'))
+) STRICT;
+INSERT INTO ledger SELECT * FROM ledger_001;
+DROP TABLE ledger_001;
+CREATE INDEX ledger_wallet ON ledger (wallet, seq);
+CREATE UNIQUE INDEX ledger_reserve ON ledger (task_id, cycle) WHERE kind = 'reserve';
+CREATE UNIQUE INDEX ledger_release ON ledger (task_id, cycle) WHERE kind = 'release';
+CREATE UNIQUE INDEX ledger_settle ON ledger (task_id) WHERE kind = 'settle';
+CREATE UNIQUE INDEX ledger_grant ON ledger (grant_id) WHERE grant_id IS NOT NULL;
+CREATE INDEX ledger_funding ON ledger (wallet, at) WHERE kind = 'grant' AND grant_id NOT LIKE 'signup:%';
+-- What came back unpaid, or was used up.
+CREATE INDEX ledger_uncovered ON ledger (wallet, at)
+  WHERE kind = 'release' OR (kind = 'settle' AND gas_wei = '0');
+CREATE INDEX ledger_signup ON ledger (at, anchors) WHERE note = 'signup';
+CREATE TRIGGER ledger_no_update BEFORE UPDATE ON ledger BEGIN
+  SELECT RAISE(ABORT, 'the ledger is append-only');
+END;
+CREATE TRIGGER ledger_no_delete BEFORE DELETE ON ledger BEGIN
+  SELECT RAISE(ABORT, 'the ledger is append-only');
+END;

@@ -25,6 +25,7 @@ export const AccountUsage = Closed({
   ...AccountBalance.properties,
   created_at: Timestamp,
   suspended_at: Nullable(Timestamp),
+  suspension_reason: Nullable(Type.String({ description: 'null if none was given' })),
   robots: Type.Integer({ minimum: 0 }),
   stored_bytes: Type.Integer({ description: 'tasks, evidence, samples and events' }),
   queued_proofs: Type.Integer({ minimum: 0 }),
@@ -100,7 +101,8 @@ export const operatorRoutes = {
   suspendAccount: {
     ...changes,
     path: '/accounts/:wallet/suspend',
-    summary: 'Suspend an account: it can be read, and neither sign in nor write. Repeatable',
+    summary:
+      'Suspend an account: it can be read, and neither sign in nor write. Repeatable; for a suspended account, a reason replaces the earlier one',
     body: Reason,
     responses: { 200: AccountUsage },
     errors: ['invalid_address', 'not_found', 'storage_unavailable'],

@@ -87,6 +87,37 @@ export function accountContract(open: OpenStore): void {
     expect(await world.store.signIn(world.signIn(challenge))).toBe('signed_in');
   });
 
+  it('changes the reason of a suspension, and records each change once', async () => {
+    const wallet = await world.account();
+    const by = { actor: 'operator', actor_name: 'test', source: null, at: world.now } as const;
+    const suspend = (reason: string | null, isSuspended = true) =>
+      world.store.suspendAccount(wallet, isSuspended, { ...by, at: world.now }, reason);
+    const shown = async () => {
+      const summary = await world.store.summarizeAccount(world.now, wallet);
+      return [summary?.suspensionReason, summary?.suspendedAt];
+    };
+
+    const suspendedAt = world.now;
+    await suspend('unpaid');
+    const first = await shown();
+    world.clock.advance(1000);
+    await suspend('unpaid since May');
+    await suspend('unpaid since May');
+    await suspend(null);
+    const second = await shown();
+    await suspend('paid', false);
+
+    expect(first).toEqual(['unpaid', suspendedAt]);
+    expect(second).toEqual(['unpaid since May', suspendedAt]);
+    expect(await shown()).toEqual([null, null]);
+    const entries = await world.store.listAuditLog(wallet, 10, null);
+    expect(entries.map(({ kind, detail }) => [kind, detail])).toEqual([
+      ['account_resumed', 'paid'],
+      ['account_suspended', 'unpaid since May'],
+      ['account_suspended', 'unpaid'],
+    ]);
+  });
+
   it('suspends no account that does not exist', async () => {
     const by = { actor: 'operator', actor_name: 'test', source: null, at: world.now } as const;
 

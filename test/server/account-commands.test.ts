@@ -120,6 +120,21 @@ describe('a wallet without an account', () => {
   });
 });
 
+describe('svc-server accounts suspend', () => {
+  it('changes the reason of a suspended account, which accounts show prints', async () => {
+    const wallet = await account();
+
+    const { suspended_at } = await json('accounts', 'suspend', wallet, '--reason', 'unpaid');
+    await json('accounts', 'suspend', wallet, '--reason', 'unpaid since May');
+    await json('accounts', 'suspend', wallet);
+
+    const suspension_reason = 'unpaid since May';
+    const shown = await json('accounts', 'show', wallet);
+    expect(shown).toMatchObject({ suspended_at, suspension_reason });
+    expect(await json('accounts', 'resume', wallet)).toMatchObject({ suspension_reason: null });
+  });
+});
+
 describe('svc-server accounts export', () => {
   it('needs no RPC endpoint', async () => {
     const { exitCode, stdout, stderr } = await server('accounts', 'export', await account());

@@ -243,11 +243,14 @@ function addAccountCommands(program: Command, run: Run): void {
     .option('--json', 'print one JSON object')
     .action(run(async () => (await import('./accounts.ts')).show));
   for (const [name, description] of [
-    ['suspend', 'Refuse sign-ins and writes of an account. Its data can still be read'],
+    [
+      'suspend',
+      'Refuse sign-ins and writes of an account. Its data can still be read. If the account is already suspended, only --reason changes',
+    ],
     ['resume', 'Resume a suspended account'],
   ] as const) {
     ofWallet(accounts.command(name), description)
-      .option('--reason <text>', 'shown to the owner in the audit log')
+      .option('--reason <text>', 'shown to the owner in the audit log, and by accounts show')
       .option('--json', 'print one JSON object')
       .action(run(async () => (await import('./accounts.ts'))[name]));
   }

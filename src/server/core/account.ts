@@ -198,11 +198,12 @@ export function viewBalance({ wallet, anchorQuota, gasCreditWei }: Balance) {
 }
 
 function viewAccount(account: AccountSummary): AccountUsage {
-  const { createdAt, suspendedAt, robots, storedBytes, queued } = account;
+  const { createdAt, suspendedAt, suspensionReason, robots, storedBytes, queued } = account;
   return {
     ...viewBalance(account),
     created_at: formatTimestamp(createdAt),
     suspended_at: formatIfAny(suspendedAt),
+    suspension_reason: suspensionReason,
     robots,
     stored_bytes: storedBytes,
     queued_proofs: queued,

@@ -61,6 +61,8 @@ export interface AccountSummary extends Balance {
   createdAt: number;
   /** Null if the account is active. */
   suspendedAt: number | null;
+  /** Null if the account is active, or no reason was given. */
+  suspensionReason: string | null;
   robots: number;
   /** Stored bytes, as its storage quota counts them. */
   storedBytes: number;
@@ -80,7 +82,8 @@ export interface AccountStore {
   summarizeAccount(now: number, wallet: string): Promise<AccountSummary | null>;
   /**
    * Suspends an account, or resumes it. A suspended account cannot sign in or write; what it queued is still anchored.
-   * False if the wallet has no account. `reason` goes to the audit log, unless nothing changes.
+   * False if the wallet has no account. `reason` goes to the audit log, unless nothing changes. Suspending a suspended
+   * account changes its reason, unless `reason` is null.
    */
   suspendAccount(
     wallet: string,

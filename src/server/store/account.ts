@@ -59,8 +59,11 @@ export const accountSql = {
   summaries: `${SUMMARY} WHERE a.wallet > $2 ORDER BY a.wallet LIMIT $3`,
   summary: `${SUMMARY} WHERE a.wallet = $2`,
   exists: 'SELECT wallet FROM accounts WHERE wallet = $1',
-  suspend: `UPDATE accounts SET suspended_at = $2
+  suspend: `UPDATE accounts SET suspended_at = $2, suspension_reason = $4
     WHERE wallet = $1 AND (suspended_at IS NULL) = ($3 = 1) RETURNING wallet`,
+  changeReason: `UPDATE accounts SET suspension_reason = $2
+    WHERE wallet = $1 AND suspended_at IS NOT NULL AND suspension_reason IS DISTINCT FROM $2
+    RETURNING wallet`,
   begin: `UPDATE accounts SET deleting_at = coalesce(deleting_at, $2)
     WHERE wallet = $1 RETURNING wallet, deleting_at AS "startedAt"`,
   endSessions: 'DELETE FROM sessions WHERE wallet = $1',
@@ -102,12 +105,15 @@ export function accountStore({ read, write }: StepRunner): Omit<AccountStore, 'l
     suspendAccount: (wallet, isSuspended, by, reason) =>
       write(function* () {
         if (!(yield* some(accountSql.exists, wallet))) return false;
-        const values = [isSuspended ? by.at : null, Number(isSuspended)];
+        const at = isSuspended ? by.at : null;
+        const kept = isSuspended ? reason : null;
         const kind = isSuspended ? 'account_suspended' : 'account_resumed';
-        if (yield* some(accountSql.suspend, wallet, ...values)) {
+        if (yield* some(accountSql.suspend, wallet, at, Number(isSuspended), kept)) {
           yield* pauseWebhooks(wallet, isSuspended);
-          yield* recordAudit(wallet, kind, by, { detail: reason });
+        } else if (kept === null || !(yield* some(accountSql.changeReason, wallet, kept))) {
+          return true;
         }
+        yield* recordAudit(wallet, kind, by, { detail: reason });
         return true;
       }),
   };

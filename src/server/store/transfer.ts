@@ -17,7 +17,7 @@ export interface TransferTable {
  * other columns.
  */
 export const transferTables: readonly TransferTable[] = `
-  accounts: wallet: anchor_quota gas_credit_wei created_at qualified_at last_round suspended_at deleting_at
+  accounts: wallet: anchor_quota gas_credit_wei created_at qualified_at last_round suspended_at suspension_reason deleting_at
   sessions: id: token_hash wallet created_at expires_at signed_in_with wrong_codes name scope last_used_at
   audit_log: id: wallet kind actor actor_name source target_id detail count at
   cli_codes: device_hash: user_hash source name session_id created_at expires_at

@@ -75,3 +75,9 @@ ALTER TABLE ledger
   ADD CHECK (CASE WHEN kind IN ('reserve', 'revoke') THEN gas_wei <= 0 ELSE gas_wei >= 0 END);
 DROP INDEX ledger_grant;
 CREATE UNIQUE INDEX ledger_grant ON ledger (grant_id) WHERE grant_id IS NOT NULL;
+
+-- Why the operator suspended the account; NULL if it is active, or no reason was given.
+ALTER TABLE accounts ADD COLUMN suspension_reason text;
+UPDATE accounts SET suspension_reason = (SELECT detail FROM audit_log l
+    WHERE l.wallet = accounts.wallet AND l.kind = 'account_suspended' ORDER BY l.id DESC LIMIT 1)
+  WHERE suspended_at IS NOT NULL;

@@ -28,6 +28,7 @@ export const SUMMARY = `WITH waiting AS (
     WHERE c.state = 'queued' GROUP BY t.wallet)
   SELECT a.wallet, a.anchor_quota AS "anchorQuota", a.gas_credit_wei AS "gasCreditWei",
     a.created_at AS "createdAt", a.suspended_at AS "suspendedAt",
+    a.suspension_reason AS "suspensionReason",
     (SELECT count(*) FROM robots r WHERE r.wallet = a.wallet) AS robots,
     coalesce((SELECT bytes FROM storage_usage u WHERE u.wallet = a.wallet), 0) AS "storedBytes",
     coalesce((SELECT proofs FROM waiting w WHERE w.wallet = a.wallet), 0) AS queued,

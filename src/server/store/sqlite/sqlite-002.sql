@@ -113,3 +113,9 @@ END;
 CREATE TRIGGER ledger_no_delete BEFORE DELETE ON ledger BEGIN
   SELECT RAISE(ABORT, 'the ledger is append-only');
 END;
+
+-- Why the operator suspended the account; NULL if it is active, or no reason was given.
+ALTER TABLE accounts ADD COLUMN suspension_reason TEXT;
+UPDATE accounts SET suspension_reason = (SELECT detail FROM audit_log l
+    WHERE l.wallet = accounts.wallet AND l.kind = 'account_suspended' ORDER BY l.id DESC LIMIT 1)
+  WHERE suspended_at IS NOT NULL;

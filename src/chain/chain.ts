@@ -130,9 +130,14 @@ export function checksumAddress(text: string): string | null {
   return isAddress(address) ? getAddress(address) : null;
 }
 
+/** An amount in wei as ETH, for output. */
+export function inEther(wei: bigint): string {
+  return `${formatEther(wei)} ETH`;
+}
+
 /** An amount in wei as ETH and gwei, for output. */
 export function etherText(wei: bigint): string {
-  return `${formatEther(wei)} ETH, ${formatGwei(wei)} gwei`;
+  return `${inEther(wei)}, ${formatGwei(wei)} gwei`;
 }
 
 function anchorChain(pool: ProviderPool, finality: FinalityRule) {

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { type Program, programFile } from './programs.ts';
 import { waitFor } from './wait-for.ts';
 
 const SCRIPT = '/usr/bin/script';
-const program = fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url));
 
 export interface TerminalOptions {
+  /** Otherwise svc. */
+  program?: Program;
   env?: Record<string, string>;
   columns?: number;
   /** What a person types, each when the text before it has been shown. */
@@ -18,17 +19,17 @@ export interface TerminalOptions {
 type Typist = (screen: string) => Promise<string> | string;
 
 /**
- * Runs `svc` in a pseudo-terminal, made by `script` of util-linux (in every Debian); answers all that the
+ * Runs a program in a pseudo-terminal, made by `script` of util-linux (in every Debian); answers all that the
  * terminal was sent.
  */
 export async function runInTerminal(
   args: readonly string[],
-  { env = {}, columns = 100, typed = [] }: TerminalOptions,
+  { program = 'svc', env = {}, columns = 100, typed = [] }: TerminalOptions,
 ): Promise<{ exitCode: number | null; screen: string }> {
   if (!existsSync(SCRIPT)) {
     throw new Error(`${SCRIPT} is missing: these tests need util-linux (apt-get install bsdutils)`);
   }
-  const quoted = [process.execPath, program, ...args].map(
+  const quoted = [process.execPath, programFile(program), ...args].map(
     (word) => `'${word.replaceAll("'", "'\\''")}'`,
   );
   // Its own standard input is no terminal, so that the new one would have no size.

@@ -1,10 +1,11 @@
 // `svc whoami`, `svc credits` and `svc account`: the account of the session.
+
+import type { Column } from '../../base/output/output.ts';
+import { showTime } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { amountFormat } from '../output/amounts.ts';
-import type { Column } from '../output/output.ts';
 import { type PageQuery, printPages, type Range } from '../output/pages.ts';
-import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { cursorOption, keyFileOptions, limitOption, yesOption } from '../program/options.ts';

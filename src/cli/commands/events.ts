@@ -1,12 +1,13 @@
 // `svc events`: events of robots, as a list or followed.
+
+import type { Column } from '../../base/output/output.ts';
+import { showTime } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
 import { findRobot, robotNames } from '../input/find.ts';
 import { followChanges } from '../input/follow.ts';
-import type { Column } from '../output/output.ts';
 import { noteRest, type Page, type PageQuery, type Range, readPages } from '../output/pages.ts';
-import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { exitCodes } from '../program/exit-codes.ts';

@@ -1,9 +1,10 @@
 // `svc fleets`: groups of robots.
+
+import { type Column, type Field, fieldsNamed } from '../../base/output/output.ts';
+import { shortIds } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
 import { allFleets, findFleet, fleetArgument, pickEach } from '../input/find.ts';
-import { type Column, type Field, fieldsNamed } from '../output/output.ts';
-import { shortIds } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import { type OptionSpec, yesOption } from '../program/options.ts';
 

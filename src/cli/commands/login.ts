@@ -1,7 +1,8 @@
 // `svc login`: signs a wallet in and keeps the session in a profile.
+
+import { showTime } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
-import { showTime } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Config, ConfigFile } from '../program/config-file.ts';
 import type { Context } from '../program/context.ts';

@@ -1,4 +1,7 @@
 // `svc robots`: registers, shows, moves and deletes robots.
+
+import { type Field, fieldsNamed } from '../../base/output/output.ts';
+import { shortIds } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
@@ -11,8 +14,6 @@ import {
   pickOne,
   robotArgument,
 } from '../input/find.ts';
-import { type Field, fieldsNamed } from '../output/output.ts';
-import { shortIds } from '../output/table.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { yesOption } from '../program/options.ts';

@@ -1,8 +1,9 @@
 // `svc stats`: statistics of the account or of a fleet.
+
+import type { Field } from '../../base/output/output.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { findFleet } from '../input/find.ts';
 import { amountFormat } from '../output/amounts.ts';
-import type { Field } from '../output/output.ts';
 import type { CommandSpec } from '../program/command.ts';
 
 export const statsCommand: CommandSpec = {

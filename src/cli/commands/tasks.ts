@@ -1,10 +1,11 @@
 // `svc tasks`: tasks of robots and the state of their anchors.
+
+import { type Column, type Field, fieldsNamed } from '../../base/output/output.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Finality } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { findRobot, findTask, robotNames, taskArgument } from '../input/find.ts';
 import { followChanges } from '../input/follow.ts';
-import { type Column, type Field, fieldsNamed } from '../output/output.ts';
 import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';

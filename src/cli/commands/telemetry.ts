@@ -1,8 +1,9 @@
 // `svc telemetry`: samples of a robot, or a series of them.
+
+import type { Column } from '../../base/output/output.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Resolution, Sample, SeriesPoint } from '../../protocol/telemetry.ts';
 import { findRobot, robotArgument } from '../input/find.ts';
-import type { Column } from '../output/output.ts';
 import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import { cursorOption, limitOption, zoned } from '../program/options.ts';

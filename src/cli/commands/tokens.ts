@@ -1,9 +1,9 @@
 // `svc tokens` and `svc audit`: account tokens, and who did what to the account.
 import { formatJson } from '../../base/escape.ts';
+import type { Column } from '../../base/output/output.ts';
 import type { AuditEntry } from '../../protocol/audit-log.ts';
 import type { TokenScope } from '../../protocol/tokens.ts';
 import { pickOne } from '../input/find.ts';
-import type { Column } from '../output/output.ts';
 import { type PageQuery, printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';

@@ -1,7 +1,8 @@
 // `svc trust`: the services whose anchoring accounts `svc verify` accepts.
+
+import type { Column } from '../../base/output/output.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorsList } from '../../protocol/anchoring-accounts.ts';
-import type { Column } from '../output/output.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { yesOption } from '../program/options.ts';

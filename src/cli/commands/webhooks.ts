@@ -1,7 +1,8 @@
 // `svc webhooks`: HTTPS endpoints that get messages about the account.
+
+import type { Field, Output } from '../../base/output/output.ts';
 import { type Webhook, webhookEvents } from '../../protocol/webhooks.ts';
 import { pickOne } from '../input/find.ts';
-import type { Field, Output } from '../output/output.ts';
 import { printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';

@@ -1,6 +1,7 @@
 // Reads the files that a command is given: text, JSON, evidence and its hash.
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
+import type { Output } from '../../base/output/output.ts';
 import { withFileProgress } from '../../base/progress.ts';
 import { SvcError, unreadableFile } from '../../base/svc-error.ts';
 import { attachFiles } from '../../client/files.ts';
@@ -14,7 +15,6 @@ import {
 } from '../../proof/strict-json.ts';
 import { CHANGED_INTEGER, StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
-import type { Output } from '../output/output.ts';
 import { withProgress } from '../output/progress.ts';
 
 /** Reads a file as UTF-8 text; `-` is standard input. */

@@ -1,5 +1,5 @@
 // Reads the service's lists, which come in pages.
-import type { Column, Output } from './output.ts';
+import type { Column, Output } from '../../base/output/output.ts';
 
 export interface Page<Item> {
   items: Item[];

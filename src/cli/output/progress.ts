@@ -1,7 +1,7 @@
 // Progress on stderr: a percentage for synchronous work, a spinner for everything else.
 import type { Ora } from 'ora';
+import type { Output } from '../../base/output/output.ts';
 import { startProgress } from '../../base/progress.ts';
-import type { Output } from './output.ts';
 
 /**
  * Runs synchronous `work`, which would block a spinner, with a percentage on stderr that is cleared at the end. `at`

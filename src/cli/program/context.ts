@@ -1,7 +1,8 @@
 // The context of a running command: output, configuration, service, session and prompts.
+
+import { createOutput } from '../../base/output/output.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { type Client, type ClientOptions, createClient } from '../../client/client.ts';
-import { createOutput } from '../output/output.ts';
 import { withCheckedAnswers } from './check-answers.ts';
 import type { ConfigFile } from './config-file.ts';
 import { httpFetch } from './http-fetch.ts';

@@ -1,9 +1,10 @@
 // Compares evidence in files with the proof hash.
+
+import type { Output } from '../../base/output/output.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import type { StrictJsonOptions } from '../../proof/strict-json.ts';
 import type { Subject } from '../../proof/subject/subject.ts';
 import { nameOf, readEvidence as readFile, reportConverted } from '../input/files.ts';
-import type { Output } from '../output/output.ts';
 import { type Check, evidenceOf, type Finding } from './finding.ts';
 
 /** Evidence in a file, and its proof hash. */

@@ -1,5 +1,6 @@
 // Compares files and parts of files with those that the evidence lists.
 import path from 'node:path';
+import type { Output } from '../../base/output/output.ts';
 import { withFileProgress } from '../../base/progress.ts';
 import { digestFile } from '../../client/files.ts';
 import {
@@ -14,7 +15,6 @@ import { type FilePart, fileOfPart, readPart } from '../../proof/files/part.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
 import { nameOf, namingFile, readText } from '../input/files.ts';
-import type { Output } from '../output/output.ts';
 import type { Check } from './finding.ts';
 import { namingDocument } from './subject.ts';
 

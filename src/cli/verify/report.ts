@@ -1,6 +1,8 @@
 // Prints the result of `svc verify`: checks, verdict, and what is not proven.
 
 import { escapeText } from '../../base/escape.ts';
+import type { Output } from '../../base/output/output.ts';
+import { maxOf } from '../../base/output/table.ts';
 import { fileText } from '../../proof/files/manifest.ts';
 import {
   NOT_ANCHORED,
@@ -9,8 +11,6 @@ import {
   reasonsOf,
   unchangedSince,
 } from '../../proof/subject/verdict.ts';
-import type { Output } from '../output/output.ts';
-import { maxOf } from '../output/table.ts';
 import { evidenceOf, type Finding } from './finding.ts';
 
 /** Prints the finding. */

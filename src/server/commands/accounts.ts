@@ -1,5 +1,7 @@
 // `svc-server accounts`: lists accounts; shows, suspends, resumes, exports and deletes one.
+import type { Column } from '../../base/output/output.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import { inEther } from '../../chain/chain.ts';
 import type { AccountUsage, Refusals } from '../../protocol/operator-api.ts';
 import { readConfig } from '../config.ts';
 import {
@@ -13,7 +15,7 @@ import {
 import { readOperatorToken } from '../http/operator-api.ts';
 import { walletOf } from './credits.ts';
 import { withStore } from './database.ts';
-import { linesOf, type Output, print, printTable } from './print.ts';
+import { type Output, outputOf, print, printTable } from './print.ts';
 
 /** What `accounts top` sorts by: figures of the database, and `refusals` of the running server. */
 const figures = {
@@ -28,9 +30,36 @@ type Figure = keyof typeof figures | 'refusals';
 
 const TOP = 20;
 
+const columns: readonly Column<AccountUsage>[] = [
+  { title: 'wallet', value: ({ wallet }) => wallet },
+  { title: 'quota', value: (account) => account.anchor_quota },
+  {
+    title: 'gas',
+    value: ({ gas_credit_wei: wei }) => wei,
+    shown: (one) => inEther(BigInt(one.gas_credit_wei)),
+  },
+  { title: 'robots', value: ({ robots }) => robots },
+  { title: 'bytes', value: (account) => account.stored_bytes },
+  { title: 'queued', value: (account) => account.queued_proofs },
+  { title: 'anchors', value: (account) => account.anchors_30_days },
+  { title: 'returned', value: (account) => account.returned_30_days },
+  {
+    title: 'uncovered',
+    value: (account) => account.uncovered_wei_30_days,
+    shown: (account) => inEther(BigInt(account.uncovered_wei_30_days)),
+  },
+  { title: 'suspended', value: (account) => account.suspended_at, isTime: true },
+  { title: 'reason', value: (account) => account.suspension_reason, shrinks: true },
+];
+
+const refusalColumns: readonly Column<Refusals['items'][number]>[] = [
+  { title: 'caller', value: ({ caller }) => caller },
+  { title: 'refused', value: ({ refused }) => refused },
+];
+
 /** `svc-server accounts list`: prints every account, in the order of wallets. */
 export async function list(environment: NodeJS.ProcessEnv, options: Output): Promise<void> {
-  printTable(await readAll(environment, options), options);
+  await printTable(await readAll(environment, options), columns, options);
 }
 
 /** `svc-server accounts top`: prints the largest accounts by one figure. */
@@ -38,11 +67,13 @@ export async function top(
   environment: NodeJS.ProcessEnv,
   { by, ...options }: Output & { by: Figure },
 ): Promise<void> {
-  if (by === 'refusals') return printTable((await readRefusals(environment)).items, options);
+  if (by === 'refusals') {
+    return printTable((await readRefusals(environment)).items, refusalColumns, options);
+  }
   const figure = figures[by];
   const accounts = (await readAll(environment, options)).filter((one) => Number(one[figure]) > 0);
   accounts.sort((a, b) => Number(b[figure]) - Number(a[figure]));
-  printTable(accounts.slice(0, TOP), options);
+  await printTable(accounts.slice(0, TOP), columns, options);
 }
 
 /** `svc-server accounts show`. */
@@ -51,7 +82,7 @@ export async function show(environment: NodeJS.ProcessEnv, address: string, opti
   const account = await withStore(environment, options, (store, clock) =>
     showAccount(store, wallet, clock.now()),
   );
-  print(account, linesOf(account), options);
+  await outputOf(options).record(account, Object.entries(account));
 }
 
 /** `svc-server accounts suspend`, also while servers run. */
@@ -71,7 +102,7 @@ function changeTo(isSuspended: boolean, command: string) {
     const account = await withStore(environment, options, (store) =>
       suspendAccount(store, wallet, change),
     );
-    print(account, linesOf(account), options);
+    await outputOf(options).record(account, Object.entries(account));
   };
 }
 

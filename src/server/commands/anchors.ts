@@ -7,12 +7,12 @@ import { readConfig, type ServerConfig } from '../config.ts';
 import type { AnchoringAccount } from '../ports/operations.ts';
 import type { Store } from '../ports/store.ts';
 import { withStore } from './database.ts';
-import { type Output, print } from './print.ts';
+import { type Output, outputOf } from './print.ts';
 
 /** `svc-server anchors list`: prints every account of the list. */
 export async function listAnchors(environment: NodeJS.ProcessEnv, options: Output) {
   const accounts = await withStore(environment, options, (store) => store.listAnchoringAccounts());
-  printAccounts(accounts, options);
+  await printAccounts(accounts, options);
 }
 
 const LEASE_MS = 15_000;
@@ -49,7 +49,7 @@ export async function retireAnchor(
     }
     return find(store, address);
   });
-  printAccounts([retired], options);
+  await printAccounts([retired], options);
 }
 
 async function find(store: Store, address: string): Promise<AnchoringAccount> {
@@ -110,7 +110,7 @@ function inUse({ address }: AnchoringAccount): SvcError {
   });
 }
 
-function printAccounts(accounts: readonly AnchoringAccount[], options: Output): void {
+async function printAccounts(accounts: readonly AnchoringAccount[], options: Output) {
   const items = accounts.map(({ address, chainId, firstBlock, lastBlock, origin }) => ({
     address,
     chain_id: chainId,
@@ -118,9 +118,15 @@ function printAccounts(accounts: readonly AnchoringAccount[], options: Output): 
     last_block: lastBlock === null ? null : String(lastBlock),
     signed_for: origin,
   }));
-  const lines = items.map(
-    ({ address, chain_id, first_block, last_block, signed_for }) =>
-      `${address}  chain ${chain_id}  blocks ${first_block} to ${last_block ?? 'now'}  signed for ${signed_for ?? 'none'}`,
-  );
-  print({ items }, lines, options);
+  await outputOf(options).table({ items }, items, [
+    { title: 'address', value: ({ address }) => address },
+    { title: 'chain', value: ({ chain_id }) => chain_id },
+    { title: 'first block', value: ({ first_block }) => first_block },
+    {
+      title: 'last block',
+      value: ({ last_block }) => last_block,
+      shown: ({ last_block }) => last_block ?? 'in use',
+    },
+    { title: 'signed for', value: ({ signed_for }) => signed_for, shrinks: true },
+  ]);
 }

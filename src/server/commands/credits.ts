@@ -5,7 +5,7 @@ import { checksumAddress, etherText } from '../../chain/chain.ts';
 import { operator, viewBalance } from '../core/account.ts';
 import type { Balance } from '../ports/account.ts';
 import { withStore } from './database.ts';
-import { linesOf, type Output, print } from './print.ts';
+import { type Output, outputOf } from './print.ts';
 
 interface GrantOptions extends Output {
   anchors: number;
@@ -48,7 +48,7 @@ function changeBy(command: 'grant' | 'revoke') {
       const repeated = `The id ${id} was already used for this ${command}; nothing was changed.`;
       process.stderr.write(`${outcome === 'repeated' ? repeated : done}\n`);
     }
-    printBalance(balance, options, { id, outcome });
+    await printBalance(balance, options, { id, outcome });
   };
 }
 
@@ -70,7 +70,7 @@ export async function showCredits(
   const wallet = walletOf(address);
   const balance = await withStore(environment, options, (store) => store.getBalance(wallet));
   if (balance === null) throw unknown(wallet, 'show');
-  printBalance(balance, options);
+  await printBalance(balance, options);
 }
 
 /** The error of a change whose outcome is unknown, with a hint to retry under the same id. */
@@ -92,8 +92,10 @@ export function walletOf(address: string): string {
   return wallet;
 }
 
-function printBalance(balance: Balance, options: Output, more: object = {}): void {
+async function printBalance(balance: Balance, options: Output, more: object = {}): Promise<void> {
+  const output = outputOf(options);
+  const { gasCreditWei: wei } = balance;
   const fields = viewBalance(balance);
-  const wei = `${balance.gasCreditWei} (${etherText(balance.gasCreditWei)})`;
-  print({ ...more, ...fields }, linesOf({ ...fields, gas_credit_wei: wei }), options);
+  const shown = output.isTerminal ? `${wei} (${etherText(wei)})` : fields.gas_credit_wei;
+  await output.record({ ...more, ...fields }, Object.entries({ ...fields, gas_credit_wei: shown }));
 }

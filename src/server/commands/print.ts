@@ -1,4 +1,6 @@
-// Prints the result of a command: lines for people, or JSON.
+// Prints the result of a command as `svc` does: for people on a terminal, tab-separated elsewhere, or as JSON.
+import { formatJson } from '../../base/escape.ts';
+import { type Column, createOutput } from '../../base/output/output.ts';
 
 export interface Output {
   json?: boolean;
@@ -6,37 +8,22 @@ export interface Output {
   verbose?: boolean;
 }
 
+export const outputOf = (options: Output) => createOutput(options, process.env);
+
 /** Prints the lines; with `--json` one JSON object. */
-export function print(data: object, lines: readonly string[], { json }: Output): void {
-  printLines(json ? [JSON.stringify(data)] : lines);
+export function print(data: object, lines: readonly string[], options: Output): void {
+  const output = outputOf(options);
+  if (output.asksJson) output.json(data);
+  else for (const line of lines) output.text(line);
 }
 
-/** One line for each member, with the values in one column. */
-export function linesOf(data: object): string[] {
-  const width = Math.max(...Object.keys(data).map((name) => name.length));
-  return Object.entries(data).map(([name, value]) => `${name.padEnd(width)}  ${value}`);
-}
-
-/** Prints one line for each record, under a line with their names; with `--json` one JSON object per line. */
-export function printTable(records: readonly object[], { json }: Output): void {
-  printLines(json ? records.map((record) => JSON.stringify(record)) : tableOf(records));
-}
-
-function tableOf(records: readonly object[]): string[] {
-  if (records.length === 0) return [];
-  const rows = [
-    Object.keys(records[0] ?? {}),
-    ...records.map((record) => Object.values(record).map((value) => String(value ?? '-'))),
-  ];
-  const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? [];
-  return rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-}
-
-function printLines(lines: readonly string[]): void {
-  process.stdout.write(lines.map((line) => `${line}\n`).join(''));
+/** Prints one line for each row; with `--json` one JSON object per line. */
+export async function printTable<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  options: Output,
+): Promise<void> {
+  const output = outputOf(options);
+  if (!output.asksJson) return output.table(rows, rows, columns);
+  for (const row of rows) output.line(formatJson(row, false));
 }

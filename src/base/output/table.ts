@@ -1,6 +1,6 @@
 // Formats tables and records for a terminal, or as tab-separated values.
 import type { ChalkInstance } from 'chalk';
-import { escapeText } from '../../base/escape.ts';
+import { escapeText } from '../escape.ts';
 
 type Cell = string | number | null;
 

@@ -1,7 +1,6 @@
 // Writes the output of commands as tables, records, JSON or messages.
 import { Chalk, type ChalkInstance } from 'chalk';
-import { escapeLines, escapeText, formatJson } from '../../base/escape.ts';
-import type { GlobalOptions } from '../program/options.ts';
+import { escapeLines, escapeText, formatJson } from '../escape.ts';
 import { type Column, formatRecord, formatRow, formatTable } from './table.ts';
 
 export type { Column };
@@ -12,7 +11,10 @@ export type Output = ReturnType<typeof createOutput>;
  * The output of a command: data on stdout, messages on stderr. Control characters are escaped, except in the text
  * given to `line`.
  */
-export function createOutput(options: GlobalOptions, env: NodeJS.ProcessEnv) {
+export function createOutput(
+  options: { json?: boolean | undefined; quiet?: boolean | undefined },
+  env: NodeJS.ProcessEnv,
+) {
   const { stdout, stderr } = process;
   const [json, quiet] = [options.json === true, options.quiet === true];
   const isTerminal = stdout.isTTY === true;

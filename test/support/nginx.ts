@@ -43,7 +43,9 @@ export async function startNginx(
     .replace(/^ *ssl_.*\n/gm, '')
     .replace('limit_conn svc_sources 2000', `limit_conn svc_sources ${ofSource}`)
     .replace('127.0.0.1:8443 ssl http2', `127.0.0.1:${inner}`)
-    .replaceAll(/127\.0\.0\.1:300([123])/g, (_, n) => `127.0.0.1:${ports[Number(n) - 1]}`);
+    .replace(/^( *server )127\.0\.0\.1:3000(.*\n)/m, (_, before, after) =>
+      ports.map((port) => `${before}127.0.0.1:${port}${after}`).join(''),
+    );
   const config = path.join(folder, 'nginx.conf');
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((kind) => `${kind}_temp_path ${folder}/${kind};`)

@@ -26,7 +26,7 @@ describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
   beforeAll(async () => {
     ({ service, owner, robot } = await startServiceWithRobot());
     const port = Number(new URL(service.url).port);
-    nginx = await startNginx([port, port, port]);
+    nginx = await startNginx([port]);
   });
   afterAll(async () => {
     await nginx?.close();

@@ -258,6 +258,19 @@ describe('svc login', () => {
 });
 
 describe('a session', () => {
+  it.each([
+    [['robots', 'list'], true],
+    [['tasks', 'watch', '01a1fa88'], true],
+    [['sessions', 'list'], false],
+    [['account', 'export'], false],
+  ])('that is missing: %j offers a token: %s', async (command, offered) => {
+    const { exitCode, stderr } = await user.svc([...command, '--url', service.url]);
+
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('Sign in with: svc login');
+    expect(stderr.includes('Or set SVC_TOKEN to an account token.')).toBe(offered);
+  });
+
   it('that is missing is answered with the command that opens one', async () => {
     const { exitCode, stderr } = await user.svc(['robots', 'list', '--url', service.url]);
 

@@ -82,6 +82,33 @@ describe('who may call', () => {
     expect(reply.body.message).toContain('This endpoint accepts no API key');
   });
 
+  const missing = 'No session cookie was sent. Sign in first';
+  const token = 'or send an account token as "Authorization: Bearer svct_…"';
+  it.each([
+    ['GET', '/api/v1/robots', `${missing}, ${token}.`],
+    ['POST', '/api/v1/fleets', `${missing}, ${token}.`],
+    ['GET', '/api/v1/sessions', `${missing}.`],
+    [
+      'GET',
+      '/api/v1/tasks',
+      'Send a robot API key or an account token as "Authorization: Bearer …", or sign in.',
+    ],
+    ['POST', '/api/v1/tasks', 'Send the robot API key as "Authorization: Bearer svc_…".'],
+  ])('%s %s names the credentials that it accepts', async (method, path, message) => {
+    const reply = await service.call(method, path);
+
+    expect([reply.status, reply.body.message]).toEqual([401, message]);
+  });
+
+  it.each([
+    ['/api/v1/robots', true],
+    ['/api/v1/sessions', false],
+  ])('GET %s offers a token in place of an API key: %s', async (path, offered) => {
+    const { body } = await service.call('GET', path, { apiKey: robot.apiKey });
+
+    expect(body.message.includes(token)).toBe(offered);
+  });
+
   it('authenticates before it reads a body', async () => {
     const reply = await service.call('POST', '/api/v1/tasks', { raw: '{"broken' });
 

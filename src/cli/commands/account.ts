@@ -87,7 +87,7 @@ export const accountCommands: readonly CommandSpec[] = [
 
 /** The session, and the wallet of its account. Throws `insufficient_scope`. */
 async function openOwner({ session }: Context, verb: string) {
-  const { client, url, profile } = await session();
+  const { client, url, profile } = await session({ sessionOnly: true });
   if (profile === null) {
     throw new SvcError('insufficient_scope', `An account token cannot ${verb} the account.`, {
       hint: 'Unset SVC_TOKEN to use your session.',

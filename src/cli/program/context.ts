@@ -3,6 +3,8 @@
 import { createOutput } from '../../base/output/output.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { type Client, type ClientOptions, createClient } from '../../client/client.ts';
+import type { Route } from '../../protocol/route.ts';
+import { routes } from '../../protocol/routes.ts';
 import { withCheckedAnswers } from './check-answers.ts';
 import type { ConfigFile } from './config-file.ts';
 import { httpFetch } from './http-fetch.ts';
@@ -30,10 +32,10 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv) {
     return chosen;
   }
   /**
-   * A client with the account token of SVC_TOKEN, and no profile, or with the session of the profile. Throws
-   * `sign_in_needed` and `usage`.
+   * A client with the account token of SVC_TOKEN, and no profile, or with the session of the profile. `route`: the one to
+   * call, for the hint. Throws `sign_in_needed` and `usage`.
    */
-  async function session() {
+  async function session(route?: Pick<Route, 'sessionOnly'>) {
     const accountToken = givenToken(env);
     const { url, profile } = await target();
     if (accountToken !== null) {
@@ -42,13 +44,17 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv) {
     const session = liveSession(profile);
     if (profile === null || session === null) {
       const reason = profile?.session ? 'has expired' : 'is missing';
-      throw new SvcError('sign_in_needed', `The session for ${url} ${reason}.`);
+      throw new SvcError('sign_in_needed', `The session for ${url} ${reason}.`, {
+        hint: route?.sessionOnly ? undefined : 'Or set SVC_TOKEN to an account token.',
+      });
     }
     return { client: client(url, { session }), url, profile };
   }
   /** Calls the service with that client. Rejects as `Client.call` and `session`. */
-  const call: Client['call'] = async (name, ...input) =>
-    (await session()).client.call(name, ...input);
+  const call: Client['call'] = async (name, ...input) => {
+    const route: Route = routes[name];
+    return (await session(route)).client.call(name, ...input);
+  };
   return {
     options,
     env,

@@ -57,7 +57,9 @@ export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authen
     if (apiKey === null) {
       throw wireError(
         'missing_api_key',
-        'Send the robot API key as "Authorization: Bearer svc_…".',
+        request.routeOptions.config.route?.access === 'robot_or_session'
+          ? 'Send a robot API key or an account token as "Authorization: Bearer …", or sign in.'
+          : 'Send the robot API key as "Authorization: Bearer svc_…".',
       );
     }
     const { robot, count } = await lookUpRobot(deps, request, apiKey);
@@ -68,16 +70,20 @@ export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authen
   const session: Authenticate<'session'> = async (request, reply) => {
     const { route } = request.routeOptions.config;
     const bearer = bearerKey(request);
+    const orToken = route?.sessionOnly
+      ? ''
+      : ', or send an account token as "Authorization: Bearer svct_…"';
     if (bearer !== null && !isAccountToken(bearer)) {
       await countRobot(deps, request, reply);
       throw wireError(
         'missing_session',
-        'This endpoint accepts no API key. Send an account token, or sign in and send the session cookie alone.',
+        `This endpoint accepts no API key. Sign in and send the session cookie alone${orToken}.`,
       );
     }
     const token = bearer ?? sessionToken(request);
-    if (token === null)
-      throw wireError('missing_session', 'No session cookie was sent. Sign in first.');
+    if (token === null) {
+      throw wireError('missing_session', `No session cookie was sent. Sign in first${orToken}.`);
+    }
     const counted = route?.limit === 'account';
     // A call that the scope refuses must not use up the calls of the account.
     const isToken = isAccountToken(token);

@@ -59,7 +59,10 @@ function section({
       : [
           table(
             ['argument', 'meaning'],
-            args.map((a) => [code(a.syntax), a.summary]),
+            args.map(({ syntax, summary, choices = [] }) => [
+              code(syntax),
+              choices.length === 0 ? summary : `${summary} (${choices.join(', ')})`,
+            ]),
           ),
         ]),
     ...(options.length === 0 ? [] : [optionTable(options)]),

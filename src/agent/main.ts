@@ -5,6 +5,7 @@ import { addInstallCommands } from '../base/install/commands.ts';
 import { prepareErrors, reportError } from '../base/report-error.ts';
 import { packageVersion } from '../base/version.ts';
 import { inputErrors } from '../protocol/errors.ts';
+import { nearestName } from '../protocol/nearest-name.ts';
 
 /** Takes the exit code of a command that finished. A command that ends with 0 need not call it. */
 type ExitWith = (code: number) => void;
@@ -68,7 +69,7 @@ export async function main(argv: string[]): Promise<number> {
     const program = await createProgram((code) => {
       exitCode = code;
     }, argv[2]);
-    prepareErrors(program);
+    prepareErrors(program, nearestName);
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {

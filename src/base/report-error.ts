@@ -36,39 +36,44 @@ export function printError(program: string, { code, message, hint }: Failure): v
 
 const HELP_HINT = 'Run with --help for usage and examples.';
 
-/** Whether commander prints nothing, because of --json. */
-let isSilent = false;
-
-/** Exit code of an error of commander, which has printed it, except with --json. */
-export function reportUsage({ exitCode, code, message }: CommanderError): number {
+/** Exit code of an error of commander, which `prepareErrors` has printed, except that a command is missing. */
+export function reportUsage({ exitCode, code }: CommanderError): number {
   if (exitCode === 0) return 0;
-  const text = code === 'commander.help' ? 'A command is missing.' : message;
-  if (isSilent && asksJson()) {
-    printError('', { code: 'usage', message: text.replace(/^error: /, ''), hint: HELP_HINT });
+  if (code === 'commander.help' && asksJson()) {
+    printError('', { code: 'usage', message: 'A command is missing.', hint: HELP_HINT });
   }
   return 2;
 }
 
+/** The name that was probably meant; null if none is like the word. */
+type Nearest = (word: string, names: readonly string[]) => string | null;
+
 /**
- * Makes commander's errors, of this command and those below it, safe to print: escaped, or silent with --json. For an
- * unknown option without a suggestion, suggests those that begin with it.
+ * Makes commander's errors, of this command and those below it, read as those of `printError`. They suggest an option
+ * that begins with an unknown one, and a value of a fixed list.
  */
-export function prepareErrors(command: Command): void {
-  isSilent = asksJson();
-  command
-    .showHelpAfterError(HELP_HINT)
-    .configureOutput(
-      isSilent
-        ? { writeErr: () => {} }
-        : { outputError: (text, write) => write(escapeLines(withSuggestion(text, command))) },
-    );
-  for (const child of command.commands) prepareErrors(child);
+export function prepareErrors(command: Command, nearest: Nearest, program = command.name()): void {
+  command.configureOutput({
+    outputError: (text) => printError(program, usageError(text, command, nearest)),
+    // Else the help that commander prints where a command is missing.
+    ...(asksJson() && { writeErr: () => {} }),
+  });
+  for (const child of command.commands) prepareErrors(child, nearest, program);
 }
 
-function withSuggestion(text: string, command: Command): string {
-  const [, start] = /unknown option '(--[\w-]+)'\n$/.exec(text) ?? [];
-  const found = command.options.find(({ long }) => start !== undefined && long?.startsWith(start));
-  return found === undefined ? text : `${text}(Did you mean ${found.long}?)\n`;
+function usageError(text: string, { options }: Command, nearest: Nearest): Failure {
+  const [, problem = '', similar] =
+    /^(?:error: )?(.*?)(?:\n\(Did you mean (.*)\?\))?\n$/s.exec(text) ?? [];
+  const [, start] = /^unknown option '(--[\w-]+)'$/.exec(problem) ?? [];
+  const [, value, values] =
+    /(?:argument|value) '(.*)' is invalid.* Allowed choices are (.*)\.$/s.exec(problem) ?? [];
+  const meant =
+    similar ??
+    (start && options.find(({ long }) => long?.startsWith(start))?.long) ??
+    (value && values && nearest(value, values.split(', ')));
+  const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.$/, '')}.`;
+  const hint = meant ? `Did you mean ${meant}?\n${HELP_HINT}` : HELP_HINT;
+  return { code: 'usage', message: sentence, hint };
 }
 
 /** Whether the command line has --json, before any `--`. */

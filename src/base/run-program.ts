@@ -21,7 +21,7 @@ export async function loadAndRun(
     process.exitCode = 2;
     return;
   }
-  await runProgram((await load()).main);
+  await runProgram(name, (await load()).main);
 }
 
 function isOlder(version: string, than: string): boolean {
@@ -34,10 +34,13 @@ function isOlder(version: string, than: string): boolean {
  * Runs a program's `main` and sets its result as the exit code. A reader that closes early, such as `head`, ends the
  * program quietly but not with success, because its result is unknown.
  */
-export async function runProgram(main: (argv: string[]) => Promise<number>): Promise<void> {
+export async function runProgram(
+  name: string,
+  main: (argv: string[]) => Promise<number>,
+): Promise<void> {
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(OUTPUT_CLOSED);
-    process.stderr.write(`Cannot write standard output (${code}).\n`);
+    process.stderr.write(`${name}: Cannot write standard output (${code}).\n`);
     process.exit(1);
   });
   process.exitCode = await main(process.argv);

@@ -1,13 +1,13 @@
 // `svc`: loads as little as the command line needs, runs the command and returns its exit code.
 import { runProgram } from '../base/run-program.ts';
 import { packageVersion } from '../base/version.ts';
-import type { Run } from './program/command.ts';
+import type { CommandSpec, Run } from './program/command.ts';
 import type { Context } from './program/context.ts';
 import { type ExitCode, exitCodes } from './program/exit-codes.ts';
 
 /** Runs `svc` as this process. */
 export function run(): void {
-  void runProgram(main);
+  void runProgram('svc', main);
 }
 
 /** Runs `svc` and returns its exit code. */
@@ -25,27 +25,31 @@ export async function main(argv: string[]): Promise<number> {
   }
   let exitCode: ExitCode = exitCodes.done;
   let context: Context | null = null;
+  let called: CommandSpec | null = null;
   process.once('SIGINT', interrupted);
-  const [{ CommanderError }, errors, { buildProgram }, { groupsFor }] = await Promise.all([
-    import('commander'),
-    import('../base/report-error.ts'),
-    import('./program/program.ts'),
-    import('./program/groups.ts'),
-  ]);
+  const [{ CommanderError }, errors, { nearestName }, { buildProgram }, { groupsFor }] =
+    await Promise.all([
+      import('commander'),
+      import('../base/report-error.ts'),
+      import('../protocol/nearest-name.ts'),
+      import('./program/program.ts'),
+      import('./program/groups.ts'),
+    ]);
   const program = buildProgram(await groupsFor(words), async (spec, input, options) => {
     const { createContext } = await import('./program/context.ts');
     context = createContext(options, process.env);
+    called = spec;
     // The declaration names the input that `run` declares; commander has read it by that declaration.
     exitCode = (await (spec.run as Run<unknown>)(context, input)) ?? exitCodes.done;
   });
-  errors.prepareErrors(program);
+  errors.prepareErrors(program, nearestName);
   try {
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return errors.reportUsage(error);
     const { reportError } = await import('./program/report-error.ts');
-    return reportError(error, (context as Context | null)?.signInCommand() ?? null);
+    return reportError(error, called, (context as Context | null)?.signInCommand() ?? null);
   } finally {
     process.off('SIGINT', interrupted);
   }

@@ -50,15 +50,36 @@ describe('what svc does not know', () => {
     [['tasks', 'list', '--status', 'done'], 'claimed, verified'],
     [['tasks', 'list', '--limit', '0'], 'whole number above 0'],
     [['verify', 'bundle.json', '--rpc', 'x'], 'Did you mean --rpc-url?'],
-    [['robots', 'show'], "missing required argument 'robot'"],
-    [['robots', 'list', 'extra'], 'too many arguments'],
+    [['tasks', 'list', '--status', 'verifed'], 'Did you mean verified?'],
+    [['events', '--severity', 'warning'], 'info, warn, error'],
+    [['telemetry', 'arm', '--resolution', 'hours'], 'Did you mean hour?'],
+    [['alerts', 'watch', 'robot_ofline'], 'Did you mean robot_offline?'],
+    [
+      ['webhooks', 'create', 'https://example.org', '--event', 'alert.open'],
+      'Did you mean alert.opened?',
+    ],
+    [['tokens', 'create', 'ci', '--scope', 'wrte'], 'Did you mean write?'],
+    [['robots', 'show'], "Missing required argument 'robot'"],
+    [['robots', 'list', 'extra'], 'Too many arguments'],
+    [['help', 'robts'], 'Did you mean robots?'],
+    [['help', 'exit-code'], 'Did you mean exit-codes?'],
     [['help', 'nothing'], 'Choose a command'],
     [['completion', 'powershell'], 'bash, zsh, fish'],
   ])('%j is a mistake that it helps with', async (args, help) => {
     const { exitCode, stdout, stderr } = await user.svc(args);
 
     expect([exitCode, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^svc: [A-Z].*\.\n/);
     expect(stderr).toContain(help);
+  });
+
+  it('is suggested in the hint with --json, too', async () => {
+    const { stderr } = await user.svc(['tasks', 'list', '--status', 'verifed', '--json']);
+
+    expect(JSON.parse(stderr)).toMatchObject({
+      message: expect.stringMatching(/^Option '--status <status>' .* claimed, verified\.$/),
+      hint: expect.stringMatching(/^Did you mean verified\?\n/),
+    });
   });
 
   it('does not reach the terminal unescaped', async () => {
@@ -80,6 +101,22 @@ describe('--json', () => {
 
     expect([exitCode, stdout]).toEqual([code, '']);
     expect(JSON.parse(stderr)).toMatchObject({ error, message: expect.any(String) });
+  });
+});
+
+describe('a value that the service refuses', () => {
+  it.each([
+    [['tokens', 'create', 'ci', '--days', '366'], '--days must be at most 365.'],
+    [['robots', 'create', 'x'.repeat(81)], '<name> must have at most 80 characters.'],
+    [['robots', 'update', 'arm', '--name', 'x'.repeat(81)], '--name must have at most 80'],
+    [['fleets', 'create', 'Hall', '--tag', 'a', 'x'.repeat(33)], '--tag must have at most 32'],
+    [['tasks', 'list', '--cursor', '?'], '--cursor '],
+    [['telemetry', 'arm', '--from', '2026-13-01'], '--from must be '],
+    [['webhooks', 'create', `https://${'x'.repeat(3000)}`], '<url> must have at most '],
+  ])('%j is named as it was typed', async (args, message) => {
+    const { exitCode, stderr } = await user.svc(args);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`svc: ${message}`)]);
   });
 });
 
@@ -119,6 +156,8 @@ describe('exit codes', () => {
     };
     const wanted = special[code] ?? expected[status];
     if (wanted !== undefined) expect(exitCodeOf(code)).toBe(wanted);
+    const isLimit = /limit|quota|credit/.test(code);
+    if (isLimit) expect(exitCodeOf(code)).toBe(exitCodes.refused);
     expect(Object.values(exitCodes)).toContain(exitCodeOf(code));
   });
 });

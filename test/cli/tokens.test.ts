@@ -88,7 +88,7 @@ describe('SVC_TOKEN', () => {
 
     const { exitCode, stdout, stderr } = await withToken(token, 'account', ...command);
 
-    expect([exitCode, stdout]).toEqual([1, '']);
+    expect([exitCode, stdout]).toEqual([10, '']);
     expect(stderr).toContain(`An account token cannot ${command[0]} the account.`);
     expect((await user.svc(['whoami'])).stdout).toContain(user.wallet);
   });
@@ -97,8 +97,23 @@ describe('SVC_TOKEN', () => {
     const [read, write] = [await create(), await create('--scope', 'write')];
 
     const refused = await withToken(read, 'fleets', 'create', 'Hall');
-    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('scope write')]);
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      10,
+      expect.stringContaining('scope write'),
+    ]);
     expect((await withToken(write, 'fleets', 'create', 'Hall')).exitCode).toBe(0);
+  });
+
+  it('changes nothing of a suspended account, with the exit code of a token that may not', async () => {
+    const token = await create('--scope', 'write');
+    const by = { actor: 'operator', actor_name: null, source: null, at: Date.now() } as const;
+    await service.store.suspendAccount(user.wallet, true, by, null);
+
+    const byToken = await withToken(token, 'fleets', 'create', 'Hall');
+    const bySession = await user.svc(['fleets', 'create', 'Hall']);
+
+    expect([byToken.exitCode, bySession.exitCode]).toEqual([10, 10]);
+    expect(bySession.stderr).toContain('suspended');
   });
 
   it('creates no token, and says what to do', async () => {
@@ -106,7 +121,7 @@ describe('SVC_TOKEN', () => {
 
     const { exitCode, stdout, stderr } = await withToken(token, 'tokens', 'create', 'more');
 
-    expect([exitCode, stdout]).toEqual([1, '']);
+    expect([exitCode, stdout]).toEqual([10, '']);
     expect(stderr).toContain('accepts no account token');
     expect(stderr).toContain('unset it to use your session');
   });

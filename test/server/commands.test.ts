@@ -151,7 +151,7 @@ describe('svc-server', () => {
     const { exitCode, stderr } = await server(['\u001b[31mstrat']);
 
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/^error: unknown command .*strat/);
+    expect(stderr).toMatch(/^svc-server: Unknown command .*strat.*\.\n/);
     expect(stderr).not.toContain('\u001b');
   });
 

@@ -8,8 +8,8 @@ import { type ArgumentSpec, cursorOption, limitOption, positive } from '../progr
 const kinds = Object.keys(alertKinds);
 const kindArgument: ArgumentSpec = {
   syntax: '<kind>',
-  summary: kinds.join(', '),
-  completes: kinds,
+  summary: 'kind of alert',
+  choices: kinds,
 };
 
 export const alertCommands: readonly CommandSpec[] = [

@@ -12,7 +12,7 @@ const texts: readonly OptionSpec[] = [
   { flags: '--description <text>', summary: 'at most 2000 characters' },
   { flags: '--location <text>', summary: 'at most 200 characters' },
   { flags: '--shift <text>', summary: 'at most 200 characters' },
-  { flags: '--tag <tag...>', summary: 'at most 20 tags of at most 32 characters' },
+  { flags: '--tag <tag...>', summary: 'at most 20 tags of at most 32 characters', member: 'tags' },
 ];
 
 interface Texts {
@@ -98,7 +98,7 @@ export const fleetCommands: readonly CommandSpec[] = [
   {
     path: 'fleets reorder',
     summary: 'Move the named fleets, in this order, to the start of the display order',
-    arguments: [{ ...fleetArgument, syntax: '<fleet...>' }],
+    arguments: [{ ...fleetArgument, syntax: '<fleet...>', member: 'order' }],
     examples: ['svc fleets reorder "Hall 3" "Hall 1"'],
     async run(context, { fleet: texts }: { fleet: string[] }) {
       const order = pickEach('fleet', texts, await allFleets(context)).map(({ id }) => id);

@@ -1,8 +1,11 @@
 // `svc help`: help for commands, exit codes and variables.
 import { SvcError } from '../../base/svc-error.ts';
+import { nearestName } from '../../protocol/nearest-name.ts';
 import type { CommandGroup, CommandSpec } from '../program/command.ts';
 import { exitCodes, meanings } from '../program/exit-codes.ts';
 import { buildProgram } from '../program/program.ts';
+
+const topics = ['exit-codes', 'environment'];
 
 type GroupsFor = (words: readonly string[]) => Promise<readonly CommandGroup[]>;
 
@@ -15,7 +18,7 @@ export function helpCommand(groupsFor: GroupsFor): CommandSpec {
       {
         syntax: '[topic...]',
         summary: 'command, exit-codes or environment',
-        completes: ['exit-codes', 'environment'],
+        completes: topics,
       },
     ],
     examples: ['svc help exit-codes', 'svc help robots move'],
@@ -38,8 +41,10 @@ export function helpCommand(groupsFor: GroupsFor): CommandSpec {
       for (const word of words) {
         const next = command.commands.find((child) => child.name() === word);
         if (next === undefined) {
+          const names = [...command.commands.map((child) => child.name()), ...topics];
+          const meant = nearestName(word, names);
           throw new SvcError('usage', `There is no help topic ${topic}.`, {
-            hint: 'Choose a command, exit-codes or environment.',
+            hint: meant ? `Did you mean ${meant}?` : 'Choose a command, exit-codes or environment.',
           });
         }
         command = next;

@@ -24,7 +24,12 @@ svc prints only the token to standard output. To change data, a token needs the 
         default: 'read',
         completes: ['read', 'write'],
       },
-      { flags: '--days <count>', summary: 'lifetime, 1 to 365 (default: 90)', parse: positive },
+      {
+        flags: '--days <count>',
+        summary: 'lifetime, 1 to 365 (default: 90)',
+        parse: positive,
+        member: 'expires_in_days',
+      },
     ],
     examples: [
       'svc tokens create nightly-report',

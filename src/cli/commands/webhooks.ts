@@ -19,6 +19,7 @@ const eventOption = {
   flags: '--event <type...>',
   summary: 'types of messages',
   completes: types,
+  member: 'events',
 };
 
 interface Named {
@@ -67,7 +68,7 @@ export const webhookCommands: readonly CommandSpec[] = [
     summary: 'Change, enable or disable a webhook',
     arguments: [webhookArgument],
     options: [
-      { flags: '--to <url>', summary: 'new https URL of the webhook' },
+      { flags: '--to <url>', summary: 'new https URL of the webhook', member: 'url' },
       eventOption,
       {
         flags: '--enable',

@@ -14,6 +14,7 @@ export const exitCodes = {
   unreachable: 7,
   pending: 8,
   unnamed: 9,
+  notAllowed: 10,
   interrupted: 130,
   outputClosed: OUTPUT_CLOSED,
 } as const;
@@ -35,11 +36,14 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   pending: 'not anchored yet, or not final yet; run the command again later',
   unnamed:
     'with verify: svc could not check the sender, because neither you nor a service named the anchoring account',
+  notAllowed:
+    'not allowed: the account token or session may not do this, or the account is suspended',
   interrupted: 'interrupted by Ctrl-C',
   outputClosed: 'standard output was closed early, for example by head',
 };
 
-const { usage, signInNeeded, notFound, refused, unreachable, pending, failed } = exitCodes;
+const { usage, signInNeeded, notFound, refused, unreachable, pending, notAllowed, failed } =
+  exitCodes;
 
 const codesOfService: Partial<Record<ErrorCode, ExitCode>> = {
   missing_api_key: signInNeeded,
@@ -47,6 +51,9 @@ const codesOfService: Partial<Record<ErrorCode, ExitCode>> = {
   missing_session: signInNeeded,
   invalid_session: signInNeeded,
   invalid_token: signInNeeded,
+  account_suspended: notAllowed,
+  insufficient_scope: notAllowed,
+  wallet_session_required: notAllowed,
   signup_refused: refused,
   rate_limited: refused,
   no_anchor_quota: refused,
@@ -54,6 +61,8 @@ const codesOfService: Partial<Record<ErrorCode, ExitCode>> = {
   fleet_limit_reached: refused,
   robot_limit_reached: refused,
   token_limit_reached: refused,
+  webhook_limit_reached: refused,
+  storage_quota: refused,
   not_found: notFound,
   completion_in_progress: pending,
   anchor_unconfirmed: pending,

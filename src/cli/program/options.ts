@@ -7,6 +7,10 @@ export interface ArgumentSpec {
   syntax: string;
   summary: string;
   completes?: Completes;
+  /** The only values. */
+  choices?: readonly string[];
+  /** The member of the request that it becomes, if its name differs. */
+  member?: string;
 }
 
 export interface OptionSpec {
@@ -17,6 +21,8 @@ export interface OptionSpec {
   parse?(text: string, previous?: unknown): unknown;
   default?: unknown;
   completes?: Completes;
+  /** The member of the request that it becomes, if its name differs. */
+  member?: string;
 }
 
 /** Values that the shell offers: names from the service or the configuration, or a fixed list. */

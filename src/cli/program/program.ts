@@ -41,8 +41,9 @@ function addCommand(parent: Command, spec: CommandSpec, dispatch: Dispatch): voi
     .summary(spec.summary)
     .description(descriptionOf(spec))
     .addHelpText('after', () => examplesOf(spec.examples));
-  for (const { syntax, summary, completes } of spec.arguments ?? []) {
+  for (const { syntax, summary, completes, choices } of spec.arguments ?? []) {
     const argument = new Argument(syntax, summary);
+    if (choices !== undefined) argument.choices(choices);
     if (completes !== undefined) completesOf.set(argument, completes);
     command.addArgument(argument);
   }

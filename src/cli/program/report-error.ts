@@ -1,10 +1,18 @@
 // Prints an error of a command with the next step, and chooses the exit code.
 import { printError } from '../../base/report-error.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import type { CommandSpec } from './command.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
 
-/** Prints on stderr what went wrong and what to do, and returns the exit code. `signIn`: the command that signs in. */
-export function reportError(error: unknown, signIn: string | null): ExitCode {
+/**
+ * Prints on stderr what went wrong and what to do, and returns the exit code. `called`: the command that failed;
+ * `signIn`: the command that signs in.
+ */
+export function reportError(
+  error: unknown,
+  called: CommandSpec | null,
+  signIn: string | null,
+): ExitCode {
   if (!(error instanceof SvcError)) throw error;
   const exitCode = exitCodeOf(error.code);
   const reason = 'reason' in error ? `: ${error.reason}` : causeOf(error);
@@ -16,10 +24,21 @@ export function reportError(error: unknown, signIn: string | null): ExitCode {
   ];
   printError('svc', {
     code: error.code,
-    message: `${error.message}${reason}`,
+    message: `${called === null ? error.message : messageOf(error, called)}${reason}`,
     hint: hints.length === 0 ? undefined : hints.join('\n'),
   });
   return exitCode;
+}
+
+/** The message of the service names a member of the request: names the option or argument that was typed instead. */
+function messageOf({ code, message }: SvcError, called: CommandSpec): string {
+  const [, member, rest] = /^(\w+)(?:\.\d+)?( .*)$/s.exec(message) ?? [];
+  if (code !== 'invalid_request' || member === undefined) return message;
+  const named = [
+    ...(called.options ?? []).map(({ flags, member }) => [/--[\w-]+/.exec(flags)?.[0], member]),
+    ...(called.arguments ?? []).map(({ syntax, member }) => [syntax, member]),
+  ].find(([typed, sent]) => (sent ?? typed?.replaceAll(/[^\w]/g, '')) === member);
+  return named === undefined ? message : `${named[0]}${rest}`;
 }
 
 const nextSteps: Readonly<Record<string, string>> = {

@@ -51,7 +51,7 @@ describe('standard output', () => {
   it('that is full is said in a sentence', async () => {
     const ended = await written('exec "$0" "$@" > /dev/full');
 
-    expect(ended).toEqual([1, 'Cannot write standard output (ENOSPC).\n']);
+    expect(ended).toEqual([1, 'svc: Cannot write standard output (ENOSPC).\n']);
   });
 });
 

@@ -16,7 +16,7 @@ export async function cliPage(): Promise<string> {
       '`svc` reads at most 64 MiB of an answer, and of each line of a stream; the answers of a service are shorter.',
     'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
       'id, or by the start of its id.',
-    'Some commands ask you to type a name before they do something, for example the name of the robot to delete. For these commands, the tables below list the option `--yes`, which skips the question. Without a terminal, these commands exit with 2, unless you pass `--yes`. Only one other command asks for a confirmation: `svc login` asks you to confirm the wallet. All other commands act at once, even if they delete something. Some commands ask for input: the address ' +
+    'Some commands ask before they do something. If data or keys are lost, you type a name, for example the name of the robot to delete. If little is lost, for example when you delete a fleet, you answer `y`. For these commands, the tables below list the option `--yes`, which skips the question. Without a terminal, these commands exit with 2, unless you pass `--yes`. `svc login` asks you to confirm the wallet. All other commands act at once, even if they delete something. Some commands ask for input: the address ' +
       'of a wallet, a signature, or the password of an encrypted key file.',
     '## Options of every command',
     optionTable(globalOptions),

@@ -7,7 +7,8 @@ let service: TestService;
 let user: SvcUser;
 
 beforeAll(async () => {
-  service = await startTestService();
+  const webhooks = { key: Buffer.alloc(32), ruleOf: () => () => true };
+  service = await startTestService({ webhooks });
 });
 afterAll(() => service.close());
 beforeEach(async () => {
@@ -97,6 +98,43 @@ describe('svc robots', () => {
     },
   );
 
+  it('delete takes several, and deletes none if one is unknown', async () => {
+    for (const name of ['a', 'b', 'c']) await registerRobot(service.url, user, name);
+    const names = async () =>
+      (await user.json('robots', 'list')).items.map(({ name }: { name: string }) => name);
+
+    const unknown = await user.svc(['robots', 'delete', 'a', 'd', '--yes']);
+    expect([unknown.exitCode, await names()]).toEqual([5, ['a', 'b', 'c']]);
+    const { exitCode, stderr } = await user.svc(['robots', 'delete', 'a', 'c', '--yes']);
+
+    expect([exitCode, await names()]).toEqual([0, ['b']]);
+    expect(stderr).toMatch(/^Deleted “a”.*\nDeleted “c”.*\n$/);
+  });
+
+  it('list ends at --limit, and continues from the cursor', async () => {
+    await user.svc(['fleets', 'create', 'Hall']);
+    for (const name of ['a', 'b', 'c']) await user.svc(['robots', 'create', name]);
+    await user.svc(['robots', 'move', 'b', 'c', '--fleet', 'Hall']);
+    const list = (...more: string[]) => user.json('robots', 'list', ...more);
+    const names = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name);
+
+    const first = await list('--limit', '2');
+    const rest = await list('--cursor', first.next_cursor);
+    const ofFleet = await list('--limit', '1', '--fleet', 'Hall');
+
+    expect([first, rest, ofFleet].map(names)).toEqual([['a', 'b'], ['c'], ['b']]);
+    expect(rest.next_cursor).toBeNull();
+  });
+
+  it('move names how many robots it takes, and how many are named', async () => {
+    const robots = Array.from({ length: 101 }, (_, i) => `robot-${i}`);
+
+    const { exitCode, stderr } = await user.svc(['robots', 'move', ...robots, '--no-fleet']);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('svc robots move moves at most 100 robots at once; 101 are named.');
+  });
+
   it('update changes what is given and empties what is ""', async () => {
     await user.svc(['robots', 'create', 'arm', '--description', 'sorts']);
 
@@ -141,6 +179,26 @@ describe('svc robots', () => {
     const { exitCode, stderr } = await user.svc(['robots', 'create', 'x'.repeat(81)]);
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('name')]);
+  });
+});
+
+describe('a command that loses little', () => {
+  it.each([
+    ['fleets delete', ['fleets', 'create', 'spare']],
+    ['tokens revoke', ['tokens', 'create', 'spare']],
+    ['webhooks delete', ['webhooks', 'create', 'https://ops.example.org/spare']],
+  ])('%s needs --yes without a terminal', async (command, create) => {
+    const [kind = ''] = create;
+    await user.svc(create);
+    const words = [...command.split(' '), create[2] ?? ''];
+
+    const asked = await user.svc(words);
+    const kept = (await user.json(kind, 'list')).items.length;
+    const confirmed = await user.svc([...words, '--yes']);
+
+    expect([asked.exitCode, kept, confirmed.exitCode]).toEqual([2, 1, 0]);
+    expect(asked.stderr).toContain('Confirm with --yes.');
+    expect((await user.json(kind, 'list')).items).toEqual([]);
   });
 });
 

@@ -221,6 +221,29 @@ describe('completion in every shell', () => {
   });
 });
 
+describe('completion of what the account has', () => {
+  it('offers the names of tokens', async () => {
+    await user.svc(['tokens', 'create', 'nightly report']);
+
+    const { stdout } = await user.svc(['__complete', 'tokens', 'revoke', 'ni']);
+
+    expect(stdout).toMatch(/^nightly report\t[0-9a-f-]{36}\n$/);
+  });
+
+  it.each([['tasks', 'show'], ['tasks', 'watch'], ['bundle']])(
+    'offers the ids of tasks with their titles: svc %s %s',
+    async (...words) => {
+      const { robot } = await registerRobot(service.url, user, `of ${words.join(' ')}`);
+      const { body } = await robot.call('createTask', { body: { title: 'Pick parcels' } });
+
+      const { id } = body.task;
+      const { stdout } = await user.svc(['__complete', ...words, id.slice(0, -2)]);
+
+      expect(stdout).toContain(`${id}\tPick parcels\n`);
+    },
+  );
+});
+
 describe('docs/cli.md', () => {
   it('is what the command table says', async () => {
     const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');

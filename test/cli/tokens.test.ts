@@ -48,7 +48,7 @@ describe('svc tokens', () => {
     const token = await create();
 
     expect((await user.svc(['tokens', 'revoke', 'other'])).exitCode).toBe(5);
-    expect((await user.svc(['tokens', 'revoke', 'ci'])).exitCode).toBe(0);
+    expect((await user.svc(['tokens', 'revoke', 'ci', '--yes'])).exitCode).toBe(0);
 
     const { exitCode, stderr } = await withToken(token, 'whoami');
     expect([exitCode, stderr]).toEqual([4, expect.stringContaining('unset it')]);

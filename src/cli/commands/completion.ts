@@ -5,7 +5,8 @@ import type { CommandSpec } from '../program/command.ts';
 export const completionCommand: CommandSpec = {
   path: 'completion',
   summary: 'Print a shell completion script',
-  details: 'The script completes commands, options, and the names of robots and fleets.',
+  details:
+    'The script completes commands, options, the names of robots, fleets and tokens, and the ids of the newest 200 tasks.',
   arguments: [{ syntax: '<shell>', summary: 'your shell', choices: shells }],
   examples: [
     'source <(svc completion bash)',

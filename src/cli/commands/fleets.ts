@@ -116,7 +116,7 @@ export const fleetCommands: readonly CommandSpec[] = [
       const { call, output, prompt } = context;
       const { id, name, robot_count: robots } = await findFleet(context, text);
       const consequence = `Deletes the fleet ${output.quote(name)}; its ${robots} robots stay, without a fleet.`;
-      if (!yes) await (await prompt()).confirm(name, consequence);
+      if (!yes) await (await prompt()).agree(consequence);
       const { body } = await call('deleteFleet', { params: { id } });
       output.done(body, `Deleted the fleet ${output.quote(name)}; its robots have no fleet now.`);
     },

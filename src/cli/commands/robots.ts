@@ -3,6 +3,7 @@
 import { type Field, fieldsNamed } from '../../base/output/output.ts';
 import { shortIds } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import { limits } from '../../protocol/limits.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import {
@@ -14,10 +15,14 @@ import {
   pickOne,
   robotArgument,
 } from '../input/find.ts';
+import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
-import { yesOption } from '../program/options.ts';
+import { cursorOption, limitOption, yesOption } from '../program/options.ts';
 import { keyNote, robotKeyCommands } from './robot-keys.ts';
+
+const AFTER_DELETION =
+  'The service cancels the anchors that are not signed yet. The service still sends signed anchors, and charges the account for them. After the deletion, the service no longer verifies these tasks. Existing bundles stay valid.';
 
 export const robotCommands: readonly CommandSpec[] = [
   {
@@ -26,18 +31,26 @@ export const robotCommands: readonly CommandSpec[] = [
     options: [
       { flags: '--fleet <fleet>', summary: 'only robots of this fleet', completes: 'fleet' },
       { flags: '--no-fleet', summary: 'only robots without a fleet' },
+      { ...limitOption, summary: 'maximum number of lines (default: all)', default: undefined },
+      cursorOption,
     ],
     examples: ['svc robots list', 'svc robots list --fleet "Hall 3"', 'svc robots list --json'],
-    async run(context, { fleet }: { fleet?: string | false }) {
-      const { output, wait } = context;
-      const [all, fleets] = await wait('Reading robots', () =>
-        Promise.all([allRobots(context), allFleets(context)]),
+    async run(context, { fleet, limit = Number.POSITIVE_INFINITY, ...start }: ListInput) {
+      const { call, output, wait } = context;
+      // The service does not filter: the limit counts the robots of the fleet.
+      const range = { ...start, limit: fleet === undefined ? limit : Number.POSITIVE_INFINITY };
+      const [page, fleets] = await wait('Reading robots', () =>
+        Promise.all([
+          readPages((query) => call('listRobots', { query }), range),
+          allFleets(context),
+        ]),
       );
       const wanted = fleet ? pickOne('fleet', fleet, fleets).id : null;
-      const robots = fleet === undefined ? all : all.filter((robot) => robot.fleet_id === wanted);
+      const found = page.items.filter((r) => fleet === undefined || r.fleet_id === wanted);
+      const robots = found.slice(0, limit);
       const names = new Map(fleets.map(({ id, name }) => [id, name]));
       const short = shortIds(robots.map(({ id }) => id));
-      await output.table({ items: robots, next_cursor: null }, robots, [
+      await output.table({ ...page, items: robots }, robots, [
         { title: 'id', value: ({ id }) => id, shown: ({ id }) => short(id) },
         { title: 'name', value: ({ name }) => name, shrinks: true },
         {
@@ -50,6 +63,8 @@ export const robotCommands: readonly CommandSpec[] = [
         { title: 'last seen', value: (robot) => robot.last_seen_at, isTime: true },
       ]);
       if (robots.length === 0) output.note('No robots. Register one with svc robots create NAME.');
+      if (robots.length < found.length) output.note('There is more. Raise --limit.');
+      noteRest(output, page);
     },
   },
   {
@@ -132,7 +147,7 @@ export const robotCommands: readonly CommandSpec[] = [
     path: 'robots move',
     summary:
       'Move robots into a fleet, or remove robots from their fleets. If an error occurs, svc moves no robot',
-    arguments: [{ ...robotArgument, syntax: '<robot...>' }],
+    arguments: [{ ...robotArgument, syntax: '<robot...>', member: 'robot_ids' }],
     options: [
       { flags: '--fleet <fleet>', summary: 'fleet to move the robots into', completes: 'fleet' },
       { flags: '--no-fleet', summary: 'remove the robots from their fleets' },
@@ -144,6 +159,11 @@ export const robotCommands: readonly CommandSpec[] = [
     async run(context, { robot: texts, fleet: to }: { robot: string[]; fleet?: string | false }) {
       if (to === undefined) {
         throw new SvcError('usage', 'No fleet is named. Give --fleet FLEET or --no-fleet.');
+      }
+      const most = limits.robotsPerAssignment;
+      if (texts.length > most) {
+        const message = `svc robots move moves at most ${most} robots at once; ${texts.length} are named.`;
+        throw new SvcError('usage', message, { hint: 'Move the others with another command.' });
       }
       const [robots, fleet] = await Promise.all([
         allRobots(context),
@@ -163,23 +183,32 @@ export const robotCommands: readonly CommandSpec[] = [
   ...robotKeyCommands,
   {
     path: 'robots delete',
-    summary: 'Delete a robot with its tasks, permanently',
-    details:
-      'The service cancels the anchors that are not signed yet. The service still sends signed anchors, and charges the account for them. After the deletion, the service no longer verifies the tasks of the robot. Existing bundles stay valid.',
-    arguments: [robotArgument],
+    summary: 'Delete robots with their tasks, permanently',
+    details: `${AFTER_DELETION} If a robot is not found, svc deletes none. With --json, svc prints an answer for each robot.`,
+    arguments: [{ ...robotArgument, syntax: '<robot...>' }],
     options: [yesOption],
-    examples: ['svc robots delete hall-robot-1', 'svc robots delete 01a1fa88 --yes'],
-    async run(context, { robot: text, yes = false }: { robot: string; yes?: boolean }) {
+    examples: ['svc robots delete hall-robot-1', 'svc robots delete 01a1fa88 19ff4938 --yes'],
+    async run(context, { robot: texts, yes = false }: { robot: string[]; yes?: boolean }) {
       const { call, output, prompt, wait } = context;
-      const { id, name } = await findRobot(context, text);
-      const consequence = `Deletes ${output.quote(name)} with its tasks, permanently. The service cancels the anchors that are not signed yet. The service still sends signed anchors, and charges the account for them. After the deletion, the service no longer verifies the tasks of the robot. Existing bundles stay valid.`;
-      if (!yes) await (await prompt()).confirm(name, consequence);
-      const { body } = await wait('Deleting', () => call('deleteRobot', { params: { id } }));
-      const note = `Deleted ${output.quote(name)}. Its key no longer works; stop its agent.`;
-      output.done(body, note);
+      const robots = pickEach('robot', texts, await allRobots(context));
+      const names = robots.map(({ name }) => output.quote(name)).join(', ');
+      const consequence = `Deletes ${names} with all tasks, permanently. ${AFTER_DELETION}`;
+      const word = robots.length === 1 ? robots[0]?.name : undefined;
+      if (!yes) await (await prompt()).confirm(word ?? `${robots.length} robots`, consequence);
+      for (const { id, name } of robots) {
+        const { body } = await wait('Deleting', () => call('deleteRobot', { params: { id } }));
+        output.done(
+          body,
+          `Deleted ${output.quote(name)}. Its key no longer works; stop its agent.`,
+        );
+      }
     },
   },
 ];
+
+interface ListInput extends Partial<Range> {
+  fleet?: string | false;
+}
 
 /** Used by every command that prints one robot. */
 function fieldsOf(robot: Robot, fleet: string | null): Field[] {

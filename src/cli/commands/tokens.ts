@@ -3,11 +3,10 @@ import { formatJson } from '../../base/escape.ts';
 import type { Column } from '../../base/output/output.ts';
 import type { AuditEntry } from '../../protocol/audit-log.ts';
 import type { TokenScope } from '../../protocol/tokens.ts';
-import { pickOne } from '../input/find.ts';
+import { allTokens, pickOne } from '../input/find.ts';
 import { type PageQuery, printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
-import { cursorOption, limitOption, positive } from '../program/options.ts';
+import { cursorOption, limitOption, positive, yesOption } from '../program/options.ts';
 
 export const tokenCommands: readonly CommandSpec[] = [
   {
@@ -51,8 +50,8 @@ svc prints only the token to standard output. To change data, a token needs the 
     summary: 'List the tokens of the account and their last use, newest first',
     examples: ['svc tokens list'],
     async run(context) {
-      const page = await allTokens(context);
-      await context.output.table(page, page.items, [
+      const items = await allTokens(context);
+      await context.output.table({ items, next_cursor: null }, items, [
         { title: 'id', value: (t) => t.id },
         { title: 'name', value: (t) => t.name, shrinks: true },
         { title: 'scope', value: (t) => t.scope },
@@ -64,20 +63,21 @@ svc prints only the token to standard output. To change data, a token needs the 
   {
     path: 'tokens revoke',
     summary: 'Revoke a token immediately',
-    arguments: [{ syntax: '<token>', summary: 'id, start of an id, or exact name' }],
+    arguments: [
+      { syntax: '<token>', summary: 'id, start of an id, or exact name', completes: 'token' },
+    ],
+    options: [yesOption],
     examples: ['svc tokens revoke nightly-report'],
-    async run(context, { token: text }: { token: string }) {
-      const { call, output } = context;
-      const { id, name } = pickOne('token', text, (await allTokens(context)).items);
+    async run(context, { token: text, yes = false }: { token: string; yes?: boolean }) {
+      const { call, output, prompt } = context;
+      const { id, name } = pickOne('token', text, await allTokens(context));
+      const consequence = `Scripts with the token ${output.quote(name)} stop working immediately.`;
+      if (!yes) await (await prompt()).agree(consequence);
       const { body } = await call('revokeToken', { params: { id } });
       output.done(body, `Revoked the token ${output.quote(name)}.`);
     },
   },
 ];
-
-function allTokens({ call }: Context) {
-  return readPages((query) => call('listTokens', { query }));
-}
 
 export const auditCommand: CommandSpec = {
   path: 'audit',

@@ -6,7 +6,7 @@ import { pickOne } from '../input/find.ts';
 import { printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
-import { type ArgumentSpec, cursorOption, limitOption } from '../program/options.ts';
+import { type ArgumentSpec, cursorOption, limitOption, yesOption } from '../program/options.ts';
 
 type WebhookTypes = Webhook['events'];
 
@@ -107,11 +107,15 @@ export const webhookCommands: readonly CommandSpec[] = [
     path: 'webhooks delete',
     summary: 'Delete a webhook and all its messages',
     arguments: [webhookArgument],
+    options: [yesOption],
     examples: ['svc webhooks delete 01a1fa88'],
-    async run(context, { webhook }: Named) {
+    async run(context, { webhook, yes = false }: Named & { yes?: boolean }) {
+      const { call, output, prompt } = context;
       const { id, url } = await findWebhook(context, webhook);
-      const { body } = await context.call('deleteWebhook', { params: { id } });
-      context.output.done(body, `Deleted the webhook ${context.output.quote(url)}.`);
+      const consequence = `Deletes the webhook ${output.quote(url)} with its secret and all its messages.`;
+      if (!yes) await (await prompt()).agree(consequence);
+      const { body } = await call('deleteWebhook', { params: { id } });
+      output.done(body, `Deleted the webhook ${output.quote(url)}.`);
     },
   },
   {

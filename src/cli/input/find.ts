@@ -3,6 +3,7 @@ import { escapeText } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
 import type { Robot } from '../../protocol/resources.ts';
+import type { AccountToken } from '../../protocol/tokens.ts';
 import { readPages } from '../output/pages.ts';
 import type { Context } from '../program/context.ts';
 import type { ArgumentSpec } from '../program/options.ts';
@@ -22,6 +23,7 @@ export const fleetArgument: ArgumentSpec = {
 export const taskArgument: ArgumentSpec = {
   syntax: '<task>',
   summary: 'id, or start of an id',
+  completes: 'task',
 };
 
 /** The part of a context that finds something of the account. */
@@ -35,6 +37,10 @@ export async function allRobots({ call }: Calls): Promise<Robot[]> {
 
 export async function allFleets({ call }: Calls): Promise<Fleet[]> {
   return (await readPages((query) => call('listFleets', { query }))).items;
+}
+
+export async function allTokens({ call }: Calls): Promise<AccountToken[]> {
+  return (await readPages((query) => call('listTokens', { query }))).items;
 }
 
 /** Finds a robot by id, start of an id, or exact name. Throws like `pickOne`. */

@@ -16,6 +16,14 @@ export function createPrompt(allowed: boolean) {
     }
     return readLine(question, { hidden });
   };
+  const warn = (consequence: string, flag: string) => {
+    if (!isPossible) {
+      throw new SvcError('usage', `Not a terminal, so you cannot confirm this. ${consequence}`, {
+        hint: `Confirm with ${flag}.`,
+      });
+    }
+    process.stderr.write(`${consequence}\n`);
+  };
   return {
     /** Whether there is a terminal to ask on. */
     isPossible,
@@ -24,19 +32,21 @@ export function createPrompt(allowed: boolean) {
     /** Like `line`, without showing what is typed. */
     secret: (question: string) => ask(question, true),
     /**
-     * Lets a dangerous command go on if the person types the name of what it changes. Throws `not_confirmed` for
-     * another answer, and `usage` if there is no terminal.
+     * Lets a command that loses data or keys go on if the person types the name of what it changes. Throws
+     * `not_confirmed` for another answer, and `usage` if there is no terminal.
      */
     async confirm(name: string, consequence: string) {
-      if (!isPossible) {
-        throw new SvcError('usage', `Not a terminal, so you cannot confirm this. ${consequence}`, {
-          hint: 'Confirm with --yes.',
-        });
-      }
-      process.stderr.write(`${consequence}\n`);
-      const answer = await ask(`Type the name “${escapeText(name)}” to go on: `, false);
+      warn(consequence, '--yes');
+      const answer = await ask(`Type “${escapeText(name)}” to go on: `, false);
       if (answer.trim() !== name.trim()) {
-        throw new SvcError('not_confirmed', 'The name does not match; nothing was changed.');
+        throw new SvcError('not_confirmed', 'The answer does not match; nothing was changed.');
+      }
+    },
+    /** As `confirm`, for a smaller loss: the person answers yes. `flag`: the option that confirms. */
+    async agree(consequence: string, flag = '--yes') {
+      warn(consequence, flag);
+      if (!/^y(es)?$/i.test((await ask('Go on? [y/N] ', false)).trim())) {
+        throw new SvcError('not_confirmed', 'Not confirmed; nothing was changed.');
       }
     },
   };

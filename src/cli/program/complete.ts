@@ -23,8 +23,13 @@ async function valuesOf(part: Option | Argument, typed: Record<string, unknown>)
     const { profiles } = (await context.config()).read();
     return Object.entries(profiles).map(([name, { url }]) => [name, url] as const);
   }
-  const { allFleets, allRobots } = await import('../input/find.ts');
-  return namesAndIds(await (completes === 'robot' ? allRobots(context) : allFleets(context)));
+  if (completes === 'task') {
+    const { items } = (await context.call('listTasks', { query: { limit: '200' } })).body;
+    return items.map(({ id, title }) => [id, title] as const);
+  }
+  const { allFleets, allRobots, allTokens } = await import('../input/find.ts');
+  const read = { robot: allRobots, fleet: allFleets, token: allTokens }[completes];
+  return namesAndIds(await read(context));
 }
 
 /** Names; the id instead if several items have the name or if it cannot be typed. */

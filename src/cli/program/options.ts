@@ -25,8 +25,8 @@ export interface OptionSpec {
   member?: string;
 }
 
-/** Values that the shell offers: names from the service or the configuration, or a fixed list. */
-export type Completes = 'robot' | 'fleet' | 'profile' | readonly string[];
+/** Values that the shell offers: names or ids from the service or the configuration, or a fixed list. */
+export type Completes = 'robot' | 'fleet' | 'token' | 'task' | 'profile' | readonly string[];
 
 /** Values of `globalOptions`. */
 export interface GlobalOptions {

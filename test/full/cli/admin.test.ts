@@ -7,7 +7,8 @@ let service: TestService;
 let user: SvcUser;
 
 beforeAll(async () => {
-  service = await startTestService();
+  const webhooks = { key: Buffer.alloc(32), ruleOf: () => () => true };
+  service = await startTestService({ webhooks });
 });
 afterAll(() => service.close());
 beforeEach(async () => {
@@ -18,7 +19,7 @@ beforeEach(async () => {
 
 describe('svc robots', () => {
   it.each([
-    ['delete', 'with its tasks'],
+    ['delete', 'with all tasks'],
     ['rotate-key', 'stops working'],
     ['revoke-key', 'stops working'],
   ])('%s asks for the name, and does nothing for another', async (command, consequence) => {
@@ -39,6 +40,40 @@ describe('svc robots', () => {
 
     expect(exitCode).toBe(0);
     expect((await user.json('robots', 'list')).items).toEqual([]);
+  });
+
+  it.each([
+    ['arm\r', 1, 2],
+    ['2 robots\r', 0, 0],
+  ])('delete of several asks for their number: %j', async (answer, code, left) => {
+    for (const name of ['arm', 'leg']) await registerRobot(service.url, user, name);
+
+    const typed = [[/“arm”, “leg”[\s\S]*to go on: /, answer]] as const;
+    const { exitCode } = await user.inTerminal(['robots', 'delete', 'arm', 'leg'], { typed });
+
+    expect([exitCode, (await user.json('robots', 'list')).items.length]).toEqual([code, left]);
+  });
+});
+
+describe('a smaller loss', () => {
+  it.each([
+    ['fleets delete', ['fleets', 'create', 'spare']],
+    ['tokens revoke', ['tokens', 'create', 'spare']],
+    ['webhooks delete', ['webhooks', 'create', 'https://127.0.0.1.nip.io/spare']],
+  ])('%s asks for yes, not for the name', async (command, create) => {
+    const [kind = ''] = create;
+    expect((await user.svc(create)).exitCode).toBe(0);
+    const words = [...command.split(' '), create[2] ?? ''];
+    const answer = (text: string) =>
+      user.inTerminal(words, { typed: [['Go on? [y/N] ', `${text}\r`]] });
+
+    const refused = await answer('');
+    const kept = (await user.json(kind, 'list')).items.length;
+    const agreed = await answer('y');
+
+    expect([refused.exitCode, kept, agreed.exitCode]).toEqual([1, 1, 0]);
+    expect(refused.screen).toContain('nothing was changed');
+    expect((await user.json(kind, 'list')).items).toEqual([]);
   });
 });
 

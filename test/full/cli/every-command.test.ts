@@ -71,7 +71,7 @@ const spareToken = async () => (await user.json('tokens', 'create', 'spare')).to
 /** The account has no grant, and so one webhook. */
 const dropWebhooks = async () => {
   const { items } = await user.json('webhooks', 'list');
-  for (const { id } of items) await user.svc(['webhooks', 'delete', id]);
+  for (const { id } of items) await user.svc(['webhooks', 'delete', id, '--yes']);
 };
 const spareWebhook = async () => {
   await dropWebhooks();
@@ -107,7 +107,7 @@ const calls: Record<string, () => Promise<string[]>> = {
   'sessions revoke': async () => [await spareSession()],
   'tokens create': async () => ['ci'],
   'tokens list': async () => [],
-  'tokens revoke': async () => [await spareToken()],
+  'tokens revoke': async () => [await spareToken(), '--yes'],
   'webhooks create': async () => {
     await dropWebhooks();
     return ['https://ops.example.org/new'];
@@ -115,7 +115,7 @@ const calls: Record<string, () => Promise<string[]>> = {
   'webhooks list': async () => [],
   'webhooks update': async () => [await spareWebhook(), '--disable'],
   'webhooks rotate-secret': async () => [await spareWebhook()],
-  'webhooks delete': async () => [await spareWebhook()],
+  'webhooks delete': async () => [await spareWebhook(), '--yes'],
   'webhooks test': async () => [await spareWebhook()],
   'webhooks deliveries': async () => [await spareWebhook()],
   'webhooks replay': async () => {

@@ -89,13 +89,13 @@ describe('svc trust', () => {
 
   it('saves once a person typed the name of the service, and nothing otherwise', async () => {
     const at = ['trust', 'add', url];
-    const asked = /Type the name .* to go on: /;
+    const asked = /Type “.*” to go on: /;
     const other = await user.inTerminal(at, { typed: [[asked, 'other\n']] });
     await expect(saved()).rejects.toThrow('ENOENT');
     const own = await user.inTerminal(at, { typed: [[asked, `${new URL(url).host}\n`]] });
 
     expect([other.exitCode, own.exitCode]).toEqual([1, 0]);
-    expect(own.screen).toMatch(/ADDRESS[\s\S]*source other than this service[\s\S]*Type the name/);
+    expect(own.screen).toMatch(/ADDRESS[\s\S]*source other than this service[\s\S]*Type “/);
     expect(await sequence()).toBe(1);
   });
 

@@ -33,7 +33,7 @@ describe('naming a robot', () => {
 
   it('lists the candidates where several fit, and changes nothing', async () => {
     const one = await registerRobot(service.url, user, 'twin');
-    const two = await registerRobot(service.url, user, 'twin');
+    const two = (await user.json('robots', 'create', 'twin', '--allow-duplicate')).robot;
 
     const { exitCode, stdout, stderr } = await user.svc(['robots', 'delete', 'twin', '--yes']);
 
@@ -51,6 +51,42 @@ describe('naming a robot', () => {
 
     expect((await user.svc(['robots', 'show', id])).exitCode).toBe(5);
     await stranger.remove();
+  });
+});
+
+describe('a name that is in use', () => {
+  const idOf = async (kind: string) => (await user.json(kind, 'list')).items[0].id;
+
+  it.each([
+    ['robots create', 'robots', ['robots', 'create', 'twin']],
+    ['tokens create', 'tokens', ['tokens', 'create', 'twin']],
+  ])('%s needs --allow-duplicate without a terminal', async (_, kind, create) => {
+    await user.svc(create);
+    const id = await idOf(kind);
+
+    const refused = await user.svc(create);
+    const kept = (await user.json(kind, 'list')).items.length;
+    const allowed = await user.svc([...create, '--allow-duplicate']);
+
+    expect([refused.exitCode, refused.stdout, kept, allowed.exitCode]).toEqual([2, '', 1, 0]);
+    expect(refused.stderr).toContain(`${id} has the name “twin”, too.`);
+    expect(refused.stderr).toContain('--allow-duplicate');
+    expect((await user.json(kind, 'list')).items).toHaveLength(2);
+  });
+
+  it('is refused by robots update, too, unless the robot has it itself', async () => {
+    const twin = await registerRobot(service.url, user, 'twin');
+    const { id } = await registerRobot(service.url, user, 'other');
+    const rename = (...more: string[]) =>
+      user.svc(['robots', 'update', id, '--name', 'twin', ...more]);
+
+    const own = await user.svc(['robots', 'update', twin.id, '--name', 'twin']);
+    const refused = await rename();
+    const before = await robotCalled('other');
+    const allowed = await rename('--allow-duplicate');
+
+    expect([own.exitCode, refused.exitCode, before.id, allowed.exitCode]).toEqual([0, 2, id, 0]);
+    expect(refused.stderr).toContain(`${twin.id} has the name “twin”, too.`);
   });
 });
 

@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => user.remove());
 
 const create = async (...more: string[]): Promise<string> =>
-  (await user.svc(['tokens', 'create', 'ci', ...more])).stdout.trim();
+  (await user.svc(['tokens', 'create', 'ci', '--allow-duplicate', ...more])).stdout.trim();
 const withToken = (SVC_TOKEN: string, ...args: string[]) =>
   user.svc(args, { env: { SVC_TOKEN, SVC_URL: service.url, SVC_CONFIG_DIR: user.file('none') } });
 

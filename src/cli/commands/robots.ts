@@ -9,6 +9,7 @@ import type { Answer } from '../../protocol/routes.ts';
 import {
   allFleets,
   allRobots,
+  confirmName,
   findFleet,
   findRobot,
   pickEach,
@@ -18,7 +19,7 @@ import {
 import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
-import { cursorOption, limitOption, yesOption } from '../program/options.ts';
+import { cursorOption, duplicateOption, limitOption, yesOption } from '../program/options.ts';
 import { keyNote, robotKeyCommands } from './robot-keys.ts';
 
 const AFTER_DELETION =
@@ -91,16 +92,15 @@ export const robotCommands: readonly CommandSpec[] = [
     options: [
       { flags: '--description <text>', summary: 'at most 2000 characters' },
       { flags: '--fleet <fleet>', summary: 'fleet of the robot', completes: 'fleet' },
+      duplicateOption,
     ],
     examples: [
       'svc robots create hall-robot-1',
       'svc robots create hall-robot-1 --fleet "Hall 3" --description "sorts parcels"',
     ],
-    async run(
-      context,
-      { name, description, fleet: text }: { name: string; description?: string; fleet?: string },
-    ) {
+    async run(context, { name, description, fleet: text, allowDuplicate }: CreateInput) {
       const { call, output } = context;
+      if (!allowDuplicate) await confirmName(context, 'robot', name, await allRobots(context));
       const fleet = text === undefined ? null : await findFleet(context, text);
       const { body } = await call('createRobot', {
         body: { name, ...(description !== undefined && { description }) },
@@ -123,16 +123,18 @@ export const robotCommands: readonly CommandSpec[] = [
         flags: '--description <text>',
         summary: 'up to 2000 characters; "" for none',
       },
+      duplicateOption,
     ],
     examples: ['svc robots update hall-robot-1 --name hall-robot-2'],
-    async run(
-      context,
-      { robot: text, name, description }: { robot: string; name?: string; description?: string },
-    ) {
+    async run(context, { robot: text, name, description, allowDuplicate }: UpdateInput) {
       if (name === undefined && description === undefined) {
         throw new SvcError('usage', 'Nothing to change. Give --name or --description.');
       }
       const { id } = await findRobot(context, text);
+      if (name !== undefined && !allowDuplicate) {
+        const others = (await allRobots(context)).filter((robot) => robot.id !== id);
+        await confirmName(context, 'robot', name, others);
+      }
       const { body } = await context.call('patchRobot', {
         params: { id },
         body: {
@@ -205,6 +207,20 @@ export const robotCommands: readonly CommandSpec[] = [
     },
   },
 ];
+
+interface CreateInput {
+  name: string;
+  description?: string;
+  fleet?: string;
+  allowDuplicate?: true;
+}
+
+interface UpdateInput {
+  robot: string;
+  name?: string;
+  description?: string;
+  allowDuplicate?: true;
+}
 
 interface ListInput extends Partial<Range> {
   fleet?: string | false;

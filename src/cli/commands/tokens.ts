@@ -3,10 +3,23 @@ import { formatJson } from '../../base/escape.ts';
 import type { Column } from '../../base/output/output.ts';
 import type { AuditEntry } from '../../protocol/audit-log.ts';
 import type { TokenScope } from '../../protocol/tokens.ts';
-import { allTokens, pickOne } from '../input/find.ts';
+import { allTokens, confirmName, pickOne } from '../input/find.ts';
 import { type PageQuery, printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
-import { cursorOption, limitOption, positive, yesOption } from '../program/options.ts';
+import {
+  cursorOption,
+  duplicateOption,
+  limitOption,
+  positive,
+  yesOption,
+} from '../program/options.ts';
+
+interface CreateInput {
+  name: string;
+  scope: TokenScope;
+  days?: number;
+  allowDuplicate?: true;
+}
 
 export const tokenCommands: readonly CommandSpec[] = [
   {
@@ -29,15 +42,15 @@ svc prints only the token to standard output. To change data, a token needs the 
         parse: positive,
         member: 'expires_in_days',
       },
+      duplicateOption,
     ],
     examples: [
       'svc tokens create nightly-report',
       'svc tokens create fleet-sync --scope write --days 30 > fleet-sync.token',
     ],
-    async run(
-      { call, output },
-      { name, scope, days }: { name: string; scope: TokenScope; days?: number },
-    ) {
+    async run(context, { name, scope, days, allowDuplicate }: CreateInput) {
+      const { call, output } = context;
+      if (!allowDuplicate) await confirmName(context, 'token', name, await allTokens(context));
       const lifetime = { ...(days !== undefined && { expires_in_days: days }) };
       const { body } = await call('createToken', { body: { name, scope, ...lifetime } });
       const end = body.token.expires_at.slice(0, 10);

@@ -117,6 +117,22 @@ export function pickOne<Item extends Named>(
   });
 }
 
+/**
+ * Asks before a robot or token gets a name that another one has: commands find them by name. Throws as `agree` of the
+ * prompt.
+ */
+export async function confirmName(
+  { output, prompt }: Context,
+  kind: string,
+  name: string,
+  others: readonly Named[],
+): Promise<void> {
+  const same = others.find((other) => other.name === name);
+  if (same === undefined) return;
+  const consequence = `The ${kind} ${same.id} has the name ${output.quote(name)}, too. Commands with this name will match both.`;
+  await (await prompt()).agree(consequence, '--allow-duplicate');
+}
+
 /** Maps robot ids to names on a terminal. Piped output and JSON keep the ids, and no request is made. */
 export async function robotNames(context: Context): Promise<(id: string) => string> {
   if (!context.output.isTerminal || context.output.asksJson) return (id) => id;

@@ -55,6 +55,11 @@ export const globalOptions: readonly OptionSpec[] = [
 
 export const yesOption: OptionSpec = { flags: '-y, --yes', summary: 'do not ask for confirmation' };
 
+export const duplicateOption: OptionSpec = {
+  flags: '--allow-duplicate',
+  summary: 'do not ask if the name is already in use',
+};
+
 export const limitOption: OptionSpec = {
   flags: '-n, --limit <count>',
   summary: 'maximum number of lines',

@@ -66,6 +66,25 @@ describe('the page Access', () => {
     await page.getByText('Copy this token now').waitFor();
   });
 
+  it('asks before a second token gets the same name', async () => {
+    const opened = await dashboard.openSignedIn('/access');
+    const owner = await dashboard.clientOf(opened);
+    const made = await owner.call('createToken', { body: { name: 'nightly', scope: 'read' } });
+    const { page } = opened;
+    await page.reload();
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Create token' }).click();
+    await dialog.getByLabel('Name').fill('nightly');
+
+    const create = dialog.getByRole('button', { name: 'Create token' });
+    await dialog.getByRole('alert').getByText(made.body.token.id).waitFor();
+    expect(await create.isDisabled()).toBe(true);
+    await dialog.getByLabel('Use the name again').check();
+    await create.click();
+
+    await page.getByText('Copy this token now').waitFor();
+  });
+
   it('shows who did what, newest first, and older entries below', async () => {
     const opened = await dashboard.openSignedIn('/account');
     const { page } = opened;

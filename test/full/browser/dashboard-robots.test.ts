@@ -115,6 +115,41 @@ describe('a robot that is being added', () => {
   });
 });
 
+describe('a name that another robot has', () => {
+  it('needs a second choice, for a new robot and for a renamed one', async () => {
+    const { page, owner, robots } = await openWith('/robots', ['arm', 'leg']);
+    const dialog = page.getByRole('dialog');
+    const field = dialog.getByRole('textbox', { name: 'Name' });
+    await page.getByRole('button', { name: 'Add robot' }).click();
+    await field.fill('arm');
+
+    const add = dialog.getByRole('button', { name: 'Add robot' });
+    await dialog
+      .getByRole('alert')
+      .getByText(robots[0]?.id ?? '')
+      .waitFor();
+    expect(await add.isDisabled()).toBe(true);
+    await dialog.getByLabel('Use the name again').check();
+    await add.click();
+    await page.getByText('Copy this key now').waitFor();
+
+    await page.goto(`${dashboard.server.url}/robots/${robots[1]?.id}`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await field.fill('arm');
+    const save = dialog.getByRole('button', { name: 'Save' });
+    expect(await save.isDisabled()).toBe(true);
+    await field.fill('leg');
+    expect(await save.isEnabled()).toBe(true);
+    await field.fill('arm');
+    await dialog.getByLabel('Use the name again').check();
+    await save.click();
+    await dialog.waitFor({ state: 'detached' });
+
+    const { body } = await owner.call('listRobots', { query: {} });
+    expect(body.items.map(({ name }) => name)).toEqual(['arm', 'arm', 'arm']);
+  });
+});
+
 describe('the list of robots', () => {
   it('is searched, filtered and sorted', async () => {
     const { page, owner, robots } = await openWith('/robots', ['arm-2', 'arm-10', 'cart-1']);

@@ -55,6 +55,21 @@ describe('svc robots', () => {
   });
 });
 
+describe('a name that is in use', () => {
+  it.each([
+    ['n', 1, 1],
+    ['y', 0, 2],
+  ])('is asked about in a terminal: %s', async (answer, code, count) => {
+    const { id } = await registerRobot(service.url, user, 'twin');
+
+    const typed = [['Go on? [y/N] ', `${answer}\r`]] as const;
+    const { exitCode, screen } = await user.inTerminal(['robots', 'create', 'twin'], { typed });
+
+    expect([exitCode, screen]).toEqual([code, expect.stringContaining(`The robot ${id} has`)]);
+    expect((await user.json('robots', 'list')).items).toHaveLength(count);
+  });
+});
+
 describe('a smaller loss', () => {
   it.each([
     ['fleets delete', ['fleets', 'create', 'spare']],

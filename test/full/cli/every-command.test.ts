@@ -105,7 +105,7 @@ const calls: Record<string, () => Promise<string[]>> = {
   'account delete': async () => [...(await spareAccount()), '--yes'],
   'sessions list': async () => [],
   'sessions revoke': async () => [await spareSession()],
-  'tokens create': async () => ['ci'],
+  'tokens create': async () => ['ci', '--allow-duplicate'],
   'tokens list': async () => [],
   'tokens revoke': async () => [await spareToken(), '--yes'],
   'webhooks create': async () => {
@@ -136,7 +136,7 @@ const calls: Record<string, () => Promise<string[]>> = {
   'config remove': async () => [await spareProfile()],
   'robots list': async () => [],
   'robots show': async () => ['arm'],
-  'robots create': async () => ['arm 2'],
+  'robots create': async () => ['arm 2', '--allow-duplicate'],
   'robots update': async () => ['arm', '--description', 'sorts'],
   'robots move': async () => ['arm', '--fleet', 'Hall'],
   'robots rotate-key': async () => [await fresh('robots'), '--yes'],

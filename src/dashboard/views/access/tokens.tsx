@@ -10,6 +10,7 @@ import { Card } from '../../ui/card.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { DialogButton } from '../../ui/dialog-button.tsx';
 import { Choice, NameField, useField } from '../../ui/fields.tsx';
+import { useNameCheck } from '../../ui/name-check.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
@@ -22,8 +23,10 @@ const lifetimes = [DAYS, 7, 30, DAYS_MAX].map((days) => ({
   label: `${days} days`,
 }));
 
+const tokensQuery = reading(['tokens'], 'GET /api/v1/tokens', { query: { limit: '50' } });
+
 export function Tokens() {
-  const tokens = useQuery(reading(['tokens'], 'GET /api/v1/tokens', { query: { limit: '50' } }));
+  const tokens = useQuery(tokensQuery);
   return (
     <Card
       title="Account tokens"
@@ -88,6 +91,7 @@ export function Sessions() {
 function CreateToken({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const [name, nameField] = useField();
+  const { isFree, warning } = useNameCheck(name, useQuery(tokensQuery).data?.items);
   const [scope, setScope] = useState<TokenScope>('read');
   const [days, daysField] = useField(String(DAYS));
   const create = async () => {
@@ -99,11 +103,12 @@ function CreateToken({ onClose }: { onClose: () => void }) {
     <FormDialog
       title="Create token"
       submit="Create token"
-      canSubmit={name.trim() !== ''}
+      canSubmit={name.trim() !== '' && isFree}
       onSubmit={create}
       onClose={onClose}
     >
       <NameField {...nameField} />
+      {warning}
       <Choice
         label="Scope"
         options={[

@@ -2,10 +2,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
-import { fleetsQuery } from '../../queries.ts';
+import { fleetsQuery, robotsQuery } from '../../queries.ts';
 import { DescriptionField } from '../../ui/description-field.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Choice, NameField, optionsOf, useField } from '../../ui/fields.tsx';
+import { useNameCheck } from '../../ui/name-check.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 
 interface RobotFormProps {
@@ -17,8 +18,11 @@ interface RobotFormProps {
 export default function RobotForm({ robot, onClose }: RobotFormProps) {
   const queries = useQueryClient();
   const { data: fleets } = useQuery(fleetsQuery);
+  const { data: robots } = useQuery(robotsQuery);
   const [name, nameField] = useField(robot?.name);
   const [description, descriptionField] = useField(robot?.description ?? '');
+  // A robot that keeps its name needs no consent.
+  const { isFree, warning } = useNameCheck(name, name === robot?.name ? [] : robots);
   /** `''` for no fleet. */
   const [fleetId, fleetField] = useField(robot?.fleet_id ?? '');
   const create = async () => {
@@ -41,11 +45,12 @@ export default function RobotForm({ robot, onClose }: RobotFormProps) {
     <FormDialog
       title={robot === undefined ? 'Add robot' : `Edit ${robot.name}`}
       submit={robot === undefined ? 'Add robot' : 'Save'}
-      canSubmit={name.trim() !== ''}
+      canSubmit={name.trim() !== '' && isFree}
       onSubmit={() => (robot === undefined ? create() : change(robot.id))}
       onClose={onClose}
     >
       <NameField {...nameField} />
+      {warning}
       <DescriptionField {...descriptionField} />
       <Choice label="Fleet" options={optionsOf('No fleet', fleets)} {...fleetField} />
     </FormDialog>

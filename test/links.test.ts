@@ -29,6 +29,14 @@ it('leads from page to page to files that are there', async () => {
   expect(dead).toEqual([]);
 });
 
+it('leads an admin to webhooks and alerts', async () => {
+  const admin = (await readPages()).get('docs/guides/admin.md');
+
+  for (const target of ['../webhooks.md', '../webhooks.md#alerts']) {
+    expect(admin).toContain(`](${target})`);
+  }
+});
+
 it('names scripts of npm that are there', async () => {
   const unknown: string[] = [];
   for (const [page, text] of await readPages()) {

@@ -18,12 +18,18 @@ export async function startDevService(dataDir) {
   const child = spawn(
     process.execPath,
     [programs.server, 'dev', '--json', '--port', '0', '--data-dir', dataDir],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
+    { stdio: ['ignore', 'pipe', 'pipe'] },
   );
-  const ended = once(child, 'exit');
+  let failure = 'svc-server dev ended before it was ready';
+  createInterface(child.stderr).on('line', (line) => {
+    const { error, message, hint } = line.startsWith('{"error"') ? JSON.parse(line) : {};
+    if (error === undefined) process.stderr.write(`${line}\n`);
+    else failure = [message, hint].filter(Boolean).join('\n');
+  });
+  const ended = once(child, 'close');
   const [line] = await Promise.race([
     once(createInterface(child.stdout), 'line'),
-    ended.then(() => Promise.reject(new Error('svc-server dev ended before it was ready'))),
+    ended.then(() => Promise.reject(new Error(failure))),
   ]);
   /** @type {{ url: string, rpc_url: string, chain_id: number, data_dir: string }} */
   const { url, rpc_url } = JSON.parse(line);

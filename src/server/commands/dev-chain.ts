@@ -1,10 +1,19 @@
 // The local chain of `svc-server dev`.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
+import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { SvcError } from '../../base/svc-error.ts';
+import { packageFolder } from '../../base/version.ts';
 
 export interface AnvilOptions {
   /** 0 (the default) chooses a free port. */
@@ -30,7 +39,7 @@ type Guarded = ChildProcessByStdio<Writable, Readable, null>;
 
 export type Anvil = Awaited<ReturnType<typeof startAnvil>>;
 
-/** Starts a local development chain from the npm package. Rejects with `anvil_failed` if it cannot. */
+/** Starts a local development chain. Rejects with `anvil_failed` if it cannot. */
 export async function startAnvil(options: AnvilOptions = {}) {
   // A session of its own: Ctrl-C reaches only the server, which ends the chain last.
   const child: Guarded = spawn('/bin/sh', ['-c', guard, 'sh', anvilBinary(), ...flags(options)], {
@@ -105,18 +114,46 @@ async function setTime(url: string, ms: number): Promise<void> {
   });
 }
 
+/**
+ * The program anvil: of the npm package that was installed with this one, then of the working folder's, then on PATH.
+ * Replaces the package's JavaScript wrapper, which is slower and leaves processes behind, with the program itself.
+ */
 function anvilBinary(): string {
+  const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => folder !== '');
+  const onPath = folders.map((folder) => path.join(folder, 'anvil')).find(isExecutable);
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
-  const name = `@foundry-rs/anvil-${process.platform}-${arch}`;
-  try {
-    const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json');
-    return createRequire(wrapper).resolve(`${name}/bin/anvil`);
-  } catch (cause) {
-    throw new SvcError('anvil_failed', 'The local chain needs the npm package @foundry-rs/anvil.', {
-      hint: 'Run `npm install @foundry-rs/anvil@1.7.1`.',
-      cause,
-    });
+  const places = [import.meta.url, path.resolve('package.json')];
+  for (const place of onPath === undefined ? places : [...places, realpathSync(onPath)]) {
+    try {
+      const wrapper = createRequire(place).resolve('@foundry-rs/anvil/package.json');
+      const name = `@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`;
+      return createRequire(wrapper).resolve(name);
+    } catch {
+      // The package is not there.
+    }
   }
+  if (onPath !== undefined) return onPath;
+  throw new SvcError(
+    'anvil_failed',
+    'The local chain needs anvil, which was not found next to this package, in the working folder or on PATH.',
+    { hint: `Run: npm install ${globally()}@foundry-rs/anvil@1.7.1` },
+  );
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The options of npm that install next to this package, if it was installed globally. Else the working folder will do. */
+function globally(): string {
+  const [, prefix] = /^(.+)\/lib\/node_modules\/[^/]+\/$/.exec(packageFolder) ?? [];
+  if (prefix === undefined || existsSync(`${prefix}/lib/package.json`)) return '';
+  return prefix === path.resolve(process.execPath, '../..') ? '-g ' : `-g --prefix ${prefix} `;
 }
 
 const START_MS = 20_000;

@@ -7,7 +7,6 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import packageJson from '../../../package.json' with { type: 'json' };
 import { installPacked, type PackedPackage, packPackage } from '../../support/packed-package.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -127,14 +126,5 @@ describe('installed without its development dependencies', () => {
 
     expect(output).toMatchObject([{ moduleIds: [input], imports: [] }]);
     expect(output).toHaveLength(1);
-  });
-
-  it('says how to get the local chain, which it does not bring', async () => {
-    const program = 'node_modules/robot-svc/bin/svc-server.js';
-    const failed = await run(program, 'dev', '--port', '0').catch((error) => error);
-
-    const version = packageJson.devDependencies['@foundry-rs/anvil'];
-    expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain(`npm install @foundry-rs/anvil@${version}`);
   });
 });

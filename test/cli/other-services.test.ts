@@ -265,3 +265,26 @@ describe('an answer that stalls', () => {
     stalling.closeAllConnections();
   });
 });
+
+describe('an http port at an https address', () => {
+  it.each([
+    [
+      'svc login',
+      (https: string) => ['login', https, '--manual', '--address', `0x${'0'.repeat(40)}`],
+    ],
+    ['--url', (https: string) => ['chain', '--url', https]],
+    ['a profile', () => ['robots', 'list']],
+  ])('is reported as one for %s', async (_, words) => {
+    answer = http('', 'HTTP/1.1 400 Bad Request');
+    const https = url.replace('http:', 'https:');
+    await signInTo(https);
+
+    const { exitCode, stderr } = await svc(words(https));
+
+    const { host } = new URL(url);
+    expect(exitCode).toBe(exitCodes.unreachable);
+    expect(stderr).toBe(
+      `svc: The server at ${host} does not speak https. It probably speaks http.\nUse ${url}.\n`,
+    );
+  });
+});

@@ -1,14 +1,22 @@
 // A small `fetch` over node:http, for the command line.
 import type { IncomingMessage } from 'node:http';
+import { isLoopback } from '../../base/addresses.ts';
 import { mayUseProxy } from '../../base/proxy/variables.ts';
 import { responseTo } from '../../base/sockets.ts';
+import { SvcError } from '../../base/svc-error.ts';
 
 /**
  * The part of `fetch` that the API client uses: a request with a text body or none, and the bytes of its answer. With the
  * platform's `fetch`, `svc robots list` takes more than twice as long (docs/decisions/030). Redirects are errors, as
- * with `redirect: 'error'`. Each request has its own connection, so nothing keeps the process alive.
+ * with `redirect: 'error'`. Each request has its own connection, so nothing keeps the process alive. Rejects with
+ * SvcError `service_unreachable` if the server at an https address does not speak TLS.
  */
-export const httpFetch: typeof fetch = async (input, init = {}) => {
+export const httpFetch: typeof fetch = (input, init) =>
+  exchange(input, init).catch((error) => {
+    throw isWithoutTls(error) ? notHttps(new URL(String(input))) : error;
+  });
+
+const exchange: typeof fetch = async (input, init = {}) => {
   if (mayUseProxy(String(input), process.env)) {
     const { proxiedFetch } = await import('../../base/proxy/connections.ts');
     return proxiedFetch(input, init);
@@ -59,4 +67,25 @@ async function* bytesOf(answer: IncomingMessage, signal: AbortSignal | null | un
 function headerOf({ headers }: IncomingMessage, name: string): string | null {
   const value = headers[name];
   return Array.isArray(value) ? value.join(', ') : (value ?? null);
+}
+
+/** Whether the first bytes of the server were not TLS, by the words of OpenSSL. */
+function isWithoutTls(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const isNot = /:(wrong version number|packet length too long)/.test(error.message);
+  return isNot || isWithoutTls(error.cause);
+}
+
+function notHttps({ hostname, port }: URL): SvcError {
+  const host = `${hostname}:${port || 443}`;
+  const use = `Use http://${host}`;
+  return new SvcError(
+    'service_unreachable',
+    `The server at ${host} does not speak https. It probably speaks http.`,
+    {
+      hint: isLoopback(hostname)
+        ? `${use}.`
+        : `${use} with --insecure-http if you trust the network: it sends your session unencrypted.`,
+    },
+  );
 }

@@ -1,10 +1,11 @@
-// Decrypts a Web3 Secret Storage keystore (version 3), as wallets and other tools write it.
-import { createDecipheriv, pbkdf2, type ScryptOptions, scrypt } from 'node:crypto';
+// Reads Web3 Secret Storage keystores (version 3), as wallets and other tools write them, and creates new ones.
+import { createDecipheriv, pbkdf2, randomBytes, type ScryptOptions, scrypt } from 'node:crypto';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
+import { encrypt } from 'ox/Keystore';
 import { keccak256 } from 'viem';
-import { privateKeyToAddress } from 'viem/accounts';
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { bytesToHex, type Hex } from '../proof/bytes.ts';
 
 /** Why a keystore does not open. The message ends a sentence, and quotes nothing of file and password. */
@@ -58,6 +59,23 @@ export async function decryptKeystore(text: string, password: string): Promise<H
     'the password is wrong',
     'Check the password; if it is right, the file is damaged.',
   );
+}
+
+/** The cost of geth and of most wallets: 256 MiB, and about a second. */
+const SCRYPT = { n: 2 ** 18, r: 8, p: 1, dklen: 32 };
+
+/** A new private key in a keystore, and its address (EIP-55). The member `address` is what geth and wallets look for. */
+export async function newKeystore(password: string): Promise<{ address: string; text: string }> {
+  const [salt, iv] = [randomBytes(32), randomBytes(16)];
+  const { n: N, r, p, dklen } = SCRYPT;
+  const bounded = { N, r, p, maxmem: MAX_SCRYPT_BYTES };
+  const derived = await scryptKey(password.normalize('NFKC'), salt, dklen, bounded);
+  const key = generatePrivateKey();
+  const kdfparams = { ...SCRYPT, salt: salt.toString('hex') };
+  const sealed = encrypt(key, bytesToHex(derived), { kdf: 'scrypt', kdfparams, iv });
+  const address = privateKeyToAddress(key);
+  const text = JSON.stringify({ address: address.toLowerCase().slice(2), ...sealed });
+  return { address, text };
 }
 
 interface Sealed {

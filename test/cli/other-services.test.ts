@@ -127,6 +127,7 @@ const alone = [
   'trust list',
   'trust show',
   'trust remove',
+  'wallet new',
 ];
 
 describe('what is not the service', () => {

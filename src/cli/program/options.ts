@@ -107,13 +107,15 @@ export function takesValue({ flags }: OptionSpec): boolean {
   return flags.includes('<');
 }
 
+export const passwordFileOption: OptionSpec = {
+  flags: '--password-file <file>',
+  summary: 'file with the password of the keystore (default: ask)',
+};
+
 export const keyFileOptions: readonly OptionSpec[] = [
   {
     flags: '--key-file <file>',
     summary: 'file with a hex key or a Web3 Secret Storage keystore (version 3)',
   },
-  {
-    flags: '--password-file <file>',
-    summary: 'file with the password of the keystore (default: ask)',
-  },
+  passwordFileOption,
 ];

@@ -20,12 +20,18 @@ export async function keyFileSigner(
   context: Context,
   { keyFile, passwordFile }: KeyFile,
 ): Promise<Signer> {
-  const password = async () => {
-    if (passwordFile === undefined)
-      return (await context.prompt()).secret(`Password of ${keyFile}: `);
-    const text = await readPrivateFile(passwordFile, '--password-file', words.code);
-    return text.replace(/\r?\n$/, '');
-  };
+  const password = () => askPassword(context, `Password of ${keyFile}: `, passwordFile);
   const wallet = privateKeyToAccount(await readPrivateKey(keyFile, password, words));
   return { address: wallet.address, sign: (message) => wallet.signMessage({ message }) };
+}
+
+/** A password from a file, without its line end, or else from the terminal. Rejects with `invalid_key` and `usage`. */
+export async function askPassword(
+  context: Context,
+  question: string,
+  passwordFile?: string,
+): Promise<string> {
+  if (passwordFile === undefined) return (await context.prompt()).secret(question);
+  const text = await readPrivateFile(passwordFile, '--password-file', words.code);
+  return text.replace(/\r?\n$/, '');
 }

@@ -108,6 +108,16 @@ const calls: Record<string, () => Promise<string[]>> = {
   'tokens create': async () => ['ci', '--allow-duplicate'],
   'tokens list': async () => [],
   'tokens revoke': async () => [await spareToken(), '--yes'],
+  'wallet new': async () => {
+    made += 1;
+    await writeFile(user.file('password'), 'correct horse', { mode: 0o600 });
+    return [
+      '--keystore',
+      user.file(`wallet${made}.json`),
+      '--password-file',
+      user.file('password'),
+    ];
+  },
   'webhooks create': async () => {
     await dropWebhooks();
     return ['https://ops.example.org/new'];

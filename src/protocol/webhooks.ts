@@ -31,8 +31,9 @@ export const WebhookEvents = Type.Array(OneOf(eventTypes), {
 export const WebhookUrl = Type.String({
   maxLength: 2000,
   format: 'uri',
-  pattern: '^https://',
-  description: 'an https URL of a public address, without credentials',
+  pattern: '^(https://|http://(127\\.0\\.0\\.1|\\[::1\\])([:/]|$))',
+  description:
+    'an https URL of a public address, without credentials. Only svc-server dev also accepts http://127.0.0.1 and http://[::1]',
   examples: ['https://ops.example.org/svc'],
 });
 

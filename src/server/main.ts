@@ -40,6 +40,8 @@ interface ServerDeps {
   anchoring?: Partial<AnchoringLimits>;
   /** Wraps the store; for fault injection only. */
   wrapStore?: (store: Store) => Store;
+  /** Whether webhooks may use http to this machine: a constant of `svc-server dev`, which no variable sets. */
+  localWebhooks?: true;
   /** What the operator sets to choose host and port, for the hint of an error. */
   listenSettings?: string;
 }
@@ -57,7 +59,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     address: config.operator.address,
     token: await readOperatorToken(config.operator.tokenFile),
   };
-  const webhooks = await webhookSettings(config);
+  const webhooks = await webhookSettings(config, deps.localWebhooks);
   const metrics = createMetrics(clock, config.anchoring.maxSpendWeiPerHour);
   const chain = openChain({
     urls: config.rpcUrls,
@@ -178,7 +180,8 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     onError: (error) => logger.warn({ err: error }, 'failed to delete expired data'),
   });
   const proxy = values.SVC_WEBHOOK_PROXY;
-  const senders = webhooks && createSenders(webhooks.ruleOf, { proxy });
+  const senders =
+    webhooks && createSenders(webhooks.ruleOf, { proxy, localHttp: webhooks.localHttp });
   const relay = startRelay({
     store,
     clock,
@@ -258,11 +261,14 @@ export function settingsOf(config: ServerConfig): Settings {
   };
 }
 
-async function webhookSettings({ values, webhookNetworks, webhookWallets }: ServerConfig) {
+async function webhookSettings(
+  { values, webhookNetworks, webhookWallets }: ServerConfig,
+  localHttp = false,
+) {
   const file = values.SVC_WEBHOOK_KEY_FILE;
   if (file === undefined) return null;
   const ruleOf = connectionRules(webhookNetworks, webhookWallets);
-  return { key: await loadWebhookKey(file), ruleOf };
+  return { key: await loadWebhookKey(file), ruleOf, localHttp };
 }
 
 /** Refuses the key of a retired account: verification fails for its anchors after the last block. */

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import type { WebhookSettings } from '../../src/server/core/deps.ts';
 import { createSender, createSenders, startRelay } from '../../src/server/core/webhook-relay.ts';
 import { connectionRule, connectionRules } from '../../src/server/rules/webhooks.ts';
 import { localhostCertificate as certificate } from '../support/certificate.ts';
@@ -118,6 +121,111 @@ describe('a webhook', () => {
 
   it('reached no address of this machine in any of these attempts', () => {
     expect(connections).toBe(0);
+  });
+});
+
+/** Addresses of this machine that a webhook may have only in `svc-server dev`. */
+const local = ['http://127.0.0.1', 'http://[::1]'];
+
+describe('a webhook with http to this machine', () => {
+  const key = Buffer.alloc(32);
+  // What an operator can allow at most.
+  const ruleOf = () => connectionRule(['0.0.0.0/0', '::/0']);
+  let received: { url: string | undefined; id: unknown; body: string }[];
+  let listener: HttpServer;
+  let port: number;
+  beforeAll(async () => {
+    listener = createHttpServer(async (request, response) => {
+      const { url, headers } = request;
+      received.push({ url, id: headers['webhook-id'], body: await text(request) });
+      response.writeHead(204).end();
+    }).listen(0, '::');
+    await once(listener, 'listening');
+    port = (listener.address() as AddressInfo).port;
+  });
+  beforeEach(() => {
+    received = [];
+  });
+  afterAll(() => listener.close());
+
+  async function start(webhooks: WebhookSettings) {
+    const service = await startTestService({ webhooks });
+    const { owner, robot } = await service.signInWithRobot();
+    const call = (method: string, path: string, body?: object) =>
+      service.call(method, `/api/v1/webhooks${path}`, {
+        session: owner.session,
+        ...(body && { body }),
+      });
+    const create = (url: string) => call('POST', '', { url, events: ['event.created'] });
+    return { service, owner, robot, call, create };
+  }
+
+  it.each(local)('gets its messages at %s in svc-server dev', async (host) => {
+    const { service, robot, create } = await start({ key, ruleOf, localHttp: true });
+    const senders = createSenders(ruleOf, { localHttp: true });
+    const relay = startRelay({
+      store: service.store,
+      clock: systemClock,
+      webhooks: { key, senderOf: senders.senderOf },
+      evaluate: async () => {},
+      onError: (error) => expect.unreachable(String(error)),
+      pollMs: 86_400_000,
+    });
+
+    const { status } = await create(`${host}:${port}/hook`);
+    const body = { event_type: 'moved' };
+    await service.call('POST', '/api/v1/events', { apiKey: robot.apiKey, body });
+    await relay.turn();
+    await relay.stop();
+    senders.close();
+    await service.close();
+
+    expect(status).toBe(201);
+    expect(received).toMatchObject([
+      { url: '/hook', id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+    ]);
+    expect(JSON.parse(received[0]?.body ?? '')).toMatchObject({ type: 'event.created' });
+  });
+
+  it('is refused in svc-server dev at every other address', async () => {
+    const { service, create } = await start({ key, ruleOf: () => mayConnect, localHttp: true });
+    const hosts = [
+      ...['http://localhost', 'http://127.0.0.2', 'http://0.0.0.0', 'http://192.168.1.1'],
+      ...['http://[::ffff:127.0.0.1]', 'http://127.0.0.1.nip.io', 'http://ops.example.org'],
+      ...['http://127.0.0.1:80@ops.example.org', 'http://user:word@127.0.0.1'],
+      ...['https://127.0.0.1', 'https://[::1]'],
+    ];
+
+    for (const host of hosts) {
+      const { status, body } = await create(`${host}:${port}/`);
+      const refusals = ['invalid_request', 'webhook_url_refused'];
+      expect([host, status, refusals.includes(body.error)]).toEqual([host, 400, true]);
+      const sender = createSender({ mayConnect, localHttp: true });
+      await expect(sender.post(`${host}:${port}/`, {}, '')).rejects.toThrow();
+    }
+    await service.close();
+
+    expect(received).toEqual([]);
+  });
+
+  it('is refused in svc-server start, also if it was created in dev', async () => {
+    const { service, create } = await start({ key, ruleOf });
+    const sender = createSender({ mayConnect: ruleOf() });
+
+    for (const host of local) {
+      const { status, body } = await create(`${host}:${port}/`);
+      expect([status, body]).toEqual([
+        400,
+        {
+          error: 'webhook_url_refused',
+          message: 'The URL of the webhook is refused: it is not https.',
+        },
+      ]);
+      await expect(sender.post(`${host}:${port}/`, {}, '')).rejects.toThrow('not public');
+    }
+    await service.close();
+
+    expect(received).toEqual([]);
   });
 });
 

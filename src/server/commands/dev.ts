@@ -49,7 +49,11 @@ export async function dev(_: NodeJS.ProcessEnv, options: DevOptions): Promise<vo
       SVC_LOG_LEVEL: 'warn',
     });
     const logger = createLogger(config.values.SVC_LOG_LEVEL);
-    const server = await startServer(config, { logger, listenSettings: '--port' });
+    const server = await startServer(config, {
+      logger,
+      listenSettings: '--port',
+      localWebhooks: true,
+    });
     const lines = [
       `service   ${server.url}`,
       `chain     ${anvil.url} (id 31337, a block a second)`,

@@ -31,6 +31,8 @@ export interface Settings {
 export interface WebhookSettings {
   key: Buffer;
   ruleOf: (wallet: string) => MayConnect;
+  /** Whether they may use http to 127.0.0.1 and ::1; only in `svc-server dev`. */
+  localHttp?: boolean;
 }
 
 /** Public details of a network for wallets and explorers. */

@@ -1,6 +1,7 @@
 // Delivers the messages of webhooks over HTTPS: one instance at a time, each webhook in order, the accounts fairly.
 import { randomUUID } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
+import { request as plainRequest } from 'node:http';
 import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -208,6 +209,8 @@ interface SenderOptions {
   resolve?: (host: string) => Promise<string[]>;
   /** URL of an HTTP proxy. A secret. Default: none. */
   proxy?: string | undefined;
+  /** Whether URLs may use http to this machine. Default: false. */
+  localHttp?: boolean | undefined;
 }
 
 export type Sender = ReturnType<typeof createSender>;
@@ -216,7 +219,13 @@ export type Sender = ReturnType<typeof createSender>;
  * Checks a literal address before connecting, every resolved address, and the address of the connection, before it
  * sends anything.
  */
-export function createSender({ mayConnect, ca, resolve = resolveByDns, proxy }: SenderOptions) {
+export function createSender({
+  mayConnect,
+  ca,
+  resolve = resolveByDns,
+  proxy,
+  localHttp,
+}: SenderOptions) {
   const options = { keepAlive: true, timeout: ATTEMPT_MS, ...(ca && { ca }) };
   const agent = proxy ? new TunnelAgent(proxy, firstChecked, options) : new Agent(options);
 
@@ -247,9 +256,14 @@ export function createSender({ mayConnect, ca, resolve = resolveByDns, proxy }: 
   /** Resolves with the status of the response, whatever it is. Rejects if there is none; never follows a redirect. */
   function post(url: string, headers: Record<string, string>, body: string): Promise<number> {
     return new Promise((settle, reject) => {
-      if (refusalOfUrl(url, mayConnect) !== null) throw refusedAddress();
+      if (refusalOfUrl(url, mayConnect, localHttp) !== null) throw refusedAddress();
       const signal = AbortSignal.timeout(ATTEMPT_MS);
-      const call = request(url, { method: 'POST', headers, agent, lookup, signal });
+      const post = { method: 'POST', headers, signal };
+      // Only to an address of this machine.
+      const isPlain = new URL(url).protocol === 'http:';
+      const call = isPlain
+        ? plainRequest(url, { ...post, agent: false })
+        : request(url, { ...post, agent, lookup });
       call.on('error', (error) => reject(signal.aborted ? new Error('timeout') : error));
       // Without a response, for example after an upgrade.
       const closed = () => reject(new Error('the connection was closed'));
@@ -257,10 +271,10 @@ export function createSender({ mayConnect, ca, resolve = resolveByDns, proxy }: 
       call.on('socket', (socket: TLSSocket) => {
         const send = () => {
           // Through a proxy, the address was checked before the tunnel.
-          if (proxy || mayConnect(socket.remoteAddress ?? '')) call.end(body);
+          if (isPlain || proxy || mayConnect(socket.remoteAddress ?? '')) call.end(body);
           else call.destroy(refusedAddress());
         };
-        if (socket.connecting && !proxy) socket.once('secureConnect', send);
+        if (socket.connecting && !isPlain && !proxy) socket.once('secureConnect', send);
         else send();
       });
       let interim = 0;

@@ -162,7 +162,8 @@ function requireKey({ webhooks }: Deps, wallet: string, url?: string): Buffer {
       'Webhooks are off: the operator has not set SVC_WEBHOOK_KEY_FILE.',
     );
   }
-  const refusal = url === undefined ? null : refusalOfUrl(url, webhooks.ruleOf(wallet));
+  const { ruleOf, localHttp } = webhooks;
+  const refusal = url === undefined ? null : refusalOfUrl(url, ruleOf(wallet), localHttp);
   if (refusal === null) return webhooks.key;
   throw wireError('webhook_url_refused', `The URL of the webhook is refused: ${refusal}.`);
 }

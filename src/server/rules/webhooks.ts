@@ -40,12 +40,21 @@ export function connectionRules(allowed: readonly string[], wallets: readonly st
   return (wallet: string): MayConnect => (named.has(wallet.toLowerCase()) ? ofNamed : ofAll);
 }
 
-/** Why webhooks refuse the URL, or null. Names are checked when they are resolved. */
-export function refusalOfUrl(text: string, mayConnect: MayConnect): string | null {
+/**
+ * Why webhooks refuse the URL, or null. Names are checked when they are resolved. `localHttp` accepts http to this
+ * machine, by an address that needs no resolution.
+ */
+export function refusalOfUrl(
+  text: string,
+  mayConnect: MayConnect,
+  localHttp = false,
+): string | null {
   if (!URL.canParse(text)) return 'it is not a URL';
   const { protocol, hostname, username, password } = new URL(text);
-  if (protocol !== 'https:') return 'it is not https';
   if (username !== '' || password !== '') return 'it has credentials';
+  const isLocal = protocol === 'http:' && ['127.0.0.1', '[::1]'].includes(hostname);
+  if (localHttp && isLocal) return null;
+  if (protocol !== 'https:') return 'it is not https';
   // The parser has normalized numbers such as 0x7f.1 to an address.
   const literal = hostname.replace(/^\[|\]$/g, '');
   return isIP(literal) !== 0 && !mayConnect(literal) ? 'its address is not public' : null;

@@ -128,6 +128,7 @@ const alone = [
   'trust show',
   'trust remove',
   'wallet new',
+  'webhooks listen',
 ];
 
 describe('what is not the service', () => {

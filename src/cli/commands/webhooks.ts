@@ -1,8 +1,10 @@
 // `svc webhooks`: HTTPS endpoints that get messages about the account.
-
-import type { Field, Output } from '../../base/output/output.ts';
+import { InvalidArgumentError } from 'commander';
+import { readPrivateFile } from '../../base/private-file.ts';
 import { type Webhook, webhookEvents } from '../../protocol/webhooks.ts';
 import { pickOne } from '../input/find.ts';
+import type { Received } from '../input/webhook-receiver.ts';
+import type { Column, Field, Output } from '../../base/output/output.ts';
 import { printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
@@ -39,7 +41,9 @@ export const webhookCommands: readonly CommandSpec[] = [
     summary: 'Create a webhook and show its secret one time',
     details:
       'Without --event, the webhook gets messages of all types. svc prints only the secret to standard output.',
-    arguments: [{ syntax: '<url>', summary: 'an https URL' }],
+    arguments: [
+      { syntax: '<url>', summary: 'an https URL; for svc-server dev, also http://127.0.0.1:PORT/' },
+    ],
     options: [eventOption],
     examples: ['svc webhooks create https://ops.example.org/svc --event alert.opened alert.closed'],
     async run(
@@ -130,6 +134,41 @@ export const webhookCommands: readonly CommandSpec[] = [
     },
   },
   {
+    path: 'webhooks listen',
+    summary: 'Print the messages that arrive at a port of this machine, and check their signatures',
+    details:
+      'For a webhook of svc-server dev, which accepts the URL http://127.0.0.1:4242/. svc answers 204 if the signature is right, and 401 if not. It runs until Ctrl-C; with --json, it prints one JSON object per line.',
+    options: [
+      { flags: '--port <number>', summary: 'port to listen on', parse: portNumber, default: 4242 },
+      {
+        flags: '--secret-file <file>',
+        summary: 'file with the secret that svc webhooks create printed (default: ask)',
+      },
+    ],
+    examples: ['svc webhooks listen --secret-file webhook.secret'],
+    async run(context, { port, secretFile }: { port: number; secretFile?: string }) {
+      const { output } = context;
+      const secret =
+        secretFile === undefined
+          ? await (await context.prompt()).secret('Secret of the webhook: ')
+          : await readPrivateFile(secretFile, '--secret-file', 'usage');
+      const { startReceiver } = await import('../input/webhook-receiver.ts');
+      const columns: Column<Received>[] = [
+        { title: 'time', value: (r) => r.received_at, isTime: true },
+        { title: 'type', value: (r) => r.type },
+        { title: 'id', value: (r) => r.id },
+        { title: 'signature', value: (r) => r.signature },
+        { title: 'message', value: (r) => JSON.stringify(r.message) },
+      ];
+      const { url } = await startReceiver({ port, secret: secret.trim() }, (received) => {
+        if (output.asksJson) output.json(received);
+        else output.row(received, columns);
+      });
+      output.note(`Listening at ${url} until Ctrl-C.`);
+      return new Promise<never>(() => {});
+    },
+  },
+  {
     path: 'webhooks deliveries',
     summary: 'List the messages to a webhook in the last 7 days, newest first',
     arguments: [webhookArgument],
@@ -163,6 +202,11 @@ export const webhookCommands: readonly CommandSpec[] = [
     },
   },
 ];
+
+function portNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number of at most 65535.');
+}
 
 function showSecret(output: Output, body: { webhook: Webhook; secret: string }): void {
   const note = `The secret of ${output.quote(body.webhook.url)} is shown only once.`;

@@ -1,10 +1,10 @@
 // `svc webhooks`: HTTPS endpoints that get messages about the account.
 import { InvalidArgumentError } from 'commander';
+import type { Column, Field, Output } from '../../base/output/output.ts';
 import { readPrivateFile } from '../../base/private-file.ts';
 import { type Webhook, webhookEvents } from '../../protocol/webhooks.ts';
 import { pickOne } from '../input/find.ts';
 import type { Received } from '../input/webhook-receiver.ts';
-import type { Column, Field, Output } from '../../base/output/output.ts';
 import { printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';

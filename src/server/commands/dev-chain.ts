@@ -1,14 +1,7 @@
 // The local chain of `svc-server dev`.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  readFileSync,
-  realpathSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -120,7 +113,7 @@ async function setTime(url: string, ms: number): Promise<void> {
  */
 function anvilBinary(): string {
   const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => folder !== '');
-  const onPath = folders.map((folder) => path.join(folder, 'anvil')).find(isExecutable);
+  const onPath = folders.map((folder) => path.join(folder, 'anvil')).find(existsSync);
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const places = [import.meta.url, path.resolve('package.json')];
   for (const place of onPath === undefined ? places : [...places, realpathSync(onPath)]) {
@@ -138,15 +131,6 @@ function anvilBinary(): string {
     'The local chain needs anvil, which was not found next to this package, in the working folder or on PATH.',
     { hint: `Run: npm install ${globally()}@foundry-rs/anvil@1.7.1` },
   );
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The options of npm that install next to this package, if it was installed globally. Else the working folder will do. */

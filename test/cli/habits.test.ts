@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { cliPage } from '../../docs/cli-page.ts';
 import { exitCodeOf, exitCodes, meanings } from '../../src/cli/program/exit-codes.ts';
 import { errors } from '../../src/protocol/errors.ts';
@@ -178,6 +178,36 @@ describe('svc doctor', () => {
     const { exitCode, stdout } = await user.svc(['doctor', '--url', 'http://127.0.0.1:9']);
 
     expect([exitCode, stdout]).toEqual([7, expect.stringMatching(/^service\tfailed\t/)]);
+  });
+
+  it('warns of a degraded service, with the balance, the need and the remedy', async () => {
+    const low = await startTestService();
+    onTestFinished(low.close);
+    const address = `0x${'12'.repeat(20)}`;
+    const sender = { chainId: 31_337, address };
+    const lease = await low.store.acquireLease(sender, 'test', 60_000, Date.now());
+    if (lease === null) throw new Error('The lease is held by another');
+    const degraded = ['clock_implausible', 'sender_busy', 'underfunded'];
+    const funds = { balance: 5n * 10n ** 13n, neededWei: 12n * 10n ** 13n };
+    const status = { degraded, parked: 0, now: Date.now(), ...funds };
+    await low.store.saveChainStatus(lease, status);
+
+    const { stdout } = await user.svc(['doctor', '--url', low.url]);
+    const json = JSON.parse((await user.svc(['doctor', '--json', '--url', low.url])).stdout);
+
+    const lines = stdout.split('\n');
+    expect(lines).toContain(`service\tok\t${low.url} accepts requests`);
+    expect(lines).toContain(
+      `degraded\twarning\tunderfunded: anchors wait. The balance of ${address} is 0.00005 ETH, and its next anchor needs 0.00012 ETH. Send ETH to this address.`,
+    );
+    const clock = /^degraded\twarning\tclock_implausible: .*anchoring goes on.*clock confirm\.$/m;
+    expect(stdout).toMatch(clock);
+    expect(stdout).toMatch(/^degraded\twarning\tsender_busy: .*docs\/operations\.md/m);
+    const warned = { name: 'degraded', ok: true, warning: true };
+    expect(json.checks).toContainEqual({
+      ...warned,
+      detail: expect.stringMatching(/^underfunded/),
+    });
   });
 
   it('names the command that signs in, and ends with 4', async () => {

@@ -61,7 +61,27 @@ export function anchorContract(open: OpenStore): void {
         degraded: ['low funds'],
         isStopped: false,
         parked: 0,
+        underfunded: [],
       });
+    });
+
+    it('has the funds of the accounts that are underfunded', async () => {
+      const other = await world.lease();
+      const { now } = world;
+      const low = { degraded: ['fee_jump', 'underfunded'], parked: 0, now };
+      const funds = { balance: 3n, neededWei: 10n ** 30n };
+      await world.store.saveChainStatus(lease, { ...low, ...funds });
+      await world.store.saveChainStatus(other, { ...funds, degraded: [], parked: 0, now });
+      const { sender: address } = lease;
+
+      const first = await world.store.getChainStatus();
+      await world.store.saveChainStatus(lease, low);
+      const second = await world.store.getChainStatus();
+
+      expect(first?.underfunded).toEqual([
+        { address, balanceWei: '3', neededWei: String(10n ** 30n) },
+      ]);
+      expect(second?.underfunded).toEqual([{ address, balanceWei: null, neededWei: null }]);
     });
 
     it('is stopped while every sender has a reason that time does not end', async () => {

@@ -7,6 +7,8 @@ import { packageVersion } from '../../base/version.ts';
 import { connectRpc, resultOf } from '../../chain/rpc.ts';
 import type { Client } from '../../client/client.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
+import type { Answer } from '../../protocol/routes.ts';
+import { inCurrency } from '../output/amounts.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
@@ -14,6 +16,8 @@ import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
 interface Check {
   name: string;
   ok: boolean;
+  /** It is no failure, but the operator should know it. */
+  warning?: true;
   detail: string;
 }
 
@@ -21,7 +25,8 @@ export const doctorCommand: CommandSpec = {
   path: 'doctor',
   summary:
     "Check the service, this machine's clock, the session, the chain, the public RPC endpoint of the service, and the versions",
-  details: 'The exit code is the code of the first failed check.',
+  details:
+    'The exit code is the code of the first failed check. A degraded service is a warning, not a failure.',
   examples: ['svc doctor', 'svc doctor --url https://svc.example.org'],
   async run(context) {
     const { target, client, output, wait } = context;
@@ -39,11 +44,16 @@ export const doctorCommand: CommandSpec = {
     };
     const checks = await wait('Checking', async () => {
       const proxy = await check('proxy', async () => describeProxies(process.env) ?? '');
-      const service = await check('service', () => readiness(guest, url));
+      let degraded: Check[] = [];
+      const service = await check('service', async () => {
+        degraded = await warnings(guest);
+        return `${url} accepts requests`;
+      });
       const first = [...(proxy.detail === '' ? [] : [proxy]), service];
       if (!service.ok) return first;
       return [
         ...first,
+        ...degraded,
         await check('clock', () => clock(guest)),
         await check('session', () => session(context)),
         await check('chain', () => chain(guest)),
@@ -55,8 +65,8 @@ export const doctorCommand: CommandSpec = {
     if (output.asksJson) output.json({ ok: exitCode === exitCodes.done, checks });
     else if (!output.isTerminal) await output.table(checks, checks, columns);
     else {
-      for (const { name, ok, detail } of checks) {
-        const mark = ok ? colors.green('✔') : colors.red('✘');
+      for (const { name, ok, warning, detail } of checks) {
+        const mark = warning ? colors.yellow('⚠') : ok ? colors.green('✔') : colors.red('✘');
         output.line(`${mark} ${name.padEnd(8)} ${escapeText(detail)}`);
       }
     }
@@ -69,14 +79,44 @@ const RPC_TIMEOUT_MS = 10_000;
 
 const columns = [
   { title: 'check', value: ({ name }: Check) => name },
-  { title: 'result', value: ({ ok }: Check) => (ok ? 'ok' : 'failed') },
+  {
+    title: 'result',
+    value: ({ ok, warning }: Check) => (warning ? 'warning' : ok ? 'ok' : 'failed'),
+  },
   { title: 'detail', value: ({ detail }: Check) => detail },
 ];
 
-async function readiness(guest: Client, url: string): Promise<string> {
-  const { body } = await guest.call('getReadiness');
-  if (body.status === 'ready') return `${url} is ready`;
-  return `${url} accepts requests; anchoring is degraded: ${body.degraded.join(', ')}`;
+/** What the operator can do, by a reason of `/readyz`. docs/operations.md explains the other reasons. */
+const remedies: Readonly<Record<string, string>> = {
+  clock_implausible:
+    "the clock of the service's machine is implausible; anchoring goes on. Correct this clock, or run svc-server clock confirm.",
+  disk_low: 'the disk is almost full; completions are still accepted and anchored. Free space.',
+  fee_cap: 'anchors wait, because fees are too high. Wait, or raise SVC_ANCHOR_MAX_FEE_GWEI.',
+  fee_jump: 'fees rose to more than ten times their usual value; anchoring goes on.',
+  no_public_rpc_url: 'wallets cannot add the chain; anchoring goes on. Set SVC_PUBLIC_RPC_URL.',
+  provider_unhealthy: 'an RPC endpoint of the service does not work. Check the endpoint.',
+  restored: 'anchors wait, because the database was restored. Run svc-server reconcile.',
+};
+
+/** One warning for each reason why the service is degraded; for low funds, one for each account. */
+async function warnings(guest: Client): Promise<Check[]> {
+  const { degraded, underfunded = [] } = (await guest.call('getReadiness')).body;
+  const named = degraded.filter((reason) => reason !== 'underfunded' || underfunded.length === 0);
+  const details = named.map((reason) => {
+    const remedy = Object.hasOwn(remedies, reason) ? remedies[reason] : undefined;
+    return `${reason}: ${remedy ?? 'see “Degraded states” in docs/operations.md of the service.'}`;
+  });
+  for (const funds of underfunded) details.push(await lowFunds(guest, funds));
+  return details.map((detail) => ({ name: 'degraded', ok: true, warning: true, detail }));
+}
+
+type Funds = NonNullable<Answer<'getReadiness'>['body']['underfunded']>[number];
+
+async function lowFunds(guest: Client, { address, balance_wei, needed_wei }: Funds) {
+  const { symbol } = (await guest.call('getChain')).body.params.nativeCurrency;
+  const amount = (wei: string | null) => (wei === null ? 'unknown' : inCurrency(wei, symbol));
+  const [balance, needed] = [await amount(balance_wei), await amount(needed_wei)];
+  return `underfunded: anchors wait. The balance of ${address} is ${balance}, and its next anchor needs ${needed}. Send ${symbol} to this address.`;
 }
 
 async function clock(guest: Client): Promise<string> {

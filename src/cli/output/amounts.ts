@@ -12,3 +12,8 @@ export async function amountFormat({ call, output }: Context): Promise<FormatAmo
   const shown = (wei: bigint) => `${formatEther(wei)} ${symbol}, ${formatGwei(wei)} gwei`;
   return (wei) => `${wei} (${shown(BigInt(wei))})`;
 }
+
+/** An amount of wei in the chain's currency. */
+export async function inCurrency(wei: string, symbol: string): Promise<string> {
+  return `${(await import('ox/Value')).formatEther(BigInt(wei))} ${symbol}`;
+}

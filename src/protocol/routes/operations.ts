@@ -1,11 +1,23 @@
 // Routes of health, readiness and the OpenAPI document.
 import { Type } from 'typebox';
-import { Closed, OneOf } from '../fields.ts';
+import { Address, Closed, Decimal, Nullable, OneOf } from '../fields.ts';
 import { publicRead, type Route } from '../route.ts';
 
 const Readiness = Closed({
   status: OneOf(['ready', 'degraded']),
   degraded: Type.Array(Type.String()),
+  underfunded: Type.Optional(
+    Type.Array(
+      Closed({
+        address: Address,
+        balance_wei: Nullable(Decimal),
+        needed_wei: Nullable(
+          Type.String({ ...Decimal, description: 'balance that the next anchor needs' }),
+        ),
+      }),
+      { description: 'the anchoring accounts whose balance is too low' },
+    ),
+  ),
 });
 
 export const operationsRoutes = {

@@ -154,6 +154,7 @@ async function runRound(loop: AnchorLoop, live: LiveAttempts, wake: () => void):
     parked: parkedCount(live),
     quote: loop.quote,
     balance: live.balance,
+    neededWei: live.neededWei,
   });
   context.onChecked();
 }

@@ -29,6 +29,8 @@ export interface LiveAttempts {
   counted: { latestNonce: number; headNumber: bigint } | null;
   /** The sender's balance at the last reading, in wei; null before the first. */
   balance: bigint | null;
+  /** What the anchor needed that the last reading was for, in wei; null before the first. */
+  neededWei: bigint | null;
   /** For a sender without a nonce here: its transaction count, and since when (`performance.now()`) it has not changed. */
   firstReading: { latestNonce: number; headNumber: bigint; since: number } | null;
   /** The lowest nonce that the chain has lost to a reorganization, as two readings in a row reported; null: none. */
@@ -74,6 +76,7 @@ export async function recoverAttempts(
     nextNonce,
     counted: null,
     balance: null,
+    neededWei: null,
     firstReading: null,
     reorgedFrom: null,
     nonceConflict: false,

@@ -7,7 +7,7 @@ import { lesser, type SenderState } from '../../chain/sender-state.ts';
 import { accountText } from '../../protocol/anchoring-accounts.ts';
 import type { ChainIdentity } from '../ports/anchoring.ts';
 import type { AnchoringAccount } from '../ports/operations.ts';
-import { gasLimit, maxFeePerGas } from '../rules/credits.ts';
+import { gasByBytes, gasLimit, maxFeePerGas } from '../rules/credits.ts';
 import { dearestSingle } from './batch.ts';
 import type { AnchoringContext, Hold } from './context.ts';
 import type { LiveAttempts } from './open-attempts.ts';
@@ -57,7 +57,7 @@ export function preflight(senderState: SenderState, terms: PreflightTerms): Deci
   const fee = lesser(maxFeePerGas(senderState), terms.maxFeePerGas);
   const gas = gasLimit(senderState.gas, terms);
   if (gas < senderState.gas.gas) return { decision: 'wait', reason: 'gas_cap' };
-  if (gas * (fee + terms.feesInFlight) + senderState.dataFeeWei > senderState.balance) {
+  if (neededWei(senderState, terms) > senderState.balance) {
     return { decision: 'wait', reason: 'underfunded' };
   }
   return {
@@ -67,6 +67,15 @@ export function preflight(senderState: SenderState, terms: PreflightTerms): Deci
     maxFeePerGas: fee,
     maxPriorityFeePerGas,
   };
+}
+
+/** The balance that the transaction needs, in wei. Where the nodes estimated no gas, by the bytes of the payload. */
+export function neededWei(senderState: SenderState, terms: PreflightTerms): bigint {
+  const { gas: estimate, dataFeeWei } = senderState;
+  const isEstimated = estimate.outcome === 'estimated';
+  const gas = isEstimated ? gasLimit(estimate, terms) : gasByBytes(terms.payloadBytes);
+  const fee = lesser(maxFeePerGas(senderState), terms.maxFeePerGas);
+  return gas * (fee + terms.feesInFlight) + dataFeeWei;
 }
 
 /**

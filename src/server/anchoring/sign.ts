@@ -15,7 +15,7 @@ import {
   newestVariant,
   unmined,
 } from './open-attempts.ts';
-import { type Decision, isCountSettled, preflight } from './preflight.ts';
+import { type Decision, isCountSettled, neededWei, preflight } from './preflight.ts';
 
 type Terms = Extract<Decision, { decision: 'sign' }> & Pick<SenderState, 'dataFeeWei'>;
 
@@ -88,7 +88,7 @@ export async function decide(
 ) {
   const { options } = context;
   const senderState = await readSenderState(context, payload, idle);
-  const decision = preflight(senderState, {
+  const terms = {
     nextNonce: live.nextNonce,
     lowestUnmined: lowestUnmined(live),
     isCountSettled: isCountSettled(context, live, senderState),
@@ -96,8 +96,9 @@ export async function decide(
     maxFeePerGas: options.maxFeePerGas,
     maxGas: options.maxGas,
     payloadBytes: bytesOf(payload),
-  });
-  return { senderState, decision };
+  };
+  live.neededWei = neededWei(senderState, terms);
+  return { senderState, decision: preflight(senderState, terms) };
 }
 
 function feesInFlight(live: LiveAttempts): bigint {

@@ -13,6 +13,7 @@ interface NewStatus {
   readonly parked?: number;
   readonly quote?: FeeQuote | undefined;
   readonly balance?: bigint | null;
+  readonly neededWei?: bigint | null;
 }
 
 /** Keeps the chain status in the store up to date, without a commit when nothing has changed. */
@@ -25,7 +26,7 @@ export class ChainStatus {
   /** Saves changes, and logs degradations that start or end. Fields that are left out stay unchanged. */
   async save(
     { store, lease, clock, logger }: AnchoringContext,
-    { degraded, parked = this.#parked, quote, balance = null }: NewStatus,
+    { degraded, parked = this.#parked, quote, balance = null, neededWei = null }: NewStatus,
   ): Promise<void> {
     // A monotonic clock: a change of the system clock must not keep the status from being saved.
     const now = performance.now();
@@ -34,7 +35,7 @@ export class ChainStatus {
     const isNewQuote = quote !== undefined && !isDeepStrictEqual(quote, this.#quote);
     const isSame = text === this.#degraded && parked === this.#parked && !isNewQuote;
     if (isSame && now - this.#savedAt < SAVED_AT_LEAST_EVERY_MS) return;
-    const changed = { degraded: reasons, parked, now: clock.now(), balance };
+    const changed = { degraded: reasons, parked, now: clock.now(), balance, neededWei };
     await store.saveChainStatus(lease, { ...changed, ...(quote && { quote }) });
     if (text !== this.#degraded) {
       const sender = lease.sender;

@@ -3,6 +3,7 @@ import { inTime } from '../../base/in-time.ts';
 import { knownChain } from '../../chain/known-chain.ts';
 import { type AnchorsList, listText } from '../../protocol/anchoring-accounts.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
+import type { Answer } from '../../protocol/routes.ts';
 import type { ServerConfig } from '../config.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Deps, Network, Settings } from './deps.ts';
@@ -15,7 +16,7 @@ const READINESS_MS = 1_000;
 /** How long the first reading waits for the first check of funds and chain, in ms. */
 const FIRST_CHECK_MS = 2_000;
 
-type Readiness = Promise<{ status: 'ready' | 'degraded'; degraded: string[] }>;
+type Readiness = Promise<Answer<'getReadiness'>['body']>;
 
 /**
  * Whether the service can handle requests, and what is degraded, as it was within the last second. The first answer
@@ -62,7 +63,16 @@ async function readReadiness(
   if (!hasRoom) degraded.add('disk_low');
   if (clock.isImplausible) degraded.add('clock_implausible');
   if (isLacking) degraded.add('no_public_rpc_url');
-  return { status: degraded.size === 0 ? 'ready' : 'degraded', degraded: [...degraded].sort() };
+  const underfunded = (status?.underfunded ?? []).map(({ address, balanceWei, neededWei }) => ({
+    address,
+    balance_wei: balanceWei,
+    needed_wei: neededWei,
+  }));
+  return {
+    status: degraded.size === 0 ? 'ready' : 'degraded',
+    degraded: [...degraded].sort(),
+    ...(underfunded.length > 0 && { underfunded }),
+  };
 }
 
 /** Whether wallets cannot add the anchoring chain, because the service knows no URL that they may call. */

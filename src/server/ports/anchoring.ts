@@ -122,6 +122,13 @@ export interface MinedVariant {
   dataFeeWei: bigint;
 }
 
+/** Balance of an anchoring account and what its next anchor needs, in wei; null if unknown. */
+export interface Funds {
+  address: string;
+  balanceWei: string | null;
+  neededWei: string | null;
+}
+
 /**
  * The part of the store that the anchorer uses. Every method with a `lease` parameter rejects with SvcError
  * `lease_lost`, and writes nothing, if another holder or fence owns the lease or it has expired.
@@ -158,8 +165,10 @@ export interface AnchorStore {
       degraded: string[];
       parked: number;
       now: number;
-      /** Of the sender, in wei, for metrics; it is not stored. */
+      /** Of the sender, in wei. */
       balance?: bigint | null;
+      /** What its next anchor needs, in wei. */
+      neededWei?: bigint | null;
     },
   ): Promise<void>;
   /** The degradations of all senders with a held lease and of the database itself, without duplicates. */
@@ -169,6 +178,8 @@ export interface AnchorStore {
     /** Whether no account can anchor until an operator intervenes (`isAnchoringStopped`). */
     isStopped: boolean;
     parked: number;
+    /** The accounts that are underfunded, in the order of their addresses. */
+    underfunded: Funds[];
   } | null>;
   /** The nonce after the highest ever committed for this sender; null if none was. */
   getNextNonce(lease: Lease): Promise<number | null>;

@@ -71,10 +71,15 @@ export function gasLimit(
   { gas, most }: { gas: bigint; most: bigint },
   { payloadBytes, maxGas }: { payloadBytes: number; maxGas: bigint },
 ): bigint {
-  const byBytes = 21_000n + 64n * BigInt(payloadBytes);
+  const byBytes = gasByBytes(payloadBytes);
   const ample = gas + gas / 4n;
   const limits = [ample > byBytes ? ample : byBytes, most / 4n, TRANSACTION_GAS_LIMIT, maxGas];
   return limits.reduce((a, b) => (a < b ? a : b));
+}
+
+/** More than the gas of an anchor on Ethereum. */
+export function gasByBytes(payloadBytes: number): bigint {
+  return 21_000n + 64n * BigInt(payloadBytes);
 }
 
 /** Total cost of a mined transaction, in wei. */

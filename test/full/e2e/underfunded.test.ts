@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { anvilAccounts, startTestChain, type TestChain } from '../../support/anvil.ts';
 import { scanAnchors } from '../../support/chain-scan.ts';
 import { anchorOnce, PATIENCE_MS, receiptOf } from '../../support/one-robot.ts';
+import { run } from '../../support/programs.ts';
 import { killServers, robotClient, spawnServer } from '../../support/server-process.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -51,6 +52,12 @@ describe('a server whose anchoring account runs out of funds', () => {
       expect(queued.body).toMatchObject({ error: 'anchor_queued', tx_hash: null });
       expect(await read(first.url, '/readyz')).toContain('underfunded');
       expect(await read(first.url, '/metrics')).toContain('svc_anchor_queue_proofs 1');
+      const ready = JSON.parse(await read(first.url, '/readyz'));
+      const digits = expect.stringMatching(/^[1-9]\d+$/);
+      expect(ready.underfunded).toEqual([{ address, balance_wei: '1', needed_wei: digits }]);
+      const { stdout } = await run('svc', ['doctor', '--url', first.url]);
+      expect(stdout).toContain(`Send ETH to this address`);
+      expect(stdout).toContain(`The balance of ${address} is 0.000000000000000001 ETH`);
       await first.kill('SIGKILL');
       const second = await start();
       expect(await read(second.url, '/readyz')).toContain('underfunded');

@@ -1,6 +1,6 @@
 // Stores the chain's identity, the newest fee quote and the reasons for degraded anchoring.
 
-import type { AnchorStore, ChainIdentity } from '../../ports/anchoring.ts';
+import type { AnchorStore, ChainIdentity, Funds } from '../../ports/anchoring.ts';
 import { isAnchoringStopped } from '../../rules/anchoring.ts';
 import { first, rows, type StepRunner } from '../engine/steps.ts';
 import {
@@ -25,9 +25,11 @@ export const chainStatusSql = {
         coalesce(excluded.max_priority_fee_per_gas, chain_status.max_priority_fee_per_gas),
       data_fee_wei = coalesce(excluded.data_fee_wei, chain_status.data_fee_wei),
       updated_at = excluded.updated_at`,
-  saveReasons: 'UPDATE leases SET degraded = $3, parked = $4 WHERE chain_id = $1 AND address = $2',
+  saveReasons: `UPDATE leases SET degraded = $3, parked = $4, balance_wei = $5, needed_wei = $6
+    WHERE chain_id = $1 AND address = $2`,
   status: `SELECT ${QUOTE_COLUMNS}, degraded FROM chain_status`,
-  senders: 'SELECT degraded, parked FROM leases WHERE holder IS NOT NULL AND expires_at > $1',
+  senders: `SELECT address, degraded, parked, balance_wei AS "balanceWei", needed_wei AS "neededWei"
+    FROM leases WHERE holder IS NOT NULL AND expires_at > $1 ORDER BY address`,
 } as const;
 
 export function chainStatusStore({ read, write, leased, clock }: StepRunner) {
@@ -46,10 +48,12 @@ export function chainStatusStore({ read, write, leased, clock }: StepRunner) {
 
     getChainIdentity: async () => (await read(identity)) ?? null,
 
-    saveChainStatus: (lease, { quote, degraded, parked, now }) =>
+    saveChainStatus: (lease, { quote, degraded, parked, now, balance, neededWei }) =>
       leased.write(lease, function* () {
         const { chainId, sender } = lease;
-        yield* rows(chainStatusSql.saveReasons, chainId, sender, JSON.stringify(degraded), parked);
+        const funds = [balance, neededWei].map((wei) => wei?.toString() ?? null);
+        const reasons = [JSON.stringify(degraded), parked, ...funds];
+        yield* rows(chainStatusSql.saveReasons, chainId, sender, ...reasons);
         const fees = [quote?.singleGas, quote?.baseFeePerGas, quote?.maxPriorityFeePerGas];
         const texts = [...fees, quote?.dataFeeWei].map((wei) => wei?.toString() ?? null);
         yield* rows(chainStatusSql.save, ...texts, now);
@@ -60,7 +64,7 @@ export function chainStatusStore({ read, write, leased, clock }: StepRunner) {
         type Status = QuoteRow & { degraded: string };
         const row = yield* first<Status>(chainStatusSql.status);
         if (row === undefined) return null;
-        type Sender = { degraded: string; parked: number };
+        type Sender = Funds & { degraded: string; parked: number };
         const senders = yield* rows<Sender>(chainStatusSql.senders, yield* clock());
         const [held = [], ...ofSenders] = [row, ...senders].map(({ degraded }): string[] =>
           JSON.parse(degraded),
@@ -70,6 +74,9 @@ export function chainStatusStore({ read, write, leased, clock }: StepRunner) {
           degraded: [...new Set([held, ...ofSenders].flat())].sort(),
           isStopped: isAnchoringStopped(held, ofSenders),
           parked: senders.reduce((sum, { parked }) => sum + parked, 0),
+          underfunded: senders
+            .filter((_, i) => ofSenders[i]?.includes('underfunded'))
+            .map(({ address, balanceWei, neededWei }) => ({ address, balanceWei, neededWei })),
         };
       }),
   } satisfies Partial<AnchorStore>;

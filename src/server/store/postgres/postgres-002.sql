@@ -81,3 +81,7 @@ ALTER TABLE accounts ADD COLUMN suspension_reason text;
 UPDATE accounts SET suspension_reason = (SELECT detail FROM audit_log l
     WHERE l.wallet = accounts.wallet AND l.kind = 'account_suspended' ORDER BY l.id DESC LIMIT 1)
   WHERE suspended_at IS NOT NULL;
+
+-- The balance of the account, and what its next anchor needs, for operators; NULL if unknown.
+ALTER TABLE leases ADD COLUMN balance_wei text;
+ALTER TABLE leases ADD COLUMN needed_wei text;

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { anvilAccounts, startTestChain, type TestChain } from '../../support/anvil.ts';
 import { scanAnchors } from '../../support/chain-scan.ts';
 import { anchorOnce, PATIENCE_MS, receiptOf } from '../../support/one-robot.ts';
-import { run } from '../../support/programs.ts';
 import { killServers, robotClient, spawnServer } from '../../support/server-process.ts';
+import { runInTerminal } from '../../support/terminal.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const [{ address }] = anvilAccounts;
@@ -55,9 +55,10 @@ describe('a server whose anchoring account runs out of funds', () => {
       const ready = JSON.parse(await read(first.url, '/readyz'));
       const digits = expect.stringMatching(/^[1-9]\d+$/);
       expect(ready.underfunded).toEqual([{ address, balance_wei: '1', needed_wei: digits }]);
-      const { stdout } = await run('svc', ['doctor', '--url', first.url]);
-      expect(stdout).toContain(`Send ETH to this address`);
-      expect(stdout).toContain(`The balance of ${address} is 0.000000000000000001 ETH`);
+      const env = { NO_COLOR: '1', SVC_CONFIG_DIR: dataDir };
+      const { screen } = await runInTerminal(['doctor', '--url', first.url], { env });
+      expect(screen).toContain('⚠ degraded underfunded: anchors wait.');
+      expect(screen).toContain(`The balance of ${address} is 0.000000000000000001 ETH`);
       await first.kill('SIGKILL');
       const second = await start();
       expect(await read(second.url, '/readyz')).toContain('underfunded');

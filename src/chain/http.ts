@@ -34,7 +34,9 @@ interface Target {
 export function targetOf(text: string): Target {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new SvcError('invalid_rpc_url', 'The RPC URL must be an http or https URL.');
+    throw new SvcError('invalid_rpc_url', 'The RPC URL must be an http or https URL.', {
+      hint: 'Begin it with https://, or with http:// for a node on this machine.',
+    });
   }
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   if (url.username !== '' || url.password !== '') {

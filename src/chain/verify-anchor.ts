@@ -133,9 +133,8 @@ function readingsOf(
   const silent: string[] = [];
   for (const [i, answer] of answers.entries()) {
     if (answer.status === 'fulfilled') readings.push(answer.value);
-    else if (answers.length > 1 && answer.reason instanceof ProviderError) {
-      silent.push(`${labels[i]}: ${answer.reason.reason}`);
-    } else throw answer.reason;
+    else if (!(answer.reason instanceof ProviderError)) throw answer.reason;
+    else silent.push(`${labels[i]}: ${answer.reason.reason}`);
   }
   if (silent.length > 0) throw new ProviderError(silent.join('; '));
   return readings;

@@ -192,7 +192,7 @@ function auditBlock(stated: StatedAnchor, { receipt, canonical_block: block }: C
     }),
     check('anchored_at', block?.timestamp === stated.anchored_at, {
       holds: 'The block has the stated time',
-      fails: 'The block has another time than stated',
+      fails: `The block has the time ${block?.timestamp}, stated is ${stated.anchored_at}`,
     }),
   ];
 }

@@ -45,18 +45,21 @@ export function isProven(checks: readonly Pick<AuditCheck, 'ok'>[]): boolean {
   return checks.length > 0 && checks.every(({ ok }) => ok);
 }
 
-/** Fails `sender` unless `sender` is one of `expected`, addresses in any case. An empty list expects nothing. */
+/**
+ * Fails `sender` unless `sender` is one of `expected`, addresses in any case. An empty list expects nothing. An unknown
+ * sender keeps the reason why it is unknown.
+ */
 export function expectSender(
   checks: readonly AuditCheck[],
   sender: string | null,
   expected: readonly string[],
 ): AuditCheck[] {
   const isExpected = expected.length === 0 || expected.some((one) => one.toLowerCase() === sender);
-  return checks.map((one) =>
-    one.name === 'sender' && !isExpected
-      ? { ...one, ok: false, detail: 'Sent by a different account than expected' }
-      : one,
-  );
+  const detail = `Sent by ${sender}, expected: ${expected.join(' or ')}`;
+  return checks.map((one) => {
+    if (one.name !== 'sender' || isExpected) return one;
+    return sender === null ? { ...one, ok: false } : { ...one, ok: false, detail };
+  });
 }
 
 /** Compares hex in any case. `stated` is untrusted: it may have any type. */

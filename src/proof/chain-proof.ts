@@ -31,7 +31,9 @@ export function auditChainProof(bundle: Bundle, blockHash: string): AuditCheck[]
   return [
     check('header', header !== null && sameHex(header.hash, blockHash), {
       holds: 'The block header hashes to the given block hash',
-      fails: read.reason || 'The block header does not hash to the given block hash',
+      fails:
+        read.reason ||
+        `The header of block ${header?.number} in the bundle hashes to ${header?.hash}, given is ${blockHash}`,
     }),
     ...auditBlock(stated, header, blockHash),
     ...auditPath(bundle, header),
@@ -63,7 +65,7 @@ function auditBlock(stated: Required<StatedAnchor>, header: BlockHeader | null, 
     }),
     check('anchored_at', header?.timestamp === stated.anchored_at, {
       holds: 'The block has the stated time',
-      fails: 'The block has another time than stated',
+      fails: `The block has the time ${header?.timestamp}, stated is ${stated.anchored_at}`,
     }),
   ];
 }

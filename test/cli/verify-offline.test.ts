@@ -171,6 +171,19 @@ describe('svc verify --block-hash', () => {
     expect(stdout).toContain('\nNot proven: that the block whose hash you gave is final.');
   });
 
+  it('names the stated block and both hashes, if the hash is that of another block', async () => {
+    const other = `0x${'ab'.repeat(32)}`;
+
+    const { exitCode, stdout } = await verify('proven.json', '--block-hash', other);
+
+    const { block_number: number, block_hash: hash } = plain.anchor;
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain(
+      `The header of block ${number} in the bundle hashes to ${hash}, given is ${other}\n`,
+    );
+    expect(stdout).toContain('look up the stated block again.');
+  });
+
   it.each([
     ['a bundle without a chain proof', 'plain.json', [], 'needs a bundle with a chain proof'],
     ['--watch', 'proven.json', ['--watch'], '--watch needs'],

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashProof } from '../../src/proof/hash.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
@@ -7,6 +7,9 @@ import { anvilAccounts } from '../support/anvil.ts';
 import { newEvidence, startTestService, type TestService } from '../support/service.ts';
 import { createSvcUser, registerRobot, type SvcUser } from '../support/svc.ts';
 import { waitFor } from '../support/wait-for.ts';
+
+/** The last digit is another one, so the checksum is wrong. */
+const mistyped = anvilAccounts[0].address.replace(/.$/, '7');
 
 let service: TestService;
 let user: SvcUser;
@@ -93,6 +96,9 @@ describe('svc verify HASH', () => {
 
     const sender = anvilAccounts[0].address.toLowerCase();
     expect(byService.stdout).toContain(`  sender    ${sender}, named by ${service.url}\n`);
+    const isStated = `Not proven: that the sender is the account of ${service.url}: only the service`;
+    expect(byService.stdout).toContain(isStated);
+    expect(byCaller.stdout).not.toContain('Not proven: that the sender');
     expect(byCaller.stdout).toContain(`  sender    ${sender}, named by --anchor-address\n`);
     expect(byCaller.stdout).toContain('  chain     31337, a test chain\n  ');
     expect(byCaller.stdout).toContain('  evidence  not included\n');
@@ -215,6 +221,9 @@ describe('svc verify HASH', () => {
     const silent = await verify(receipt.proof_hash, '--url', 'http://127.0.0.1:9');
 
     expect([unknown.exitCode, silent.exitCode]).toEqual([5, 7]);
+    expect(unknown.stderr).toContain(
+      `${service.url} has no proof with the hash 0x${'00'.repeat(32)}.\nThis shows no forgery`,
+    );
   });
 
   it('ends with 8 while the anchor is in no block, and with 3 if the evidence is another', async () => {
@@ -320,6 +329,34 @@ describe('svc verify FILE with a node', () => {
 
     expect(exitCode).toBe(3);
     expect(stdout.toLowerCase()).toContain(`\nsent by ${bundle.anchor.from.toLowerCase()}\n`);
+    expect(stdout).toContain(`Sent by ${bundle.anchor.from.toLowerCase()}, expected: ${pin[1]}\n`);
+    expect(stdout).toContain(`\n  task      ${receipt.task_id} (stated, not proven)\n`);
+  });
+
+  it.each([
+    ['a typing error in the address', ['--anchor-address', mistyped], 'are a checksum'],
+    ['a bundle in place of evidence', ['--proof', 'bundle.json'], 'is a bundle, not evidence'],
+    ['a node without http', ['--rpc-url', '127.0.0.1:8545'], 'Begin it with https://'],
+  ])('takes %s for no forgery', async (_what, [option = '', value = ''], message) => {
+    const given = option === '--proof' ? user.file(value) : value;
+
+    const { exitCode, stderr } = await verify(
+      user.file('receipt.json'),
+      ...(option === '--rpc-url' ? [] : onChain()),
+      option,
+      given,
+    );
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it('says of a file that is cut short what to do', async () => {
+    const whole = await readFile(user.file('bundle.json'), 'utf8');
+    await writeFile(user.file('cut.json'), whole.slice(0, 500));
+
+    const { exitCode, stderr } = await verify(user.file('cut.json'), ...onChain());
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('may be incomplete')]);
   });
 
   it('reports a finality in a receipt that is not that of the chain', async () => {

@@ -12,7 +12,7 @@ const failing = (...names: VerdictCheckName[]) =>
   reasonsOf(names.map((name) => ({ name, ok: false })));
 
 const ofLeaf =
-  "The description of the task, its id, its times or the robot's id differ from what was anchored.";
+  "The title or description of the task, its id, its times or the robot's id differ from what was anchored.";
 
 describe('reasonsOf', () => {
   it('says nothing if every check passed', () => {
@@ -37,7 +37,7 @@ describe('reasonsOf', () => {
     [
       'a changed claim in a batch',
       ['inclusion_path'],
-      "The description of the task, its times or the robot's id differ from what was anchored, or the path in this file is damaged.",
+      "The title or description of the task, its times or the robot's id differ from what was anchored, or the path in this file is damaged.",
     ],
     ['evidence replaced together with its hash', ['proof_hash', 'leaf'], 'replaced together'],
     ['another transaction', ['root', 'inclusion_path'], 'another group of proofs'],

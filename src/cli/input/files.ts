@@ -75,7 +75,7 @@ export function namingFile<Result>(file: string, read: () => Result): Result {
       hint:
         error.reason === CHANGED_INTEGER
           ? 'svc hash, svc verify and svc-agent complete convert such integers with --big-integers string.'
-          : undefined,
+          : 'If you received this file, it may be incomplete, or was saved in another format. Ask for it again.',
     });
   }
 }

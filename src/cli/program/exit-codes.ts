@@ -81,6 +81,7 @@ const codesOfErrors: Readonly<Record<string, ExitCode>> = {
   invalid_body: usage,
   invalid_document: usage,
   invalid_key: usage,
+  invalid_rpc_url: usage,
   ambiguous: usage,
   sign_in_needed: signInNeeded,
   still_pending: pending,

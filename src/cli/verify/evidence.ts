@@ -1,6 +1,7 @@
 // Compares evidence in files with the proof hash.
 
 import type { Output } from '../../base/output/output.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import type { StrictJsonOptions } from '../../proof/strict-json.ts';
 import type { Subject } from '../../proof/subject/subject.ts';
@@ -38,10 +39,15 @@ export async function readEvidence(
   return [...given, { file: proof, ...read }];
 }
 
-/** The check of each file. */
+/** The check of each file. Throws `usage` for a bundle in place of evidence. */
 export function checkEvidence(given: readonly GivenEvidence[], { proofHash }: Subject): Check[] {
-  return given.map(({ file, hash }): Check => {
+  return given.map(({ file, hash, proof }): Check => {
     const ok = hash === proofHash;
+    if (!ok && 'format' in proof && String(proof.format).startsWith('svc-bundle/')) {
+      throw new SvcError('usage', `${nameOf(file)} is a bundle, not evidence.`, {
+        hint: `Verify it alone, with svc verify ${nameOf(file)}. Its evidence is its member proof.`,
+      });
+    }
     const other = ok ? 'the proof hash' : `${hash}, the proof hash is ${proofHash}`;
     return { name: 'evidence', ok, detail: `${nameOf(file)} hashes to ${other}` };
   });

@@ -55,6 +55,8 @@ export function chainOptionsOf({ bundle }: Pick<Subject, 'bundle'>): string {
 export interface Identity {
   /** The option or the service that names them; null if neither was given. */
   by: string | null;
+  /** Whether a service names them that the caller has not saved. */
+  isStated: boolean;
   addresses: readonly string[];
 }
 

@@ -24,6 +24,7 @@ type Anchor = StatedAnchor & { sender: string };
 
 interface Identified {
   by: string | null;
+  isStated?: true;
   /** Null if the sender is not known yet, or was checked already. */
   check: Check | null;
 }
@@ -40,8 +41,8 @@ export async function withIdentity(
   finding: Finding,
   named: Named,
 ): Promise<Finding> {
-  const { by, check } = await identify(context, finding.sender, named);
-  const identified = { ...finding, identity: { by, addresses: named.addresses } };
+  const { by, isStated = false, check } = await identify(context, finding.sender, named);
+  const identified = { ...finding, identity: { by, isStated, addresses: named.addresses } };
   if (by === null && finding.outcome === 'verified') return { ...identified, outcome: 'unnamed' };
   const hasFailed = finding.checks.some(({ name, ok }) => name === 'sender' && !ok);
   if (check === null || hasFailed) return identified;
@@ -84,7 +85,8 @@ async function identify(
     const list = await readList(context, service.url);
     if (list.accounts.length > 0) {
       await checkList(list, service.url);
-      return judge(service.url, list, anchor);
+      const verdict = judge(service.url, list, anchor);
+      return verdict.by === null ? verdict : { ...verdict, isStated: true };
     }
   } catch (error) {
     const isRefused = error instanceof SvcError && error.code === 'list_refused';
@@ -94,7 +96,7 @@ async function identify(
       context.output.note(`The service did not name its anchoring accounts: ${error.message}`);
     }
   }
-  return { by: asked, check: null };
+  return asked === null ? { by: null, check: null } : { by: asked, isStated: true, check: null };
 }
 
 /** The service of the command line; null if there is none. `isGiven`: named by an option or a variable. */

@@ -22,6 +22,7 @@ export function report(output: Output, finding: Finding): void {
   printChecks(output, finding);
   printVerdict(output, finding);
   output.line(`  ${'input'.padEnd(8)}  ${finding.recognized}`);
+  if (finding.outcome === 'not_verified') printStated(output, finding);
   if (finding.outcome !== 'verified' && finding.outcome !== 'unnamed') return;
   printFacts(output, finding);
   printUnproven(output, finding);
@@ -126,6 +127,14 @@ const evidenceWords = {
   not_included: 'not included',
 } as const;
 
+/** Names the document that is not verified. */
+function printStated({ colors, line }: Output, { facts }: Finding): void {
+  for (const [name, value] of Object.entries(facts)) {
+    const label = (factLabels[name] ?? name).padEnd(8);
+    line(colors.dim(`  ${label}  ${escapeText(value)} (stated, not proven)`));
+  }
+}
+
 /** Lists what was checked: anyone can anchor anything, so the sender counts only if it was named. */
 function printFacts({ line }: Output, finding: Finding): void {
   const { identity, sender, facts } = finding;
@@ -155,7 +164,7 @@ const factLabels: Readonly<Record<string, string>> = { anchored_at: 'time' };
 
 /** Lists what is not proven. */
 function printUnproven({ colors, line }: Output, finding: Finding): void {
-  const { basis, service, stated, occurrences, chainOptions } = finding;
+  const { basis, service, stated, occurrences, chainOptions, identity } = finding;
   const lines = [
     ...(basis === 'service'
       ? [
@@ -168,6 +177,11 @@ function printUnproven({ colors, line }: Output, finding: Finding): void {
     ...(occurrences > 1
       ? [
           `${occurrences} tasks have this hash; this is one of them. Verify a receipt to name the task.`,
+        ]
+      : []),
+    ...(identity.isStated
+      ? [
+          `Not proven: that the sender is the account of ${identity.by}: only the service states it. Compare the address with one from another source, or use svc trust add.`,
         ]
       : []),
     'Not proven: the identity of the robot, the author of the evidence, that no other anchor exists.',

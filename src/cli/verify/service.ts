@@ -21,10 +21,11 @@ export async function askService({ client, target }: Context, subject: Subject):
   const { proofHash, taskId } = subject;
   const suggestRpc = (error: unknown) => Promise.reject(namingChain(error, subject));
   const { url } = await target().catch(suggestRpc);
+  const unknown = (error: unknown) => suggestRpc(namingHash(error, proofHash, url));
   const query = taskId === null ? {} : { task_id: taskId };
   const { body } = await client(url)
     .call('verifyProofHash', { params: { proofHash }, query })
-    .catch(suggestRpc);
+    .catch(unknown);
   if (body.proof_hash !== proofHash || (taskId !== null && body.task.id !== taskId)) {
     throw new SvcError(
       'unexpected_answer',
@@ -32,6 +33,14 @@ export async function askService({ client, target }: Context, subject: Subject):
     );
   }
   return { url, answer: body, stated: statedBy(proofHash, body) };
+}
+
+/** Says what it means that the service does not know the hash. */
+function namingHash(error: unknown, hash: string, url: string): unknown {
+  if (!(error instanceof SvcError) || error.code !== 'not_found') return error;
+  return new SvcError('not_found', `${url} has no proof with the hash ${hash}.`, {
+    hint: 'This shows no forgery: evidence that differs in one character has another hash, and another service may have anchored it (--url).',
+  });
 }
 
 /** A document needs no service: if none is known, or it does not know the proof, the error suggests to read the chain. */

@@ -42,6 +42,7 @@ const exitCodeOf: Record<Finding['outcome'], ExitCode> = {
 
 export async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
   requireConsistent(input);
+  await requireAddresses(input.anchorAddress ?? []);
   requirePrivateNodes(input.rpcUrl ?? [], context.options);
   const { anchorAddress: named = [], rpcUrl: rpcUrls = [], watch, timeout } = input;
   const { blockHash = null, full = false } = input;
@@ -69,13 +70,21 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   return exitCodeOf[finding.outcome];
 }
 
+/** @throws SvcError `usage`, also for a wrong checksum: a typing error must not look like a forgery. */
+async function requireAddresses(addresses: readonly string[]): Promise<void> {
+  if (addresses.length === 0) return;
+  const { checksumAddress } = await import('../../chain/chain.ts');
+  const wrong = addresses.find((address) => checksumAddress(address) === null);
+  if (wrong === undefined) return;
+  throw new SvcError('usage', `--anchor-address ${wrong} is no address.`, {
+    hint: 'An address is 0x and 40 hex digits. Upper and lower case are a checksum: check it for typing errors.',
+  });
+}
+
 /** @throws SvcError `usage` */
 function requireConsistent(input: VerifyInput): void {
-  const { anchorAddress = [], rpcUrl = [], blockHash, full, watch, timeout } = input;
+  const { rpcUrl = [], blockHash, full, watch, timeout } = input;
   const usage = (message: string) => new SvcError('usage', message);
-  if (!anchorAddress.every((address) => /^0x[0-9a-fA-F]{40}$/.test(address))) {
-    throw usage('--anchor-address must be an address: 0x and 40 hex digits.');
-  }
   // Compare in normal form: the same endpoint may be written in two ways.
   const endpoints = rpcUrl.map((url) => (URL.canParse(url) ? new URL(url).href : url));
   if (new Set(endpoints).size < endpoints.length) {
@@ -136,7 +145,7 @@ async function find(context: Context, sources: Sources): Promise<Finding> {
     nodes: [],
     occurrences: word?.answer.occurrences ?? 1,
     stated: unproven(subject, word),
-    identity: { by: null, addresses: sources.named },
+    identity: { by: null, isStated: false, addresses: sources.named },
     files: listed.files,
     facts: factsOf(subject, stated),
   };

@@ -38,7 +38,7 @@ const reasons: Readonly<Record<VerdictCheckName, Reason>> = {
   rpc_agreement: anchor('The nodes do not report the same, so nothing is proven.'),
   chain: anchor('The anchor or the node belongs to another blockchain than stated.'),
   header: anchor(
-    'The block in this file is damaged, or is not the block that was named or that the blockchain has.',
+    'The block in this file is damaged, or is not the block that was named or that the blockchain has. If you gave the hash of the block, look up the stated block again.',
   ),
   transaction_path: anchor(
     'The path in this file is damaged: it does not show that the block contains the anchor.',
@@ -50,7 +50,7 @@ const reasons: Readonly<Record<VerdictCheckName, Reason>> = {
   canonical_block: anchor('The block of the anchor is not part of the blockchain.'),
   // Anyone can anchor anything: what another account anchored does not matter.
   sender: anchor(
-    'The anchor was sent by another account than expected, or by an account that was retired before.',
+    'The anchor was sent by another account than expected, or by an account that was retired before. If you typed the address, check it.',
   ),
   self_transfer: anchor('The stated transaction is not an anchor.'),
   payload: anchor(
@@ -62,10 +62,10 @@ const reasons: Readonly<Record<VerdictCheckName, Reason>> = {
     'The anchor belongs to other evidence: the evidence was replaced together with its hash, or another transaction is stated.',
   ),
   leaf: anchor(
-    "The description of the task, its id, its times or the robot's id differ from what was anchored.",
+    "The title or description of the task, its id, its times or the robot's id differ from what was anchored.",
   ),
   inclusion_path: anchor(
-    "The description of the task, its times or the robot's id differ from what was anchored, or the path in this file is damaged. Or the task's id was changed, or the evidence was replaced together with its hash.",
+    "The title or description of the task, its times or the robot's id differ from what was anchored, or the path in this file is damaged. Or the task's id was changed, or the evidence was replaced together with its hash.",
   ),
   block_hash: anchor(place),
   block_number: anchor(place),

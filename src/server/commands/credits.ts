@@ -87,7 +87,9 @@ function withRetryHint(error: unknown, id: string): unknown {
 export function walletOf(address: string): string {
   const wallet = checksumAddress(address);
   if (wallet === null) {
-    throw new SvcError('usage', '<wallet> must be an address: 0x and 40 hex digits.');
+    throw new SvcError('usage', '<wallet> must be an address: 0x and 40 hex digits.', {
+      hint: 'Upper and lower case are a checksum: check the address for typing errors.',
+    });
   }
   return wallet;
 }

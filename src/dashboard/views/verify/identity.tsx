@@ -52,6 +52,10 @@ export function Unproven({ stated, bundle }: UnprovenProps) {
     <Card title="What this does not prove">
       <ul>
         <li>That what the evidence says is true.</li>
+        <li>
+          That the chain has this anchor, if you do not trust this service: it read the chain for
+          this page. <code>svc verify --rpc-url</code> reads it from your own node.
+        </li>
         <li>The identity of the robot, the author of the evidence, that no other anchor exists.</li>
         <li>
           That the sender is the account of this service: only the service states it. Compare the

@@ -179,7 +179,7 @@ function printUnproven({ colors, line }: Output, finding: Finding): void {
           `${occurrences} tasks have this hash; this is one of them. Verify a receipt to name the task.`,
         ]
       : []),
-    ...(identity.isStated
+    ...(identity.isStated && basis !== 'service'
       ? [
           `Not proven: that the sender is the account of ${identity.by}: only the service states it. Compare the address with one from another source, or use svc trust add.`,
         ]

@@ -66,7 +66,7 @@ describe('the check of the invariants', () => {
     ['balances_not_negative', `UPDATE accounts SET gas_credit_wei = '-1'`],
     [
       'accounts_without_ledger_are_empty',
-      `INSERT INTO accounts VALUES ('0x1', 1, '0', 0, NULL, 0, NULL, NULL)`,
+      `INSERT INTO accounts VALUES ('0x1', 1, '0', 0, NULL, 0, NULL, NULL, NULL)`,
     ],
     ['settle_and_release_need_their_reserve', `UPDATE ledger SET cycle = 9 WHERE kind = 'settle'`],
     [
@@ -214,7 +214,7 @@ describe('the check of the invariants', () => {
 
   it('tells some violations in full and counts the others', async () => {
     damage(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
-      INSERT INTO accounts SELECT '0x' || i, 1, '0', 0, NULL, 0, NULL, NULL FROM n`);
+      INSERT INTO accounts SELECT '0x' || i, 1, '0', 0, NULL, 0, NULL, NULL, NULL FROM n`);
 
     const [finding] = await store.checkInvariants();
 

@@ -206,7 +206,7 @@ describe('the evidence of a task', () => {
       const astray = verifyAnchor(readBundle(elsewhere), { rpcUrls: [proxy.url] });
 
       await expect(astray).rejects.toMatchObject({
-        reason: 'this node no longer keeps the transaction',
+        reason: expect.stringContaining('this node no longer keeps the transaction'),
       });
       await proxy.close();
       expect(isProven(found.checks)).toBe(true);

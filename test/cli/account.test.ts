@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { generatePrivateKey } from 'viem/accounts';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
@@ -47,14 +47,22 @@ describe('svc account export', () => {
     expect(stderr).toContain('matches no open challenge of this wallet');
   });
 
-  it('takes no signature of another wallet', async () => {
-    const other = user.file('other-key');
-    await writeFile(other, generatePrivateKey(), { mode: 0o600 });
-    const { exitCode, stdout, stderr } = await user.svc(['account', 'export', '--key-file', other]);
+  it.each([['export'], ['delete', '--yes']])(
+    'names both wallets of a key file of another wallet, and asks for no message: %s',
+    async (...command) => {
+      const [other, key] = [user.file('other-key'), generatePrivateKey()];
+      await writeFile(other, key, { mode: 0o600 });
+      const args = ['account', ...command, '--key-file', other];
+      const { exitCode, stdout, stderr } = await user.svc(args);
 
-    expect([exitCode, stdout]).toEqual([1, '']);
-    expect(stderr).toContain('matches no open challenge of this wallet');
-  });
+      expect([exitCode, stdout]).toEqual([2, '']);
+      const { address } = privateKeyToAccount(key);
+      expect(stderr).toContain(
+        `is of the wallet ${address}, but the session is of ${user.wallet}.`,
+      );
+      expect((await user.json('audit', '--limit', '1')).items[0].kind).toBe('robot_created');
+    },
+  );
 
   it('fails if the export breaks off', async () => {
     const { listTasks } = service.store;

@@ -59,6 +59,8 @@ describe('what svc does not know', () => {
       'Did you mean alert.opened?',
     ],
     [['tokens', 'create', 'ci', '--scope', 'wrte'], 'Did you mean write?'],
+    [['telemetry', 'arm', '--from', 'yesterday'], 'date (UTC), or date and time with a time zone'],
+    [['telemetry', 'arm', '--to', '2026-13-01'], 'date (UTC), or date and time with a time zone'],
     [['robots', 'show'], "Missing required argument 'robot'"],
     [['robots', 'list', 'extra'], 'Too many arguments'],
     [['help', 'robts'], 'Did you mean robots?'],
@@ -111,7 +113,6 @@ describe('a value that the service refuses', () => {
     [['robots', 'update', 'arm', '--name', 'x'.repeat(81)], '--name must have at most 80'],
     [['fleets', 'create', 'Hall', '--tag', 'a', 'x'.repeat(33)], '--tag must have at most 32'],
     [['tasks', 'list', '--cursor', '?'], '--cursor '],
-    [['telemetry', 'arm', '--from', '2026-13-01'], '--from must be '],
     [['webhooks', 'create', `https://${'x'.repeat(3000)}`], '<url> must have at most '],
   ])('%j is named as it was typed', async (args, message) => {
     const { exitCode, stderr } = await user.svc(args);

@@ -122,9 +122,23 @@ describe('SVC_TOKEN', () => {
     const { exitCode, stdout, stderr } = await withToken(token, 'tokens', 'create', 'more');
 
     expect([exitCode, stdout]).toEqual([10, '']);
-    expect(stderr).toContain('accepts no account token');
-    expect(stderr).toContain('unset it to use your session');
+    expect(stderr).toBe(
+      'svc: An account token cannot do this. Sign in with the wallet.\nUnset SVC_TOKEN to use your session.\n',
+    );
   });
+
+  it.each([['login', '--key-file', 'key'], ['logout']])(
+    'stays in use after svc %s: a warning',
+    async (...args) => {
+      const words = args.map((word) => (word === 'key' ? user.keyFile : word));
+      const env = { SVC_TOKEN: await create() };
+
+      const { exitCode, stderr } = await user.svc(words, { env });
+
+      const warning = '! SVC_TOKEN is set: svc uses this account token, no session.';
+      expect([exitCode, stderr]).toEqual([0, expect.stringContaining(warning)]);
+    },
+  );
 
   it('that is no token is a mistake, and is not printed', async () => {
     const { exitCode, stdout, stderr } = await withToken('svct_secret\n', 'whoami');

@@ -96,7 +96,7 @@ async function openOwner({ session }: Context, verb: string) {
   return { client, url, wallet: (await client.call('getAccount')).body.wallet };
 }
 
-/** Requests a challenge for the purpose, and has the wallet sign it. */
+/** Requests a challenge for the purpose, and has the wallet sign it. Throws `usage` for the key of another wallet. */
 async function signAgain(
   context: Context,
   { url, wallet }: { url: string; wallet: string },
@@ -105,11 +105,15 @@ async function signAgain(
   show?: (message: string) => void,
 ) {
   const { manualSigner, requestMessage } = await import('../sign-in/signature.ts');
-  const message = await requestMessage(context.client(url), url, wallet, purpose);
   const { keyFileSigner } = await import('../sign-in/key-file.ts');
   const signer = keyFile
     ? await keyFileSigner(context, { keyFile, ...password })
     : manualSigner(context, wallet, show);
+  if (signer.address.toLowerCase() !== wallet.toLowerCase()) {
+    const message = `--key-file ${keyFile} is of the wallet ${signer.address}, but the session is of ${wallet}.`;
+    throw new SvcError('usage', message, { hint: 'Use the key file of this account.' });
+  }
+  const message = await requestMessage(context.client(url), url, wallet, purpose);
   return { message, signature: await signer.sign(message) };
 }
 

@@ -5,7 +5,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Config, ConfigFile } from '../program/config-file.ts';
-import type { Context } from '../program/context.ts';
+import { type Context, warnOfToken } from '../program/context.ts';
 import { keyFileOptions } from '../program/options.ts';
 import { givenUrl, namedProfile, serviceOrigin } from '../program/profiles.ts';
 import type { KeyFile } from '../sign-in/key-file.ts';
@@ -51,6 +51,7 @@ Two options sign in without a browser. With --key-file, svc signs with the key i
       ['profile', name],
       ['expires', context.output.isTerminal ? showTime(expiresAt) : expiresAt],
     ]);
+    warnOfToken(context);
   },
 };
 

@@ -3,7 +3,7 @@ import { pickOne } from '../input/find.ts';
 import { readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Config } from '../program/config-file.ts';
-import type { Context } from '../program/context.ts';
+import { type Context, warnOfToken } from '../program/context.ts';
 import type { NamedProfile } from '../program/profiles.ts';
 
 export const sessionCommands: readonly CommandSpec[] = [
@@ -47,7 +47,8 @@ export const logoutCommand: CommandSpec = {
   summary: 'End the session on the service, and delete it from this machine',
   examples: ['svc logout', 'svc logout --profile ops'],
   /** Forgets the session only after the service has ended it. */
-  async run({ config, target, client, output }) {
+  async run(context) {
+    const { config, target, client, output } = context;
     const { url, profile } = await target();
     if (profile?.session) {
       await client(url, profile.session).call('signOut');
@@ -55,6 +56,7 @@ export const logoutCommand: CommandSpec = {
     }
     const outcome = profile?.session ? 'Signed out of' : 'You were not signed in to';
     output.done({ signed_out: true }, `${outcome} ${url}.`);
+    warnOfToken(context);
   },
 };
 

@@ -6,9 +6,7 @@ import type { Resolution, Sample, SeriesPoint } from '../../protocol/telemetry.t
 import { findRobot, robotArgument } from '../input/find.ts';
 import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
-import { cursorOption, limitOption, zoned } from '../program/options.ts';
-
-const zonedTime = 'ISO 8601 date (UTC), or date and time with a time zone';
+import { cursorOption, limitOption, zoned, zonedTime } from '../program/options.ts';
 
 export const telemetryCommand: CommandSpec = {
   path: 'telemetry',

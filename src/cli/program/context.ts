@@ -95,6 +95,11 @@ function givenToken({ SVC_TOKEN: text }: NodeJS.ProcessEnv): string | null {
   });
 }
 
+/** For commands that open or end a session. */
+export function warnOfToken({ env, output }: Context): void {
+  if (env.SVC_TOKEN) output.warn('SVC_TOKEN is set: svc uses this account token, no session.');
+}
+
 function liveSession(profile: NamedProfile | null): string | null {
   const ended = profile?.expires_at != null && Date.parse(profile.expires_at) <= Date.now();
   return ended ? null : (profile?.session ?? null);

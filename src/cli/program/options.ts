@@ -1,6 +1,6 @@
 // How options and arguments are declared, and the options that several commands share.
 import { InvalidArgumentError } from 'commander';
-import { lacksZone, ZONE_HINT } from '../../protocol/timestamp.ts';
+import { lacksZone, parseTimestamp, ZONE_HINT } from '../../protocol/timestamp.ts';
 
 export interface ArgumentSpec {
   /** In commander's syntax: `<robot>`, `[url]`, `<robot...>`. */
@@ -91,10 +91,13 @@ export function positive(text: string): number {
   return value;
 }
 
-/** Requires a time zone of a time; a date alone is in UTC. */
+export const zonedTime = 'ISO 8601 date (UTC), or date and time with a time zone';
+
+/** Requires a `zonedTime`. */
 export function zoned(text: string): string {
-  if (!lacksZone(text)) return text;
-  throw new InvalidArgumentError(`It has no time zone: ${ZONE_HINT}.`);
+  if (lacksZone(text)) throw new InvalidArgumentError(`It has no time zone: ${ZONE_HINT}.`);
+  if (parseTimestamp(text) !== null) return text;
+  throw new InvalidArgumentError(`It must be an ${zonedTime}.`);
 }
 
 /** The option that a typed word names: `-n`, `--limit`. */

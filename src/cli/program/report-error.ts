@@ -49,7 +49,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   wallet_session_required:
     'Create the token in the dashboard, or sign in with svc login --key-file or --manual.',
   invalid_token: 'Set SVC_TOKEN to another token, or unset it to use your session.',
-  insufficient_scope: 'Set SVC_TOKEN to another token, or unset it to use your session.',
+  insufficient_scope: 'Unset SVC_TOKEN to use your session.',
   fleet_limit_reached: 'Delete an unused fleet; svc fleets list shows them.',
   invalid_signature: 'Run svc login again; a message can be signed for 10 minutes.',
 };

@@ -33,7 +33,7 @@ function requireScope(scope: TokenScope, route: Route): void {
   throw wireError(
     'insufficient_scope',
     route.sessionOnly
-      ? 'This endpoint accepts no account token. Sign in with the wallet.'
+      ? 'An account token cannot do this. Sign in with the wallet.'
       : 'The account token has the scope read. Use one with the scope write.',
   );
 }

@@ -428,7 +428,8 @@ describe('the sentences of the checks', () => {
       block_number: 'The transaction is not in the stated block',
       block_hash: 'Its block has another hash than stated',
       tx_index: 'The transaction has another index in the block than stated',
-      anchored_at: 'The block has the time 2026-03-01T08:15:30.000Z, stated is 2026-03-01T08:15:29.000Z',
+      anchored_at:
+        'The block has the time 2026-03-01T08:15:30.000Z, stated is 2026-03-01T08:15:29.000Z',
     });
     expect(said(batch.stated, single.facts)).toMatchObject({
       payload: 'The calldata is not exactly one batch of proofs',

@@ -29,7 +29,7 @@ export const AlertRule = Closed({
   threshold: Type.Integer({
     minimum: 1,
     maximum: 10_080,
-    description: 'the N of `kind`',
+    description: 'the N of `kind`; at most 100 for `battery_low`',
   }),
 });
 export type AlertRule = Static<typeof AlertRule>;

@@ -250,6 +250,20 @@ describe('alerts', () => {
     expect(rest.next_cursor).toBeNull();
   });
 
+  it('refuse a percentage above 100, with field and limit', async () => {
+    const [refused, highest, minutes] = [
+      await rule('battery_low', 101),
+      await rule('battery_low', 100),
+      await rule('robot_offline', 101),
+    ];
+
+    expect([refused, highest, minutes].map(({ status }) => status)).toEqual([400, 200, 200]);
+    expect(refused.body).toMatchObject({
+      error: 'invalid_request',
+      message: 'threshold must be at most 100 for battery_low.',
+    });
+  });
+
   it('have one rule per kind', async () => {
     await rule('battery_low', 20);
     await rule('credit_low', 10);

@@ -1,14 +1,23 @@
 // Alerts of an account, their rules, and the evaluation of all rules.
 import { setImmediate } from 'node:timers/promises';
-import { type Alert, type AlertKind, alertKinds } from '../../protocol/alerts.ts';
+import { type Alert, type AlertKind, type AlertRule, alertKinds } from '../../protocol/alerts.ts';
 import type { Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import type { AlertRecord, AnchorCursor, Firing, WatchedAccounts } from '../ports/alerts.ts';
 import { wireError } from '../ports/errors.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
-import { type Deps, deleted, found } from './deps.ts';
+import { type Deps, deleted, found, recording } from './deps.ts';
 import { pageById } from './paging.ts';
+
+/** Throws `invalid_request` for a percentage above 100. */
+export async function saveRule(deps: Deps, { wallet, by }: AccountCaller, rule: AlertRule) {
+  if (rule.kind === 'battery_low' && rule.threshold > 100) {
+    throw wireError('invalid_request', 'threshold must be at most 100 for battery_low.');
+  }
+  await recording(deps, wallet, () => deps.store.saveAlertRule(wallet, rule, by));
+  return { rule };
+}
 
 /** Throws `not_found`. */
 export async function deleteRule({ store }: Deps, { wallet, by }: AccountCaller, kind: AlertKind) {

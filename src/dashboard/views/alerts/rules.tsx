@@ -78,7 +78,7 @@ function Rule({ kind, rule, onChange }: RuleProps) {
             aria-label={`${title}: ${before} N ${after}`}
             type="number"
             min={1}
-            max={10_080}
+            max={kind === 'battery_low' ? 100 : 10_080}
             size="xs"
             w="5rem"
             {...field}

@@ -1,6 +1,6 @@
 // Handlers for webhooks, alerts and alert rules.
-import { acknowledgeAlert, deleteRule, listAlerts } from '../../core/alerts.ts';
-import { type Deps, recording } from '../../core/deps.ts';
+import { acknowledgeAlert, deleteRule, listAlerts, saveRule } from '../../core/alerts.ts';
+import type { Deps } from '../../core/deps.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -30,12 +30,7 @@ export function webhookHandlers(deps: Deps) {
     listAlertRules: async ({ caller }) => ({
       rules: await deps.store.listAlertRules(caller.wallet),
     }),
-    async saveAlertRule({ caller, body }) {
-      await recording(deps, caller.wallet, () =>
-        deps.store.saveAlertRule(caller.wallet, body, caller.by),
-      );
-      return { rule: body };
-    },
+    saveAlertRule: ({ caller, body }) => saveRule(deps, caller, body),
     deleteAlertRule: ({ caller, params }) => deleteRule(deps, caller, params.kind),
     listAlerts: ({ caller, query }) => listAlerts(deps, caller.wallet, query),
     acknowledgeAlert: ({ caller, params }) => acknowledgeAlert(deps, caller.wallet, params.id),

@@ -105,6 +105,7 @@ describe('limits', () => {
     const read = await list();
     expect(replies.every(({ status }) => status === 400)).toBe(true);
     expectRefused(refused, 300);
+    expect(refused.body.message).toContain('300 requests that change something per minute. ');
     expect(read.body.items).toHaveLength(1);
     expect(rate(read)).toEqual([300, 0]);
     clock.advance(60_000);

@@ -97,7 +97,7 @@ export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authen
     if (scope !== null && route) requireScope(scope, route);
     const { session, count } =
       counted && isToken ? await authenticateSession(deps, token, true) : first;
-    if (counted) applyCount(reply, count);
+    if (counted) applyCount(reply, count, 'requests that change something');
     else putRateHeaders(reply, count);
     requireActive(session.isSuspended, request);
     const by = actorOf(deps, request);

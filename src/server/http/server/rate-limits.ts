@@ -69,13 +69,13 @@ export function putRateHeaders(
 const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
 
 /** Sets the rate-limit headers. Throws `rate_limited` if the call exceeds the limit. */
-export function applyCount(reply: FastifyReply, count: RateCount): void {
+export function applyCount(reply: FastifyReply, count: RateCount, counted = 'requests'): void {
   putRateHeaders(reply, { ...count, remaining: count.allowed ? count.remaining : 0 });
   if (count.allowed) return;
   const retryAfter = secondsOf(count.resetMs);
   throw wireError(
     'rate_limited',
-    `The limit is ${count.limit} requests per minute. Retry in ${retryAfter} s.`,
+    `The limit is ${count.limit} ${counted} per minute. Retry in ${retryAfter} s.`,
     { details: { retry_after: retryAfter } },
   );
 }

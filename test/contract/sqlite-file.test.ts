@@ -84,7 +84,7 @@ describe('one server', () => {
     await expect(open(true)).rejects.toMatchObject({
       ...failsWith('database_locked'),
       message: expect.stringContaining('Another svc-server'),
-      hint: expect.stringContaining('PostgreSQL'),
+      hint: expect.stringMatching(/--data-dir for svc-server dev, .*PostgreSQL/),
     });
 
     await first.probe();

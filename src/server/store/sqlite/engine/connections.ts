@@ -55,7 +55,7 @@ export function lockDatabase(path: string): { release(): void } {
     lock.close();
     if (sqliteErrorKind(error) !== 'busy') throw unusable(path, error);
     throw new SvcError('database_locked', `Another svc-server uses the database ${path}.`, {
-      hint: 'Stop the other server or use another SVC_DATA_DIR. Several servers can share a PostgreSQL database: SVC_DATABASE_URL=postgres://…',
+      hint: 'Stop the other server, or use another folder: --data-dir for svc-server dev, SVC_DATA_DIR for svc-server start. Several servers can share a PostgreSQL database: SVC_DATABASE_URL=postgres://… for svc-server start.',
       cause: error,
     });
   }

@@ -23,6 +23,9 @@ export function openSqlite(file: string, options: Options = {}): Database {
   }
 }
 
+const OFFLINE =
+  'Without access to github.com and nodejs.org, set npm_config_nodedir first (docs/operations.md#installation).';
+
 /**
  * The error for a better-sqlite3 that is not installed, not compiled, or compiled for another Node.js; null for any
  * other error.
@@ -33,14 +36,14 @@ export function nativeModuleError(error: unknown): SvcError | null {
   const isMissing = error.message.startsWith('Could not locate the bindings file');
   if (code === 'MODULE_NOT_FOUND') {
     return new SvcError('native_module_unusable', 'The package better-sqlite3 is not installed.', {
-      hint: 'Run npm install better-sqlite3@12.11.1 in the project where robot-svc is installed, and let npm run its install script.',
+      hint: `Run npm install better-sqlite3@12.11.1 in the project where robot-svc is installed, and let npm run its install script. ${OFFLINE}`,
       cause: error,
     });
   }
   if (!isMissing && code !== 'ERR_DLOPEN_FAILED') return null;
   const state = isMissing ? 'is not compiled' : 'does not load in this Node.js';
   return new SvcError('native_module_unusable', `The native module better-sqlite3 ${state}.`, {
-    hint: 'Run npm rebuild better-sqlite3 in the project where robot-svc is installed; if npm refuses its script, run npm install-scripts approve better-sqlite3 first.',
+    hint: `Run npm rebuild better-sqlite3 in the project where robot-svc is installed; if npm refuses its script, run npm install-scripts approve better-sqlite3 first. ${OFFLINE}`,
     cause: error,
   });
 }

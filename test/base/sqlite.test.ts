@@ -13,9 +13,21 @@ const foreign = Object.assign(new Error('compiled against another NODE_MODULE_VE
 });
 
 it.each([
-  ['The package better-sqlite3 is not installed.', absent, /^Run npm install better-sqlite3@\d/],
-  ['The native module better-sqlite3 is not compiled.', missing, /^Run npm rebuild /],
-  ['The native module better-sqlite3 does not load in this Node.js.', foreign, /^Run npm rebuild /],
+  [
+    'The package better-sqlite3 is not installed.',
+    absent,
+    /^Run npm install better-sqlite3@\d.* npm_config_nodedir /,
+  ],
+  [
+    'The native module better-sqlite3 is not compiled.',
+    missing,
+    /^Run npm rebuild .* npm_config_nodedir /,
+  ],
+  [
+    'The native module better-sqlite3 does not load in this Node.js.',
+    foreign,
+    /^Run npm rebuild .* npm_config_nodedir /,
+  ],
 ])('reports: %s', (message, error, hint) => {
   expect(nativeModuleError(error)).toMatchObject({
     code: 'native_module_unusable',

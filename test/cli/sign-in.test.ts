@@ -173,6 +173,16 @@ describe('svc login', () => {
     expect(stderr).not.toContain('secret');
   });
 
+  it('names the address of a service of this machine that localhost is not', async () => {
+    const url = service.url.replace('127.0.0.1', 'localhost');
+    const { exitCode, stderr } = await user.svc(['login', url, '--key-file', user.keyFile]);
+
+    expect([exitCode, stderr]).toEqual([
+      1,
+      `svc: The sign-in message is not for ${url}.\nUse ${service.url}.\n`,
+    ]);
+  });
+
   it('signs no message that hides a part of itself on a terminal', async () => {
     const own = new URL(RELAY).host;
     const message = `${own} wants you to sign in with your Ethereum account:\n${user.wallet}\n\n\u001b[8mI give all away\u001b[0m\n\nURI: http://${own}\nVersion: 1\n${rest}`;

@@ -41,7 +41,10 @@ export async function requestMessage(
   if (isOwn) return body.message;
   const [first = ''] = body.message.split('\n');
   throw new SvcError('foreign_challenge', `The sign-in message is not for ${origin}.`, {
-    hint: `Sign in at the service's own address; the message begins: ${first}`,
+    hint:
+      host.startsWith('localhost') && message?.domain === host.replace('localhost', '127.0.0.1')
+        ? `Use http://${message.domain}.`
+        : `Sign in at the service's own address; the message begins: ${first}`,
   });
 }
 

@@ -59,6 +59,7 @@ describe('a name that is in use', () => {
 
   it.each([
     ['robots create', 'robots', ['robots', 'create', 'twin']],
+    ['fleets create', 'fleets', ['fleets', 'create', 'twin']],
     ['tokens create', 'tokens', ['tokens', 'create', 'twin']],
   ])('%s needs --allow-duplicate without a terminal', async (_, kind, create) => {
     await user.svc(create);
@@ -74,20 +75,27 @@ describe('a name that is in use', () => {
     expect((await user.json(kind, 'list')).items).toHaveLength(2);
   });
 
-  it('is refused by robots update, too, unless the robot has it itself', async () => {
-    const twin = await registerRobot(service.url, user, 'twin');
-    const { id } = await registerRobot(service.url, user, 'other');
-    const rename = (...more: string[]) =>
-      user.svc(['robots', 'update', id, '--name', 'twin', ...more]);
+  it.each(['robots', 'fleets'])(
+    'is refused by %s update, too, unless it is the own one',
+    async (kind) => {
+      await user.svc([kind, 'create', 'twin']);
+      await user.svc([kind, 'create', 'other']);
+      const { items } = await user.json(kind, 'list');
+      const [twin, other] = ['twin', 'other'].map(
+        (wanted) => items.find(({ name }: { name: string }) => name === wanted).id,
+      );
+      const rename = (id: string, ...more: string[]) =>
+        user.svc([kind, 'update', id, '--name', 'twin', ...more]);
 
-    const own = await user.svc(['robots', 'update', twin.id, '--name', 'twin']);
-    const refused = await rename();
-    const before = await robotCalled('other');
-    const allowed = await rename('--allow-duplicate');
+      const own = await rename(twin);
+      const refused = await rename(other);
+      const before = await user.svc([kind, 'show', 'other']);
+      const allowed = await rename(other, '--allow-duplicate');
 
-    expect([own.exitCode, refused.exitCode, before.id, allowed.exitCode]).toEqual([0, 2, id, 0]);
-    expect(refused.stderr).toContain(`${twin.id} has the name “twin”, too.`);
-  });
+      expect([own, refused, before, allowed].map(({ exitCode }) => exitCode)).toEqual([0, 2, 0, 0]);
+      expect(refused.stderr).toContain(`${twin} has the name “twin”, too.`);
+    },
+  );
 });
 
 describe('svc robots', () => {
@@ -145,6 +153,8 @@ describe('svc robots', () => {
 
     expect([exitCode, await names()]).toEqual([0, ['b']]);
     expect(stderr).toMatch(/^Deleted “a”.*\nDeleted “c”.*\n$/);
+    const { id } = await robotCalled('b');
+    expect(await user.json('robots', 'delete', 'b', '--yes')).toEqual({ id, deleted: true });
   });
 
   it('list ends at --limit, and continues from the cursor', async () => {

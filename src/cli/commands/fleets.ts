@@ -4,9 +4,9 @@ import { type Column, type Field, fieldsNamed } from '../../base/output/output.t
 import { shortIds } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
-import { allFleets, findFleet, fleetArgument, pickEach } from '../input/find.ts';
+import { allFleets, confirmName, findFleet, fleetArgument, pickEach } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
-import { type OptionSpec, yesOption } from '../program/options.ts';
+import { duplicateOption, type OptionSpec, yesOption } from '../program/options.ts';
 
 const texts: readonly OptionSpec[] = [
   { flags: '--description <text>', summary: 'at most 2000 characters' },
@@ -19,7 +19,10 @@ interface Texts {
   description?: string;
   location?: string;
   shift?: string;
+  allowDuplicate?: true;
 }
+
+type CreateInput = Texts & { name: string; tag?: string[] };
 
 interface UpdateInput extends Texts {
   fleet: string;
@@ -55,9 +58,11 @@ export const fleetCommands: readonly CommandSpec[] = [
     summary: 'Create a fleet, which is then the last one in the display order',
     details: 'svc prints only the id to standard output.',
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
-    options: texts,
+    options: [...texts, duplicateOption],
     examples: ['svc fleets create "Hall 3" --location Graz --tag night heavy'],
-    async run({ call, output }, { name, tag, ...texts }: Texts & { name: string; tag?: string[] }) {
+    async run(context, { name, tag, allowDuplicate, ...texts }: CreateInput) {
+      const { call, output } = context;
+      if (!allowDuplicate) await confirmName(context, 'fleet', name, await allFleets(context));
       const { body } = await call('createFleet', {
         body: { name, ...texts, ...(tag && { tags: tag }) },
       });
@@ -72,12 +77,13 @@ export const fleetCommands: readonly CommandSpec[] = [
       { flags: '--name <name>', summary: 'at most 80 characters' },
       ...texts,
       { flags: '--no-tag', summary: 'remove all tags' },
+      duplicateOption,
     ],
     examples: [
       'svc fleets update "Hall 3" --shift night --tag heavy',
       'svc fleets update "Hall 3" --location ""',
     ],
-    async run(context, { fleet: text, name, tag, ...texts }: UpdateInput) {
+    async run(context, { fleet: text, name, tag, allowDuplicate, ...texts }: UpdateInput) {
       const cleared = Object.entries(texts).map(([field, value]) => [field, value || null]);
       const changes = {
         ...(name !== undefined && { name }),
@@ -91,6 +97,9 @@ export const fleetCommands: readonly CommandSpec[] = [
         );
       }
       const { id } = await findFleet(context, text);
+      if (name !== undefined && !allowDuplicate) {
+        await confirmName(context, 'fleet', name, await allFleets(context), id);
+      }
       const { body } = await context.call('patchFleet', { params: { id }, body: changes });
       await context.output.record(body, fieldsOf(body.fleet));
     },

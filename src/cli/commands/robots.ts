@@ -132,8 +132,7 @@ export const robotCommands: readonly CommandSpec[] = [
       }
       const { id } = await findRobot(context, text);
       if (name !== undefined && !allowDuplicate) {
-        const others = (await allRobots(context)).filter((robot) => robot.id !== id);
-        await confirmName(context, 'robot', name, others);
+        await confirmName(context, 'robot', name, await allRobots(context), id);
       }
       const { body } = await context.call('patchRobot', {
         params: { id },
@@ -200,7 +199,7 @@ export const robotCommands: readonly CommandSpec[] = [
       for (const { id, name } of robots) {
         const { body } = await wait('Deleting', () => call('deleteRobot', { params: { id } }));
         output.done(
-          body,
+          { id, ...body },
           `Deleted ${output.quote(name)}. Its key no longer works; stop its agent.`,
         );
       }

@@ -29,7 +29,7 @@ export const taskArgument: ArgumentSpec = {
 /** The part of a context that finds something of the account. */
 type Calls = Pick<Context, 'call'>;
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export async function allRobots({ call }: Calls): Promise<Robot[]> {
   return (await readPages((query) => call('listRobots', { query }))).items;
@@ -118,16 +118,17 @@ export function pickOne<Item extends Named>(
 }
 
 /**
- * Asks before a robot or token gets a name that another one has: commands find them by name. Throws as `agree` of the
+ * Asks before a robot, token or fleet gets a name that another one has: commands find them by name. Throws as `agree` of the
  * prompt.
  */
 export async function confirmName(
   { output, prompt }: Context,
   kind: string,
   name: string,
-  others: readonly Named[],
+  all: readonly Named[],
+  own?: string,
 ): Promise<void> {
-  const same = others.find((other) => other.name === name);
+  const same = all.find((other) => other.name === name && other.id !== own);
   if (same === undefined) return;
   const consequence = `The ${kind} ${same.id} has the name ${output.quote(name)}, too. Commands with this name will match both.`;
   await (await prompt()).agree(consequence, '--allow-duplicate');

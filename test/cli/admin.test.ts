@@ -303,6 +303,16 @@ describe('reading what robots did', () => {
 
     expect([exitCode, stdout]).toEqual([8, expect.stringContaining('title\tlate\n')]);
     expect(stderr).toContain('no proof was submitted yet');
+    expect(stderr).toContain('no evidence of this task yet: the robot must submit it');
+  });
+
+  it('bundle of a task without evidence ends with 8', async () => {
+    const { body } = await robot.call('createTask', { body: { title: 'late' } });
+
+    const { exitCode, stdout, stderr } = await user.svc(['bundle', body.task.id]);
+
+    expect([exitCode, stdout]).toEqual([8, '']);
+    expect(stderr).toContain('The service has no evidence of this task yet.');
   });
 
   it('telemetry lists samples, or a series of them', async () => {

@@ -70,9 +70,11 @@ async function bundle(context: Context, input: BundleInput): Promise<void> {
 async function writeBundle(context: Context, input: BundleInput & { task: string }): Promise<void> {
   const { call, output, wait } = context;
   const params = { id: await findTask(context, input.task) };
-  const [{ body }, { body: task }] = await wait('Reading the bundle', () =>
-    Promise.all([call('getBundle', { params }), call('getTask', { params })]),
-  );
+  const { body: task } = await wait('Reading the task', () => call('getTask', { params }));
+  if (task.anchor === null) {
+    throw new SvcError('still_pending', 'The service has no evidence of this task yet.');
+  }
+  const { body } = await wait('Reading the bundle', () => call('getBundle', { params }));
   const whole = soundBundle(body, params.id);
   const { proof: _, ...bare } = whole;
   const written = input.evidence ? whole : bare;

@@ -96,7 +96,10 @@ export const taskCommands: readonly CommandSpec[] = [
       await output.record(body, fieldsOf(body));
       if (state === 'pending') {
         throw new SvcError('still_pending', `Not ${input.until} within ${input.timeout} s.`, {
-          hint: 'Run svc tasks watch again; the service continues.',
+          hint:
+            body.anchor === null
+              ? 'The service has no evidence of this task yet: the robot must submit it.'
+              : 'Run svc tasks watch again; the service continues.',
         });
       }
       if (state === 'failed') {

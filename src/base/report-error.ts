@@ -72,7 +72,9 @@ function usageError(text: string, { options }: Command, nearest: Nearest): Failu
     (start && options.find(({ long }) => long?.startsWith(start))?.long) ??
     (value && values && nearest(value, values.split(', ')));
   const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.$/, '')}.`;
-  const hint = meant ? `Did you mean ${meant}?\n${HELP_HINT}` : HELP_HINT;
+  const isList = /^option '.*\.\.\.>' argument '[^']*,/.test(problem);
+  const advice = isList ? 'Separate values with spaces.' : meant && `Did you mean ${meant}?`;
+  const hint = advice ? `${advice}\n${HELP_HINT}` : HELP_HINT;
   return { code: 'usage', message: sentence, hint };
 }
 

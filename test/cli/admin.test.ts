@@ -248,6 +248,29 @@ describe('a command that loses little', () => {
   });
 });
 
+describe('svc webhooks', () => {
+  const url = 'https://ops.example.org/one';
+
+  it('test of a disabled one names the command that enables it', async () => {
+    const { webhook } = await user.json('webhooks', 'create', url);
+    await user.svc(['webhooks', 'update', url, '--disable']);
+
+    const { exitCode, stderr } = await user.svc(['webhooks', 'test', url]);
+
+    const hint = `Enable it with svc webhooks update ${webhook.id} --enable.`;
+    expect([exitCode, stderr]).toEqual([1, `svc: The webhook is disabled.\n${hint}\n`]);
+  });
+
+  it('create says what to do at the limit of an account without a grant', async () => {
+    await user.svc(['webhooks', 'create', url]);
+
+    const { exitCode, stderr } = await user.svc(['webhooks', 'create', `${url}/more`]);
+
+    expect([exitCode, stderr]).toEqual([6, expect.stringContaining('Delete an unused webhook')]);
+    expect(stderr).toContain('svc-server credits grant');
+  });
+});
+
 describe('svc fleets', () => {
   it('create, update, show and delete keep what is not named', async () => {
     await user.svc(['fleets', 'create', 'Hall', '--location', 'Graz', '--tag', 'a', 'b']);

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { cliPage } from '../../docs/cli-page.ts';
+import { SvcError } from '../../src/base/svc-error.ts';
 import { exitCodeOf, exitCodes, meanings } from '../../src/cli/program/exit-codes.ts';
+import { reportError } from '../../src/cli/program/report-error.ts';
 import { errors } from '../../src/protocol/errors.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -61,6 +63,16 @@ describe('what svc does not know', () => {
     [['tokens', 'create', 'ci', '--scope', 'wrte'], 'Did you mean write?'],
     [['telemetry', 'arm', '--from', 'yesterday'], 'date (UTC), or date and time with a time zone'],
     [['telemetry', 'arm', '--to', '2026-13-01'], 'date (UTC), or date and time with a time zone'],
+    [
+      ['webhooks', 'create', 'https://example.org', '--event', 'alert.opened,alert.closed'],
+      'Separate values with spaces.',
+    ],
+    [['robots', 'move', 'a', '--fleet', 'X', '--no-fleet'], '--fleet and --no-fleet exclude each'],
+    [['robots', 'list', '--no-fleet', '--fleet', 'X'], '--fleet and --no-fleet exclude each other'],
+    [['fleets', 'update', 'X', '--tag', 'a', '--no-tag'], '--tag and --no-tag exclude each other'],
+    [['webhooks', 'update', 'X', '--enable', '--disable'], '--enable and --disable exclude each'],
+    [['webhooks', 'update', 'X'], 'Nothing to change. Give --to, --event, --enable or --disable.'],
+    [['webhooks', 'replay', '6b536ca2'], '<delivery> must be the whole id of a message.'],
     [['robots', 'show'], "Missing required argument 'robot'"],
     [['robots', 'list', 'extra'], 'Too many arguments'],
     [['help', 'robts'], 'Did you mean robots?'],
@@ -71,7 +83,7 @@ describe('what svc does not know', () => {
     const { exitCode, stdout, stderr } = await user.svc(args);
 
     expect([exitCode, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^svc: [A-Z].*\.\n/);
+    expect(stderr).toMatch(/^svc: (?:[A-Z]|--|<).*\.\n/);
     expect(stderr).toContain(help);
   });
 
@@ -98,6 +110,7 @@ describe('--json', () => {
     [['robts'], 2, 'usage'],
     [['robots'], 2, 'usage'],
     [['robots', 'list', '--jsn'], 2, 'usage'],
+    [['robots', 'list', '--profile', 'nope'], 5, 'not_found'],
   ])('prints the error of %j as JSON', async (args, code, error) => {
     const { exitCode, stdout, stderr } = await user.svc([...args, '--json']);
 
@@ -114,11 +127,41 @@ describe('a value that the service refuses', () => {
     [['fleets', 'create', 'Hall', '--tag', 'a', 'x'.repeat(33)], '--tag must have at most 32'],
     [['tasks', 'list', '--cursor', '?'], '--cursor '],
     [['webhooks', 'create', `https://${'x'.repeat(3000)}`], '<url> must have at most '],
+    [['alerts', 'watch', 'battery_low', '--threshold', '101'], '--threshold must be at most 100 '],
   ])('%j is named as it was typed', async (args, message) => {
     const { exitCode, stderr } = await user.svc(args);
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`svc: ${message}`)]);
   });
+});
+
+describe('a question without a terminal', () => {
+  it.each([
+    [['webhooks', 'listen'], '--secret-file'],
+    [['wallet', 'new', '--keystore', 'new.json'], '--password-file'],
+    [['login', '--manual'], '--address'],
+  ])('%j names the option that answers it', async (args, option) => {
+    const { exitCode, stderr } = await user.svc(args);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('Cannot ask for an answer: ')]);
+    expect(stderr).toContain(`\nGive ${option}, or run it in a terminal, without --no-input.\n`);
+  });
+});
+
+describe('a rate limit', () => {
+  it.each([['The limit is 300 requests per minute. Retry in 11 s.'], ['Too many requests.']])(
+    'says once when to retry: %s',
+    (message) => {
+      const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+      onTestFinished(() => written.mockRestore());
+      const error = new SvcError('rate_limited', message, { details: { retry_after: 11 } });
+
+      expect(reportError(error, null, null)).toBe(exitCodes.refused);
+
+      const text = written.mock.calls.join('');
+      expect(text.split('Retry in 11 s.')).toHaveLength(2);
+    },
+  );
 });
 
 describe('a document', () => {

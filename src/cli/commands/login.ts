@@ -99,7 +99,8 @@ async function signIn(context: Context, guest: Client, url: string, input: Login
     });
   }
   if (input.manual) {
-    const ask = async () => (await (await context.prompt()).line('Address of the wallet: ')).trim();
+    const ask = async () =>
+      (await (await context.prompt()).line('Address of the wallet: ', '--address')).trim();
     return openSession(guest, url, manualSigner(context, input.address ?? (await ask())));
   }
   if (input.address === undefined && !(await context.prompt()).isPossible) {

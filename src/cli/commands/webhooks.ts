@@ -2,8 +2,9 @@
 import { InvalidArgumentError } from 'commander';
 import type { Column, Field, Output } from '../../base/output/output.ts';
 import { readPrivateFile } from '../../base/private-file.ts';
+import { SvcError } from '../../base/svc-error.ts';
 import { type Webhook, webhookEvents } from '../../protocol/webhooks.ts';
-import { pickOne } from '../input/find.ts';
+import { pickOne, UUID } from '../input/find.ts';
 import type { Received } from '../input/webhook-receiver.ts';
 import { printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
@@ -82,15 +83,22 @@ export const webhookCommands: readonly CommandSpec[] = [
     ],
     examples: ['svc webhooks update https://ops.example.org/svc --enable'],
     async run(context, { webhook, to, event, enable, disable }: UpdateInput) {
+      if (enable && disable) {
+        throw new SvcError('usage', '--enable and --disable exclude each other.');
+      }
+      const changes = {
+        ...(to !== undefined && { url: to }),
+        ...(event && { events: event }),
+        ...((enable || disable) && { enabled: enable === true }),
+      };
+      if (Object.keys(changes).length === 0) {
+        throw new SvcError(
+          'usage',
+          'Nothing to change. Give --to, --event, --enable or --disable.',
+        );
+      }
       const { id } = await findWebhook(context, webhook);
-      const { body } = await context.call('patchWebhook', {
-        params: { id },
-        body: {
-          ...(to !== undefined && { url: to }),
-          ...(event && { events: event }),
-          ...((enable || disable) && { enabled: enable === true }),
-        },
-      });
+      const { body } = await context.call('patchWebhook', { params: { id }, body: changes });
       await context.output.record(body, fieldsOf(body.webhook));
     },
   },
@@ -128,7 +136,11 @@ export const webhookCommands: readonly CommandSpec[] = [
     arguments: [webhookArgument],
     examples: ['svc webhooks test 01a1fa88'],
     async run(context, { webhook }: Named) {
-      const { id, url } = await findWebhook(context, webhook);
+      const { id, url, disabled_for } = await findWebhook(context, webhook);
+      if (disabled_for !== null) {
+        const hint = `Enable it with svc webhooks update ${id} --enable.`;
+        throw new SvcError('webhook_disabled', 'The webhook is disabled.', { hint });
+      }
       const { body } = await context.call('testWebhook', { params: { id } });
       context.output.done(body, `Queued a test message for ${context.output.quote(url)}.`);
     },
@@ -150,7 +162,7 @@ export const webhookCommands: readonly CommandSpec[] = [
       const { output } = context;
       const secret =
         secretFile === undefined
-          ? await (await context.prompt()).secret('Secret of the webhook: ')
+          ? await (await context.prompt()).secret('Secret of the webhook: ', '--secret-file')
           : await readPrivateFile(secretFile, '--secret-file', 'usage');
       const { startReceiver } = await import('../input/webhook-receiver.ts');
       const columns: Column<Received>[] = [
@@ -197,6 +209,10 @@ export const webhookCommands: readonly CommandSpec[] = [
     arguments: [{ syntax: '<delivery>', summary: 'id of the message' }],
     examples: ['svc webhooks replay 5b2c6c1e-3d8f-4a5e-9c57-6f1f1f0c2a10'],
     async run({ call, output }, { delivery: id }: { delivery: string }) {
+      if (!UUID.test(id.toLowerCase())) {
+        const hint = 'svc webhooks deliveries shows the ids.';
+        throw new SvcError('usage', '<delivery> must be the whole id of a message.', { hint });
+      }
       const { body } = await call('replayWebhookDelivery', { params: { id } });
       output.done(body, `Queued the message ${output.quote(id)} again.`);
     },

@@ -8,10 +8,11 @@ import { SvcError } from '../../base/svc-error.ts';
 /** `allowed`: false with --no-input. */
 export function createPrompt(allowed: boolean) {
   const isPossible = allowed && process.stdin.isTTY === true && process.stderr.isTTY === true;
-  const ask = async (question: string, hidden: boolean) => {
+  const ask = async (question: string, hidden: boolean, option?: string) => {
     if (!isPossible) {
+      const instead = option === undefined ? 'Run' : `Give ${option}, or run`;
       throw new SvcError('usage', `Cannot ask for an answer: ${question.trim()}`, {
-        hint: 'Run it in a terminal, without --no-input.',
+        hint: `${instead} it in a terminal, without --no-input.`,
       });
     }
     return readLine(question, { hidden });
@@ -27,10 +28,10 @@ export function createPrompt(allowed: boolean) {
   return {
     /** Whether there is a terminal to ask on. */
     isPossible,
-    /** Asks on stderr for one line of standard input. Throws `usage` without a terminal. */
-    line: (question: string) => ask(question, false),
+    /** Asks on stderr for one line of standard input. Throws `usage` without a terminal. `option`: gives the answer. */
+    line: (question: string, option?: string) => ask(question, false, option),
     /** Like `line`, without showing what is typed. */
-    secret: (question: string) => ask(question, true),
+    secret: (question: string, option: string) => ask(question, true, option),
     /**
      * Lets a command that loses data or keys go on if the person types the name of what it changes. Throws
      * `not_confirmed` for another answer, and `usage` if there is no terminal.

@@ -114,7 +114,7 @@ function profileOf(profiles: Record<string, Profile>, name: string): NamedProfil
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile) return { ...profile, name };
   const names = Object.keys(profiles);
-  throw new SvcError('usage', `There is no profile ${name}.`, {
+  throw new SvcError('not_found', `There is no profile ${name}.`, {
     hint:
       names.length === 0
         ? 'Create one with svc login URL.'

@@ -1,5 +1,6 @@
 // Builds the commander program from declarations of commands.
 import { Argument, Command, Option } from 'commander';
+import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
 import type { CommandGroup, CommandSpec } from './command.ts';
 import { type Completes, type GlobalOptions, globalOptions, type OptionSpec } from './options.ts';
@@ -47,8 +48,14 @@ function addCommand(parent: Command, spec: CommandSpec, dispatch: Dispatch): voi
     if (completes !== undefined) completesOf.set(argument, completes);
     command.addArgument(argument);
   }
-  for (const option of spec.options ?? []) command.addOption(optionOf(option));
+  // Of `--fleet` and `--no-fleet`, commander obeys the last one.
+  const typed = new Set<string>();
+  for (const option of (spec.options ?? []).map(optionOf)) {
+    command.addOption(option).on(`option:${option.name()}`, () => typed.add(option.name()));
+  }
   command.action(async () => {
+    const both = [...typed].find((name) => typed.has(`no-${name}`));
+    if (both) throw new SvcError('usage', `--${both} and --no-${both} exclude each other.`);
     const named = command.registeredArguments.map((argument, i) => [
       camelCase(argument.name()),
       command.processedArgs[i],

@@ -50,12 +50,17 @@ const nextSteps: Readonly<Record<string, string>> = {
     'Create the token in the dashboard, or sign in with svc login --key-file or --manual.',
   invalid_token: 'Set SVC_TOKEN to another token, or unset it to use your session.',
   insufficient_scope: 'Unset SVC_TOKEN to use your session.',
+  webhook_limit_reached:
+    'Delete an unused webhook, or ask the operator for a grant (svc-server credits grant). Sign-up credits do not count.',
   fleet_limit_reached: 'Delete an unused fleet; svc fleets list shows them.',
   invalid_signature: 'Run svc login again; a message can be signed for 10 minutes.',
 };
 
-function nextStepsOf({ code, hint, details }: SvcError): string[] {
-  if (typeof details.retry_after === 'number') return [`Retry in ${details.retry_after} s.`];
+function nextStepsOf({ code, message, hint, details }: SvcError): string[] {
+  if (typeof details.retry_after === 'number') {
+    const retry = `Retry in ${details.retry_after} s.`;
+    return message.includes(retry) ? [] : [retry];
+  }
   const text = hint ?? (Object.hasOwn(nextSteps, code) ? nextSteps[code] : undefined);
   return text === undefined ? [] : [text];
 }

@@ -31,7 +31,8 @@ export async function askPassword(
   question: string,
   passwordFile?: string,
 ): Promise<string> {
-  if (passwordFile === undefined) return (await context.prompt()).secret(question);
+  if (passwordFile === undefined)
+    return (await context.prompt()).secret(question, '--password-file');
   const text = await readPrivateFile(passwordFile, '--password-file', words.code);
   return text.replace(/\r?\n$/, '');
 }

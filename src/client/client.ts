@@ -230,7 +230,9 @@ function serviceError(baseUrl: string, response: Response, answer: unknown): Svc
 }
 
 function unreachable(baseUrl: string, isWrite: boolean, cause: unknown): SvcError {
-  const doubt = isWrite ? ' A write may have arrived: repeat it with the same id.' : '';
+  const { code } = (cause instanceof Error ? (cause.cause ?? cause) : {}) as { code?: unknown };
+  const mayHaveArrived = isWrite && code !== 'ECONNREFUSED';
+  const doubt = mayHaveArrived ? ' A write may have arrived: repeat it with the same id.' : '';
   return new SvcError('service_unreachable', `No answer from ${baseUrl}.`, {
     hint: `Check the address and the network.${doubt}`,
     retryable: true,

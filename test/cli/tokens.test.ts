@@ -116,6 +116,18 @@ describe('SVC_TOKEN', () => {
     expect(bySession.stderr).toContain('suspended');
   });
 
+  it('changes nothing at a port where nothing listens, and svc does not say otherwise', async () => {
+    const token = await create('--scope', 'write');
+
+    const args = ['fleets', 'create', 'Hall', '--allow-duplicate', '--url', 'http://127.0.0.1:9'];
+    const { exitCode, stderr } = await withToken(token, ...args);
+
+    expect([exitCode, stderr]).toEqual([
+      7,
+      'svc: No answer from http://127.0.0.1:9. (ECONNREFUSED)\nCheck the address and the network.\n',
+    ]);
+  });
+
   it('creates no token, and says what to do', async () => {
     const token = await create('--scope', 'write');
 

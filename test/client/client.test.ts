@@ -238,6 +238,19 @@ describe('what the client makes of an answer', () => {
     });
   });
 
+  it('says nothing of a write where nothing listened', async () => {
+    const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+    for (const cause of [refused, new TypeError('fetch failed', { cause: refused })]) {
+      const fetch = () => Promise.reject(cause);
+      const client = createClient({ baseUrl, fetch, credential: { session: 'a' } });
+
+      await expect(client.call('signOut')).rejects.toMatchObject({
+        code: 'service_unreachable',
+        hint: 'Check the address and the network.',
+      });
+    }
+  });
+
   it('says nothing of writes where a read was cut', async () => {
     wire.use(http.get(`${baseUrl}/api/v1/tasks/${id}`, () => HttpResponse.error()));
 

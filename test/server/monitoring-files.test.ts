@@ -30,7 +30,7 @@ describe('the monitoring files', () => {
   let exposed: Set<string>;
   let folder: string;
   beforeAll(async () => {
-    const { text } = await createMetrics(createTestClock()).read();
+    const { text } = await createMetrics(createTestClock()).read(async () => ({ degraded: [] }));
     const declared = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
     exposed = new Set(
       declared.flatMap(([, name = '', type]) =>

@@ -55,6 +55,8 @@ export interface TestServiceOptions {
   rpcProxy?: boolean;
   /** RPC calls per second for public verification; without a limit unless given. */
   verifyPerSecond?: number;
+  /** The first check of funds and chain; over from the beginning unless given. */
+  checked?: Promise<void>;
 }
 
 export interface Owner {
@@ -111,6 +113,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
     webhooks: options.webhooks ?? null,
     stopping: stopping.signal,
     logger,
+    ...(options.checked && { checked: options.checked }),
     ...(options.refusals && { refusals: options.refusals }),
     ...(options.timeouts && { timeouts: options.timeouts }),
     ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),

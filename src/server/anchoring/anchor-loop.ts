@@ -221,6 +221,8 @@ function isIdle({ queue, finality }: AnchorLoop, live: LiveAttempts): boolean {
 
 function senderStateDueAt(loop: AnchorLoop, live: LiveAttempts): number {
   const { timing, hold, readAt, context } = loop;
+  // `/readyz` waits for the first reading of each account.
+  if (loop.senderState === null) return readAt;
   const isFirst = hold === 'first_nonce';
   if (isFirst || !isIdle(loop, live)) {
     return readAt + (isFirst && loop.queue.mayHold ? timing.pollMs() : timing.senderStateMs());

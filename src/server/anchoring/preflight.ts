@@ -44,7 +44,8 @@ export type Decision =
 /** Step 2 of anchoring: decides whether a payload may be signed now, and with which nonce, gas and fees. */
 export function preflight(senderState: SenderState, terms: PreflightTerms): Decision {
   const hold = holdOf(senderState, terms);
-  if (hold !== null) return { decision: 'wait', reason: hold };
+  const isFirst = hold === 'first_nonce';
+  if (hold !== null && !isFirst) return { decision: 'wait', reason: hold };
   if (senderState.gas.outcome === 'underfunded') return { decision: 'wait', reason: 'underfunded' };
   if (senderState.gas.outcome === 'refused') {
     const { meaning, reason } = senderState.gas;
@@ -60,6 +61,8 @@ export function preflight(senderState: SenderState, terms: PreflightTerms): Deci
   if (neededWei(senderState, terms) > senderState.balance) {
     return { decision: 'wait', reason: 'underfunded' };
   }
+  // Last, because it is no degradation: a new account shows at its first reading what else it lacks.
+  if (isFirst) return { decision: 'wait', reason: hold };
   return {
     decision: 'sign',
     nonce: terms.nextNonce ?? senderState.latestNonce,

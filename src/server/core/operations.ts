@@ -36,10 +36,15 @@ export function createReadiness(deps: Deps): () => Readiness {
       throw wireError('storage_unavailable', 'The service is shutting down.');
     }
     first ??= inTime(FIRST_CHECK_MS, checking, undefined);
-    await first;
     const now = performance.now();
     if (last === null || now - last.readAt >= READINESS_MS) {
-      last = { readAt: now, readiness: readReadiness(deps, isChecked) };
+      last = {
+        readAt: now,
+        readiness: readReadiness(
+          deps,
+          first.then(() => isChecked),
+        ),
+      };
     }
     return last.readiness;
   };
@@ -47,14 +52,18 @@ export function createReadiness(deps: Deps): () => Readiness {
 
 async function readReadiness(
   { store, chain, network, clock }: Deps,
-  isChecked: boolean,
+  checked: Promise<boolean>,
 ): Readiness {
-  const [, status, isLacking, hasRoom, head] = await Promise.all([
+  // At the same time: a chain that hangs makes nobody wait for one after the other.
+  const [isChecked, head] = await Promise.all([
+    checked,
+    inTime(HEAD_READ_MS, chain.headNumber(), null).catch(() => null),
+  ]);
+  const [, status, isLacking, hasRoom] = await Promise.all([
     store.probe(),
     store.getChainStatus(),
     lacksPublicRpcUrl({ store, network }),
     store.hasRoom(),
-    inTime(HEAD_READ_MS, chain.headNumber(), null).catch(() => null),
   ]);
   const degraded = new Set(status?.degraded);
   // The anchorer saves its first status once it knows its chain and holds its lease.

@@ -6,6 +6,9 @@ import type { Store } from '../ports/store.ts';
 import { transactionCost } from '../rules/credits.ts';
 import type { MetricFactory } from './factory.ts';
 
+/** Reads what `/readyz` answers. */
+export type ReadReasons = () => Promise<{ degraded: readonly string[] }>;
+
 /**
  * Gauges of waiting work, read from the store when the metrics are read. If the store fails, they keep their last
  * values.
@@ -49,18 +52,17 @@ export function createBacklogGauges(
     'svc_anchor_spend_cap',
     'SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR in units of 1e18 wei; 0 without a cap',
   ).set(Number(spendCapWei ?? 0n) / 1e18);
-  const degraded = gauge(
-    'svc_degraded',
-    '1 for each reason why anchoring is degraded, as in /readyz',
-    ['reason'],
-  );
-  return async (store: Store): Promise<void> => {
+  const degraded = gauge('svc_degraded', '1 for each reason that /readyz lists under degraded', [
+    'reason',
+  ]);
+  return async (store: Store, readiness: ReadReasons): Promise<void> => {
     try {
-      const [backlog, status, missing, reservedWei] = await Promise.all([
+      const [backlog, status, missing, reservedWei, ready] = await Promise.all([
         store.readBacklog(),
         store.getChainStatus(),
         store.countMissingChainProofs(),
         store.readReservedSpend(clock.now()),
+        readiness(),
       ]);
       spend.set(Number(reservedWei) / 1e18);
       unproven.set(missing);
@@ -73,7 +75,7 @@ export function createBacklogGauges(
       for (const [state, count] of Object.entries(backlog.attempts)) attempts.set({ state }, count);
       parked.set(status?.parked ?? 0);
       degraded.reset();
-      for (const reason of status?.degraded ?? []) degraded.set({ reason }, 1);
+      for (const reason of ready.degraded) degraded.set({ reason }, 1);
     } catch (error) {
       if (!(error instanceof SvcError)) throw error;
     }

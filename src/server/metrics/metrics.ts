@@ -5,7 +5,12 @@ import type { ProviderAsked, ProviderStatus } from '../../chain/provider.ts';
 import type { ErrorCode } from '../../protocol/errors.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
 import type { Store } from '../ports/store.ts';
-import { type AfterCall, createAnchorMeters, createBacklogGauges } from './anchoring.ts';
+import {
+  type AfterCall,
+  createAnchorMeters,
+  createBacklogGauges,
+  type ReadReasons,
+} from './anchoring.ts';
 import { type MetricFactory, metricFactory } from './factory.ts';
 
 /** A response, for `onAnswered`. */
@@ -73,9 +78,9 @@ export function createMetrics(clock: Clock, spendCapWei: bigint | null = null) {
       providers = read;
     },
     /** Returns the metrics in the text format of Prometheus. */
-    async read(): Promise<{ contentType: string; text: string }> {
+    async read(readiness: ReadReasons): Promise<{ contentType: string; text: string }> {
       readProviders(providers());
-      if (store !== null) await readGauges(store);
+      if (store !== null) await readGauges(store, readiness);
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };

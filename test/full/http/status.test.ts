@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -23,4 +25,23 @@ describe('network details and health', () => {
       return probe.mock.calls.length > first;
     });
   });
+});
+
+it('answer within two seconds while the chain accepts connections and answers nothing', async () => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const never = new Promise<void>(() => {});
+  const service = await startTestService({ rpcUrl: `http://127.0.0.1:${port}`, checked: never });
+  onTestFinished(async () => {
+    await service.close();
+    silent.close();
+  });
+
+  const begunAt = performance.now();
+  const ready = await service.call('GET', '/readyz');
+  const seconds = (performance.now() - begunAt) / 1000;
+
+  expect(ready.body.degraded).toEqual(['anchoring_not_started', 'chain_unreachable']);
+  expect(seconds).toBeLessThan(3.5);
 });

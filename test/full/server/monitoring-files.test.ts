@@ -28,7 +28,7 @@ describe('the monitoring files', () => {
   let _exposed: Set<string>;
   let folder: string;
   beforeAll(async () => {
-    const { text } = await createMetrics(createTestClock()).read();
+    const { text } = await createMetrics(createTestClock()).read(async () => ({ degraded: [] }));
     const declared = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
     _exposed = new Set(
       declared.flatMap(([, name = '', type]) =>

@@ -98,15 +98,19 @@ export async function sendDocument(
 export interface Metrics {
   /** The Bearer token that every reader must send; without one, only peers on loopback may read. */
   token: string | null;
-  read(): Promise<{ contentType: string; text: string }>;
+  read(readiness: HttpDeps['readReadiness']): Promise<{ contentType: string; text: string }>;
 }
 
 /** Serves `/metrics` to authorized readers. Anyone else gets the error of an unknown endpoint. */
-export async function metricsPage(scope: FastifyInstance, metrics: Metrics): Promise<void> {
+export async function metricsPage(
+  scope: FastifyInstance,
+  metrics: Metrics,
+  readiness: HttpDeps['readReadiness'],
+): Promise<void> {
   scope.get('/metrics', { config: { page: 'text' } }, async (request, reply) => {
     if (!mayRead(request, metrics.token))
       throw wireError('not_found', 'This endpoint does not exist.');
-    const { contentType, text } = await metrics.read();
+    const { contentType, text } = await metrics.read(readiness);
     return reply.header('content-type', contentType).send(text);
   });
 }

@@ -3,7 +3,7 @@ import { packageVersion } from '../../../base/version.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { type OpenApiDocument, openApiDocument } from '../../../protocol/openapi/document.ts';
 import { shareChainReads } from '../../core/chain-reads.ts';
-import { createListReader, createReadiness, getChainDetails } from '../../core/operations.ts';
+import { createListReader, getChainDetails } from '../../core/operations.ts';
 import { JsonText } from '../../core/paging.ts';
 import { readAnchorTransaction, verifyProofHash } from '../../core/verification.ts';
 import type { Handlers } from '../server/call.ts';
@@ -26,7 +26,7 @@ export function publicHandlers(deps: HttpDeps) {
     },
     getChain: () => getChainDetails(deps),
     getHealth: async () => ({ status: 'up' }),
-    getReadiness: createReadiness(deps),
+    getReadiness: deps.readReadiness,
     async getAnchoringAccounts({ reply }) {
       const list = await readList();
       reply.header('cache-control', 'public, max-age=60');

@@ -19,6 +19,7 @@ import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
 import { type RouteName, routes } from '../../../protocol/routes.ts';
 import type { Deps } from '../../core/deps.ts';
+import { createReadiness } from '../../core/operations.ts';
 import { JsonText } from '../../core/paging.ts';
 import type { Answered } from '../../metrics/metrics.ts';
 import { wireError } from '../../ports/errors.ts';
@@ -73,7 +74,8 @@ interface AppDeps extends Deps {
  * application does not listen yet. `close()` waits for the requests in progress.
  */
 export function buildApp(given: AppDeps): FastifyInstance {
-  const deps = { ...given, strangersWork: new StrangersWork() };
+  const readReadiness = createReadiness(given);
+  const deps = { ...given, strangersWork: new StrangersWork(), readReadiness };
   const answers = new InFlightRequests();
   const connections = new Connections(deps.trustedProxies ?? [], (socket) =>
     answers.isBusy(socket),
@@ -140,7 +142,7 @@ export function buildApp(given: AppDeps): FastifyInstance {
   });
   app.register((scope) => dashboardPages(scope, deps));
   const { metrics } = deps;
-  if (metrics) app.register((scope) => metricsPage(scope, metrics));
+  if (metrics) app.register((scope) => metricsPage(scope, metrics, readReadiness));
   const handlers = createHandlers(deps);
   const authenticators = createAuthenticators(deps);
   for (const [access, authenticate] of Object.entries(authenticators)) {

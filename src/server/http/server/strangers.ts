@@ -6,6 +6,7 @@ import { familyOf, rangesOf } from '../../../base/addresses.ts';
 import type { FairQueue } from '../../../base/fair-queue.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import { type Deps, strangersQueue } from '../../core/deps.ts';
+import type { createReadiness } from '../../core/operations.ts';
 import { authenticateRobot } from '../../core/robots.ts';
 import { hashToken } from '../../core/sessions.ts';
 import { wireError } from '../../ports/errors.ts';
@@ -85,6 +86,8 @@ function inTurn<T>(queue: FairQueue, key: string, { raw }: FastifyRequest, work:
 /** The dependencies of a server's hooks and handlers. */
 export interface HttpDeps extends Deps {
   strangersWork: StrangersWork;
+  /** One reading for `/readyz` and the metrics. */
+  readReadiness: ReturnType<typeof createReadiness>;
 }
 
 /** Looks a robot up by its key, and counts the call. Throws `invalid_api_key` and `overloaded`. */

@@ -308,6 +308,7 @@ function expectChain(chain: AnchorChain, chainId: number | undefined): AnchorCha
       throw new SvcError(
         'chain_mismatch',
         `SVC_CHAIN_ID is ${chainId}, but SVC_CHAIN_RPC_URL belongs to chain ${identity.chainId}.`,
+        { hint: 'Correct the one that is wrong. For another chain, use a new SVC_DATA_DIR.' },
       );
     },
   };

@@ -119,6 +119,31 @@ describe('svc-server', () => {
     },
   );
 
+  it.each([
+    ['its data folder is a file', { SVC_DATA_DIR: 'file' }, 'Cannot use the folder'],
+    ['its data folder is in a file', { SVC_DATA_DIR: 'file/data' }, 'Cannot use the folder'],
+    ['a key is configured twice', { SVC_ANCHOR_KEY_FILE: 'key,key-again' }, 'configured twice'],
+  ])('start ends with 2 if %s', async (_, given, reason) => {
+    const key = path.join(folder, 'key');
+    for (const file of [key, `${key}-again`]) {
+      await writeFile(file, '11'.repeat(32), { mode: 0o600 });
+    }
+    const paths = Object.entries(given).map(([name, list]) => [
+      name,
+      list.replaceAll(/[^,]+/g, (file) => path.join(folder, file)),
+    ]);
+
+    const { exitCode, stderr } = await server(['start'], {
+      SVC_CHAIN_RPC_URL: 'http://127.0.0.1:9',
+      SVC_DATA_DIR: path.join(folder, 'data'),
+      SVC_ANCHOR_KEY_FILE: key,
+      SVC_LOG_LEVEL: 'error',
+      ...Object.fromEntries(paths),
+    });
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)]);
+  });
+
   it.each(['', '1,5', '0x1', '1e3', '-1', '0.0000000000000000001'])(
     'refuses %j as an amount in ETH',
     async (given) => {

@@ -151,12 +151,14 @@ const bundledDemo = pathToFileURL(`${packageFolder}/dist/programs/demo.js`).href
 /** Exit code by the error code of a wrong argument or variable. */
 const badInput = {
   account_retired: 2,
+  chain_mismatch: 2,
   invalid_anchor_key: 2,
   invalid_configuration: 2,
   invalid_request: 2,
   invalid_rpc_url: 2,
   invalid_webhook_key: 2,
   key_unusable: 2,
+  native_module_unusable: 2,
   usage: 2,
 };
 

@@ -1,5 +1,8 @@
 // `svc-server start`: runs the server until a signal stops it. Also reads the environment of an installed server.
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { readInstalledUnit, readUnitEnvironment } from '../../base/install/installed-unit.ts';
 import type { Installation } from '../../base/install/service.ts';
 import { connectServiceManager, type ServiceManager } from '../../base/install/service-manager.ts';
@@ -19,12 +22,27 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   // What a start creates lives long, so V8 would allocate similar objects of requests in its old generation. A dead object
   // there keeps what it refers to until the whole heap is collected: most of the request.
   setFlagsFromString('--no-allocation-site-pretenuring');
+  if (config.database.kind === 'sqlite') makeDataFolder(path.dirname(config.database.path));
   const { startServer } = await import('../main.ts');
   const server = await startServer(config, { logger });
   const { progressAt } = server;
   const manager = connectServiceManager({ environment, progressAt, logger });
   await manager.ready();
   await untilStopped(server, logger, stopped, manager);
+}
+
+/** Throws `invalid_configuration` for what no restart repairs. */
+function makeDataFolder(folder: string): void {
+  try {
+    makeDurableFolder(folder);
+    accessSync(`${folder}/.`, constants.W_OK);
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (!/^(EACCES|ENOENT|ENOTDIR|EPERM|EROFS)$/.test(code)) throw error;
+    throw new SvcError('invalid_configuration', `Cannot use the folder ${folder}: ${message}.`, {
+      hint: 'Set SVC_DATA_DIR to a folder that this user may write or create.',
+    });
+  }
 }
 
 /**

@@ -309,8 +309,10 @@ describe('svc-server', () => {
       },
     });
 
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain('SVC_CHAIN_ID is 1, but SVC_CHAIN_RPC_URL belongs to chain 31337.');
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(
+      /SVC_CHAIN_ID is 1, but SVC_CHAIN_RPC_URL belongs to chain 31337\.\nCorrect/,
+    );
   });
 
   it('says that its port is taken', async () => {

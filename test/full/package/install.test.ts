@@ -182,7 +182,7 @@ describe('without better-sqlite3', () => {
       ];
 
       expect((await run(program('svc'), 'help', 'exit-codes')).stderr).toBe('');
-      expect([agent.code, server.code]).toEqual([1, 1]);
+      expect([agent.code, server.code]).toEqual([1, 2]);
       expect(agent.stderr).toContain(`svc-agent: ${says}`);
       expect(server.stderr).toContain(`svc-server: ${says}`);
     },

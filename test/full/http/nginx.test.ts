@@ -67,6 +67,14 @@ describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
     expect(body.api_key).toMatch(/^svc_/);
   });
 
+  it('hides the metrics in the form of the service', async () => {
+    const reply = await fetch(`${nginx.url}/metrics`);
+
+    expect(reply.headers.get('content-type')).toContain('application/json');
+    expect([reply.status, Object(await reply.json()).error]).toEqual([404, 'not_found']);
+    expect(reply.headers.get('x-ratelimit-limit')).toBe('600');
+  });
+
   it('refuses the connections of a source above its limit in the form of the service', async () => {
     const port = Number(new URL(service.url).port);
     const narrow = await startNginx([port, port, port], { ofSource: 2 });

@@ -173,7 +173,7 @@ describe('the operator API', () => {
     const target = `/accounts/${owner.wallet}/suspend`;
     await ask('POST', target, {});
 
-    const { status } = await ask('POST', target, {});
+    const { status } = await ask('POST', target);
 
     const entries = await service.store.listAuditLog(owner.wallet, 10, null);
     expect(status).toBe(200);

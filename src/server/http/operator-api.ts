@@ -90,6 +90,11 @@ export function buildOperatorApi(deps: OperatorApiDeps): FastifyInstance {
     if (sameSecret(bearerKey(request) ?? '', deps.token)) return done();
     throw wireError('missing_api_key', 'Send the operator token as "Authorization: Bearer …".');
   });
+  // A reason is optional, so its body is too. A missing member of a grant is named.
+  app.addHook('preValidation', (request, _, done) => {
+    if (request.body === undefined) request.body = {};
+    done();
+  });
   const document = operatorApiDocument(packageVersion());
   app.get('/openapi.json', () => document);
   for (const [name, handler] of Object.entries(handlers)) {

@@ -577,6 +577,9 @@ describe('a lost lease', () => {
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
     await rig.store.holdQueue(Date.now());
     await waitFor('the loss', () => rig.log.join('').includes('lost anchoring lease'));
+    await waitFor('the warning that names the command', () =>
+      rig.log.some((line) => /"level":40.*anchoring is paused.*svc-server reconcile/.test(line)),
+    );
     const ids = await rig.queue();
     expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('queued');
 

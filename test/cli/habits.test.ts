@@ -231,7 +231,13 @@ describe('svc doctor', () => {
     const sender = { chainId: 31_337, address };
     const lease = await low.store.acquireLease(sender, 'test', 60_000, Date.now());
     if (lease === null) throw new Error('The lease is held by another');
-    const degraded = ['clock_implausible', 'sender_busy', 'underfunded'];
+    const degraded = [
+      'clock_implausible',
+      'nonce_conflict',
+      'restored',
+      'sender_busy',
+      'underfunded',
+    ];
     const funds = { balance: 5n * 10n ** 13n, neededWei: 12n * 10n ** 13n };
     const status = { degraded, parked: 0, now: Date.now(), ...funds };
     await low.store.saveChainStatus(lease, status);
@@ -246,6 +252,9 @@ describe('svc doctor', () => {
     );
     const clock = /^degraded\twarning\tclock_implausible: .*anchoring goes on.*clock confirm\.$/m;
     expect(stdout).toMatch(clock);
+    expect(stdout).toMatch(/^degraded\twarning\tchain_unreachable: .*Check endpoints/m);
+    expect(stdout).toMatch(/^degraded\twarning\tnonce_conflict: .*final.*reconcile --yes/m);
+    expect(stdout).toMatch(/^degraded\twarning\trestored: .*or the operator paused anchoring/m);
     expect(stdout).toMatch(/^degraded\twarning\tsender_busy: .*docs\/operations\.md/m);
     const warned = { name: 'degraded', ok: true, warning: true };
     expect(json.checks).toContainEqual({

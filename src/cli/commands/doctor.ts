@@ -88,14 +88,18 @@ const columns = [
 
 /** What the operator can do, by a reason of `/readyz`. docs/operations.md explains the other reasons. */
 const remedies: Readonly<Record<string, string>> = {
+  chain_unreachable: 'anchors wait, because no RPC endpoint answers. Check endpoints and network.',
   clock_implausible:
     "the clock of the service's machine is implausible; anchoring goes on. Correct this clock, or run svc-server clock confirm.",
   disk_low: 'the disk is almost full; completions are still accepted and anchored. Free space.',
   fee_cap: 'anchors wait, because fees are too high. Wait, or raise SVC_ANCHOR_MAX_FEE_GWEI.',
   fee_jump: 'fees rose to more than ten times their usual value; anchoring goes on.',
+  nonce_conflict:
+    'anchors wait, because another program sent a transaction with the key. Wait until it is final. If the reason stays, run svc-server reconcile --yes and restart the service.',
   no_public_rpc_url: 'wallets cannot add the chain; anchoring goes on. Set SVC_PUBLIC_RPC_URL.',
   provider_unhealthy: 'an RPC endpoint of the service does not work. Check the endpoint.',
-  restored: 'anchors wait, because the database was restored. Run svc-server reconcile.',
+  restored:
+    'anchors wait, because the database was restored, or the operator paused anchoring. Run svc-server reconcile.',
 };
 
 /** One warning for each reason why the service is degraded; for low funds, one for each account. */

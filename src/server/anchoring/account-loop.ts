@@ -30,7 +30,7 @@ export async function runAccountLoop(
   onAbort(signal, trigger.wake);
   let failures = 0;
   let shortLeases = 0;
-  let waiting = false;
+  let waiting: keyof typeof waits | null = null;
   while (!signal.aborted) {
     try {
       const identity = await knownIdentity(deps, signal);
@@ -38,7 +38,7 @@ export async function runAccountLoop(
       const lease = await store.acquireLease(sender, holder, options.leaseTtlMs, clock.now());
       failures = 0;
       if (lease !== null) {
-        waiting = false;
+        waiting = null;
         const startedAt = performance.now();
         const isOver = await runUnderLease(deps, { lease, identity }, { stop: signal, trigger });
         if (isOver) return;
@@ -49,9 +49,11 @@ export async function runAccountLoop(
         continue;
       }
       deps.onChecked();
-      if (!waiting)
-        logger.info('waiting: another process anchors for this account, or anchoring is paused');
-      waiting = true;
+      const { degraded = [] } = (await store.getChainStatus()) ?? {};
+      const isPaused = degraded.includes('restored') || degraded.includes('key_not_reconciled');
+      const state = isPaused ? 'paused' : 'other';
+      if (state !== waiting) logger[isPaused ? 'warn' : 'info'](waits[state]);
+      waiting = state;
       await trigger.wait(options.leaseTtlMs / 3);
     } catch (err) {
       if (signal.aborted) return;
@@ -65,6 +67,12 @@ export async function runAccountLoop(
     }
   }
 }
+
+const waits = {
+  paused:
+    'anchoring is paused: the database was restored, or svc-server hold was run; run svc-server reconcile',
+  other: 'waiting: another process anchors for this account',
+};
 
 /** The chain of the database. Once it is bound, the lease can be taken without reaching the chain. */
 async function knownIdentity({ store, chain }: AccountLoopDependencies, signal: AbortSignal) {

@@ -94,7 +94,7 @@ describe('svc-server credits revoke', () => {
 
     expect([exitCode, stderr]).toEqual([
       2,
-      expect.stringContaining('the account has 5 anchors and 1000000000000000000 wei'),
+      expect.stringContaining('the account has 5 anchors and 1000000000000000000 wei (1 ETH)'),
     ]);
     expect(await json('credits', 'show', wallet)).toMatchObject({ anchor_quota: 5 });
   });
@@ -117,6 +117,17 @@ describe('a wallet without an account', () => {
     expect([exitCode, stdout]).toEqual([1, '']);
     expect(stderr).toContain(`The wallet ${wallet} has no account.`);
     expect((await server('accounts', 'list', '--json')).stdout).not.toContain(wallet);
+  });
+});
+
+describe('svc-server accounts delete', () => {
+  it('says that the data is deleted, also if it was before', async () => {
+    const wallet = await account();
+
+    for (const _ of ['first', 'again']) {
+      const { exitCode, stdout } = await server('accounts', 'delete', wallet, '--yes');
+      expect([exitCode, stdout]).toEqual([0, `The data of ${wallet} is deleted.\n`]);
+    }
   });
 });
 

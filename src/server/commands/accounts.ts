@@ -13,9 +13,9 @@ import {
   suspendAccount,
 } from '../core/account.ts';
 import { readOperatorToken } from '../http/operator-api.ts';
-import { walletOf } from './credits.ts';
+import { printRecord, walletOf } from './credits.ts';
 import { withStore } from './database.ts';
-import { type Output, outputOf, print, printTable } from './print.ts';
+import { type Output, print, printTable } from './print.ts';
 
 /** What `accounts top` sorts by: figures of the database, and `refusals` of the running server. */
 const figures = {
@@ -82,7 +82,7 @@ export async function show(environment: NodeJS.ProcessEnv, address: string, opti
   const account = await withStore(environment, options, (store, clock) =>
     showAccount(store, wallet, clock.now()),
   );
-  await outputOf(options).record(account, Object.entries(account));
+  await printRecord(account, account, options);
 }
 
 /** `svc-server accounts suspend`, also while servers run. */
@@ -102,7 +102,7 @@ function changeTo(isSuspended: boolean, command: string) {
     const account = await withStore(environment, options, (store) =>
       suspendAccount(store, wallet, change),
     );
-    await outputOf(options).record(account, Object.entries(account));
+    await printRecord(account, account, options);
   };
 }
 
@@ -126,7 +126,7 @@ export async function remove(environment: NodeJS.ProcessEnv, address: string, op
     await deleteAccount({ store, clock }, wallet);
     while (await store.deleteTraces(wallet, TRACES_PER_COMMIT)) {}
   });
-  print({ wallet, deleted: true }, [`Deleted ${wallet}.`], options);
+  print({ wallet, deleted: true }, [`The data of ${wallet} is deleted.`], options);
 }
 
 const TRACES_PER_COMMIT = 500;

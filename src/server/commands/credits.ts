@@ -1,7 +1,8 @@
 // `svc-server credits`: grants credits to an account, takes them back, and shows its balance.
 import { v7 as newId, validate } from 'uuid';
+import type { Field } from '../../base/output/output.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { checksumAddress, etherText } from '../../chain/chain.ts';
+import { checksumAddress, etherText, inEther } from '../../chain/chain.ts';
 import { operator, viewBalance } from '../core/account.ts';
 import type { Balance } from '../ports/account.ts';
 import { withStore } from './database.ts';
@@ -73,9 +74,16 @@ export async function showCredits(
   await printBalance(balance, options);
 }
 
-/** The error of a change whose outcome is unknown, with a hint to retry under the same id. */
+/** The error of a change: with amounts also in ETH, and, if its outcome is unknown, a hint to retry under the same id. */
 function withRetryHint(error: unknown, id: string): unknown {
-  if (!(error instanceof SvcError) || error.code !== 'storage_unavailable') return error;
+  if (!(error instanceof SvcError)) return error;
+  if (error.code !== 'storage_unavailable') {
+    error.message = error.message.replace(
+      /(\d+) wei/,
+      (all, wei) => `${all} (${inEther(BigInt(wei))})`,
+    );
+    return error;
+  }
   return new SvcError(error.code, error.message, {
     hint: `Run the command again with --id ${id}, which changes nothing twice.`,
     retryable: error.retryable,
@@ -95,9 +103,20 @@ export function walletOf(address: string): string {
 }
 
 async function printBalance(balance: Balance, options: Output, more: object = {}): Promise<void> {
-  const output = outputOf(options);
-  const { gasCreditWei: wei } = balance;
   const fields = viewBalance(balance);
-  const shown = output.isTerminal ? `${wei} (${etherText(wei)})` : fields.gas_credit_wei;
-  await output.record({ ...more, ...fields }, Object.entries({ ...fields, gas_credit_wei: shown }));
+  await printRecord({ ...more, ...fields }, fields, options);
+}
+
+/** Prints a record; on a terminal, its amounts also in ETH. `answer`: the object of --json. */
+export async function printRecord(
+  answer: object,
+  fields: Readonly<Record<string, Field[1]>>,
+  options: Output,
+): Promise<void> {
+  const output = outputOf(options);
+  const shown = Object.entries(fields).map(([name, value]): Field => {
+    const isAmount = output.isTerminal && /_wei(_|$)/.test(name);
+    return [name, isAmount ? `${value} (${etherText(BigInt(value ?? 0))})` : value];
+  });
+  await output.record(answer, shown);
 }

@@ -73,7 +73,11 @@ export async function reconcile(
       }),
       ...(isPassed ? [] : [ACCEPT]),
       ...(findings.some((finding) => finding.includes('has an anchor')) ? [ACCEPT_ANCHOR] : []),
-      ...(ok ? [`Anchoring is resumed.${foreign.length + taken.length > 0 ? RESTART : ''}`] : []),
+      ...(ok
+        ? [
+            `The database agrees with the chain, and anchoring is not paused.${foreign.length + taken.length > 0 ? RESTART : ''}`,
+          ]
+        : []),
     ];
     const shown = { ok, findings, foreign: foreign.map(shownUse), taken: taken.map(shownUse) };
     print(shown, lines, options);

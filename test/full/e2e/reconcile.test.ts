@@ -101,7 +101,7 @@ describe('svc-server reconcile, where something else has sent with the key', () 
 
       expect([shown.exitCode, shown.stdout]).toEqual([1, expect.stringContaining(txHash)]);
       expect(accepted.exitCode).toBe(0);
-      expect(accepted.stdout).toContain('Anchoring is resumed. Restart a running server');
+      expect(accepted.stdout).toContain('anchoring is not paused. Restart a running server');
       await server.kill('SIGTERM');
       const again = await start();
       const receipt = await receiptOf(robotClient(again.url, apiKey), id);

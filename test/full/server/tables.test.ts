@@ -40,6 +40,16 @@ it('prints a table under a header on a terminal, cut where the terminal is too n
   expect([cut.length <= 160, cut.endsWith('…')]).toEqual([true, true]);
 });
 
+it('shows an account with its amounts also in ETH on a terminal', async () => {
+  const lines = await onTerminal(['accounts', 'show', WALLET], 250, { NO_COLOR: '1' });
+
+  const eth = '250000000000000000 (0.25 ETH, 250000000 gwei)';
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^uncovered_wei_30_days +0 \(0 ETH, 0 gwei\)$/),
+  );
+  expect(lines.some((line) => /^gas_credit_wei /.test(line) && line.endsWith(eth))).toBe(true);
+});
+
 it('prints the header in bold, unless NO_COLOR is set', async () => {
   const [colored] = await onTerminal(['accounts', 'list'], 250);
   const [plain] = await onTerminal(['accounts', 'list'], 250, { NO_COLOR: '1' });

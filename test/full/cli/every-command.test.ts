@@ -154,7 +154,7 @@ const calls: Record<string, () => Promise<string[]>> = {
   'robots delete': async () => [await fresh('robots'), '--yes'],
   'fleets list': async () => [],
   'fleets show': async () => ['Hall'],
-  'fleets create': async () => ['Hall 2'],
+  'fleets create': async () => ['Hall 2', '--allow-duplicate'],
   'fleets update': async () => ['Hall', '--shift', 'night'],
   'fleets reorder': async () => ['Hall'],
   'fleets delete': async () => [await fresh('fleets'), '--yes'],

@@ -115,7 +115,7 @@ describe('for shell scripts', () => {
     expect([exitCode, stdout]).toEqual([2, '']);
   });
 
-  it('complete ends with 8 while it is not anchored, and refuses a second proof', async () => {
+  it('complete ends with 8 only while this evidence is stored and not anchored', async () => {
     const task = await service.claim(robot);
 
     const first = await agent(['complete', task, '-'], '{"picked":1}');
@@ -123,8 +123,9 @@ describe('for shell scripts', () => {
 
     expect(first.exitCode).toBe(8);
     expect(JSON.parse(first.stdout)).toMatchObject({ error: 'anchor_unconfirmed', task_id: task });
-    expect([1, 8]).toContain(second.exitCode);
-    expect(second.stdout).toBe('');
+    expect([second.exitCode, second.stdout]).toEqual([1, '']);
+    expect(second.stderr).toContain('This evidence was NOT stored, because');
+    expect(second.stderr).toContain('Claim a new task for this evidence.');
   });
 
   it('complete gives the receipt once more for the same evidence, and none for another', async () => {
@@ -138,6 +139,7 @@ describe('for shell scripts', () => {
     const finality = expect.any(String);
     expect(JSON.parse(same.stdout)).toEqual({ ...JSON.parse(first.stdout), finality });
     expect(other.stdout).toBe('');
+    expect(other.stderr).toContain('This evidence was NOT stored, because');
     expect(other.stderr).toContain(JSON.parse(first.stdout).proof_hash);
   });
 

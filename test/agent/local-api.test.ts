@@ -236,14 +236,29 @@ describe('repeated calls', () => {
     expect([other.status, other.body.error]).toEqual([409, 'id_conflict']);
   });
 
-  it('keep the first proof of a task, and name it', async () => {
+  it.each([
+    {
+      sent: 'the same evidence',
+      second: proof,
+      same: true,
+      says: 'is stored and not anchored yet',
+    },
+    {
+      sent: 'other evidence',
+      second: { picked: 13 },
+      same: false,
+      says: 'was NOT stored, because',
+    },
+  ])('keep the first proof of a task, and say whether $sent is stored', async (given) => {
     const id = await claim();
     await complete(id, proof);
 
-    const { status, body } = await complete(id, { picked: 13 });
+    const { status, body } = await complete(id, given.second);
 
     expect([status, body.error]).toEqual([409, 'completion_in_progress']);
-    expect(body).toMatchObject({ proof_hash: hashProof(proof), same_evidence: false });
+    expect(body).toMatchObject({ proof_hash: hashProof(proof), same_evidence: given.same });
+    expect(body.message).toContain(given.says);
+    expect(spool.findCompletion(id)?.proofHash).toBe(hashProof(proof));
   });
 
   it.each([
@@ -258,6 +273,7 @@ describe('repeated calls', () => {
 
     expect([status, body.error]).toEqual([409, 'already_completed']);
     expect(body.same_evidence).toBe(given.same);
+    expect(body.message.includes('was NOT stored')).toBe(!given.same);
     expect(body).toMatchObject({ proof_hash: hashProof(proof), verification: verificationOf(id) });
   });
 });

@@ -6,7 +6,6 @@ import { escapeText } from '../../base/escape.ts';
 import { withFileProgress } from '../../base/progress.ts';
 import { SvcError, unreadableFile } from '../../base/svc-error.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
-import { hashProof } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import { parseStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
 import { CHANGED_INTEGER, StrictJsonError } from '../../proof/strict-json-error.ts';
@@ -32,7 +31,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
   program
     .command('complete')
     .description(
-      'Submit the evidence of a task; exits with 8 if the evidence is stored on this machine but not anchored yet',
+      'Submit the evidence of a task; exits with 8 only if this evidence is stored on this machine but not anchored yet',
     )
     .argument('<task>', 'id of the task')
     .argument('<file>', 'file with the evidence, a JSON object or array; - for standard input')
@@ -51,7 +50,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     )
     .addHelpText(
       'after',
-      '\nsvc-agent complete reads attached files to compute their hashes, but does not move or upload these files. The daemon does not read them.\n\nExamples:\n  svc-agent complete "$task" evidence.json --wait 60\n  svc-agent complete "$task" evidence.json --attach run.mcap --attach photo.jpg',
+      '\nsvc-agent complete reads attached files to compute their hashes, but does not move or upload these files. The daemon does not read them.\n\nA task has one evidence. If the agent already has other evidence of this task, the new evidence is not stored (exit code 1). Claim a new task for it.\n\nExamples:\n  svc-agent complete "$task" evidence.json --wait 60\n  svc-agent complete "$task" evidence.json --attach run.mcap --attach photo.jpg',
     )
     .action(async (task: string, file: string, options: CompleteOptions) =>
       exitWith(await complete(task, file, options)),
@@ -141,7 +140,7 @@ async function complete(
   const answer = await askDaemon('POST', `${pathOf(task)}/complete`, {
     body,
     headers,
-  }).catch((error) => ({ status: 200, body: receiptOfSame(withHint(error), body) }));
+  }).catch((error) => ({ status: 200, body: receiptOfSame(withHint(error)) }));
   const { warning } = answer.body;
   if (warning !== undefined) process.stderr.write(`Warning: ${escapeText(warning)}\n`);
   printLine(answer.status === 200 ? answer.body.verification : answer.body);
@@ -164,22 +163,15 @@ function withHint(error: unknown): unknown {
   return new SvcError(error.code, error.message, { hint });
 }
 
-/** The receipt of an earlier completion with the same evidence. @throws `error` in any other case */
-function receiptOfSame(error: unknown, body: string): { verification: unknown } {
-  if (!(error instanceof SvcError && error.code === 'already_completed')) throw error;
-  const { proof } = parseStrictJson(body) as { proof: Proof };
-  const { proof_hash, verification } = error.details as {
-    proof_hash?: string;
-    verification: unknown;
-  };
-  // Without it, the daemon reports why the service refused this proof.
-  if (proof_hash === undefined) throw error;
-  if (hashProof(proof) !== proof_hash) {
-    throw new SvcError(
-      'already_completed',
-      `The task is already completed with other evidence: ${proof_hash}.`,
-    );
-  }
+/**
+ * The receipt of an earlier completion with the same evidence.
+ * @throws SvcError `error`; as `not_stored`, whose exit code is not `PENDING`, if the task has other evidence
+ */
+function receiptOfSame(error: unknown): { verification: unknown } {
+  if (!(error instanceof SvcError)) throw error;
+  const { same_evidence: isSame, verification } = error.details;
+  if (isSame === false) throw new SvcError('not_stored', error.message);
+  if (isSame !== true || verification === undefined) throw error;
   return { verification };
 }
 

@@ -94,16 +94,7 @@ export async function completeTask(
     case 'in_progress':
       // A repeat of the same completion waits like the first.
       if (result.completion.proofHash === proofHash && !enough.aborted) break;
-      throw agentError(
-        'completion_in_progress',
-        `The first completion is not anchored yet; poll GET /api/v1/tasks/${taskId}`,
-        {
-          details: {
-            proof_hash: result.completion.proofHash,
-            same_evidence: result.completion.proofHash === proofHash,
-          },
-        },
-      );
+      throw inProgress(result.completion, proofHash);
     case 'claim_refused':
       throw refusalError('claim', result.refusal);
     case 'full':
@@ -121,14 +112,26 @@ export async function completeTask(
   throw agentError('not_found', 'There is no such task of this robot.');
 }
 
+function inProgress({ id, proofHash }: Completion, sentHash: Hex) {
+  const isSame = proofHash === sentHash;
+  const message = isSame
+    ? `This evidence is stored and not anchored yet; poll GET /api/v1/tasks/${id}`
+    : notStored(`other evidence of this task is not anchored yet: ${proofHash}`);
+  const details = { proof_hash: proofHash, same_evidence: isSame };
+  return agentError('completion_in_progress', message, { details });
+}
+
 function alreadyCompleted({ proofHash, verification }: Receipt, sentHash: Hex) {
   const isSame = proofHash === sentHash;
-  const reason = isSame
-    ? 'The task already has this evidence'
-    : 'The task is already completed with other evidence, and what you sent was not stored';
-  return agentError('already_completed', `${reason}; this answer has its receipt.`, {
-    details: { proof_hash: proofHash, same_evidence: isSame, verification },
-  });
+  const message = isSame
+    ? 'The task already has this evidence; this answer has its receipt.'
+    : notStored(`the task is already completed with other evidence: ${proofHash}`);
+  const details = { proof_hash: proofHash, same_evidence: isSame, verification };
+  return agentError('already_completed', message, { details });
+}
+
+function notStored(reason: string): string {
+  return `This evidence was NOT stored, because ${reason}. Claim a new task for this evidence.`;
 }
 
 /**

@@ -40,8 +40,8 @@ export function readStatus(spool: Spool, uploader: Uploader, bytesWritten: numbe
       bytes_on_disk: spool.bytesOnDisk(),
       bytes_used: used,
       bytes_allowed: capacity,
-      /** Code of the error that keeps the spool from being written; null without one. */
-      failure: codeOf(spool.failure),
+      /** Code of the error that keeps the spool from being written or from growing; null without one. */
+      failure: codeOf(spool.failure) ?? (spool.isDiskFull ? 'disk_full' : null),
       /** The damaged file that was set aside last. It is removed when its space is needed. */
       damaged_file: spool.damaged?.file ?? null,
       bytes_written_last_hour: bytesWritten,

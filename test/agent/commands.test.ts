@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createProgram } from '../../src/agent/main.ts';
+import { DiskReserve } from '../../src/agent/spool/limits.ts';
 import { attachFiles } from '../../src/client/files.ts';
 import { hashProof } from '../../src/proof/hash.ts';
 import { createTestAgent, type TestAgent } from '../support/agent.ts';
@@ -329,6 +330,17 @@ describe('status', () => {
       retried: { count: 0 },
       spool: { failure: null },
     });
+  });
+
+  it('shows, like doctor, that the spool cannot grow on a full disk', async () => {
+    vi.spyOn(DiskReserve.prototype, 'hold').mockReturnValue(false);
+    onTestFinished(() => void vi.restoreAllMocks());
+
+    const shown = await agent(['status']);
+    const doctor = await agent(['doctor']);
+
+    expect(shown.stdout).toMatch(/^spool .*; WRITE FAILED \(disk_full\)$/m);
+    expect(doctor.stdout).toMatch(/^WRONG {2}spool .*cannot write the spool \(disk_full\)/m);
   });
 
   it('ends with 7 where no daemon answers', async () => {

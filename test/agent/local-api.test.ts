@@ -4,11 +4,12 @@ import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { Compile } from 'typebox/compile';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentError } from '../../src/agent/errors.ts';
 import { buildLocalApi } from '../../src/agent/local-api/app.ts';
 import type { LocalDeps } from '../../src/agent/local-api/call.ts';
 import { listenOnLoopback, listenOnSocket } from '../../src/agent/local-api/listen.ts';
+import { DiskReserve } from '../../src/agent/spool/limits.ts';
 import type { Spool } from '../../src/agent/spool/spool.ts';
 import { SvcError } from '../../src/base/svc-error.ts';
 import { hashProof } from '../../src/proof/hash.ts';
@@ -46,6 +47,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   stopping.abort();
   await app.close();
   place.remove();
@@ -492,6 +494,20 @@ describe('what is refused', () => {
     expect([reply.status, reply.body.error]).toEqual([403, 'forbidden_origin']);
   });
 
+  it('a claim, evidence and a sample on a full disk, and blames the disk', async () => {
+    vi.spyOn(DiskReserve.prototype, 'hold').mockReturnValue(false);
+
+    const replies = [
+      await call('POST', '/api/v1/tasks', { body: { title: 'Pick' } }),
+      await complete(randomUUID(), proof),
+      await call('POST', '/api/v1/telemetry', { body: { battery_pct: 3 } }),
+    ];
+
+    const message = 'Cannot write the spool now; the disk may be full.';
+    const full = [507, { error: 'spool_full', message }];
+    expect(replies.map(({ status, body }) => [status, body])).toEqual([full, full, full]);
+  });
+
   it('a claim when the space for claims is used up, and not a sample', async () => {
     await app.close();
     place.close(spool);
@@ -505,6 +521,7 @@ describe('what is refused', () => {
     }
 
     expect([reply.status, reply.body.error]).toEqual([507, 'spool_full']);
+    expect(reply.body.message).toContain('SVC_AGENT_SPOOL_MAX_MB');
     const sample = await call('POST', '/api/v1/telemetry', { body: { battery_pct: 3 } });
     expect(sample.status).toBe(201);
   });

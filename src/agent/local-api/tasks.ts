@@ -10,6 +10,7 @@ import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import { agentError, isAgentErrorCode } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Receipt, Refusal } from '../spool/settled.ts';
+import { diskFull } from '../spool/spool.ts';
 import type { Claim, Completion } from '../spool/tasks.ts';
 import { callError } from '../uploads/retry.ts';
 import { documentText, type LocalDeps, requireZone } from './call.ts';
@@ -48,7 +49,7 @@ export async function claimTask(
     case 'conflict':
       throw agentError('id_conflict', 'The task id is already used with other content.');
     case 'full':
-      throw spoolFull();
+      throw spoolFull(spool);
   }
 }
 
@@ -98,7 +99,7 @@ export async function completeTask(
     case 'claim_refused':
       throw refusalError('claim', result.refusal);
     case 'full':
-      throw spoolFull();
+      throw spoolFull(spool);
   }
   await spool.waitForReceipt(taskId, enough);
   const receipt = spool.findReceipt(taskId);
@@ -234,7 +235,8 @@ function refusalError(what: 'claim' | 'proof', { code, message }: Refusal) {
   return agentError(known, `The service refused the ${what} of this task: ${message}`);
 }
 
-function spoolFull() {
+function spoolFull({ isDiskFull }: LocalDeps['spool']) {
+  if (isDiskFull) return diskFull();
   const message = 'The spool has no space for more claims and proofs (SVC_AGENT_SPOOL_MAX_MB).';
   return agentError('spool_full', message, {
     hint: 'Restore the connection to the service, or raise SVC_AGENT_SPOOL_MAX_MB.',

@@ -335,6 +335,11 @@ export class Spool {
     return this.#groups.failure;
   }
 
+  /** Whether new records must fit into the free pages of the file. */
+  get isDiskFull(): boolean {
+    return !this.#file.reserve.hold();
+  }
+
   /** The `performance.now()` of the last try to commit, or of now if the queue is empty. */
   get progressAt(): number {
     return this.#groups.progressAt;
@@ -376,7 +381,7 @@ export class Spool {
     const bytes = records.reduce((sum, { body }) => sum + body.length, 0);
     const cost = bytes + records.length * 100;
     const fits = () => this.#file.withRecovery(({ budget }) => budget.hasRoomInside(cost));
-    if (!this.#file.reserve.hold() && !fits()) throw diskFull();
+    if (this.isDiskFull && !fits()) throw diskFull();
     const work = () => {
       this.#makeRoom(cost);
       for (const record of records) this.#file.tables[table].insert(record);
@@ -413,8 +418,12 @@ function writeError(error: unknown) {
   return sqliteErrorKind(error) === null ? error : diskFull(error);
 }
 
-function diskFull(cause?: unknown) {
-  return agentError('spool_full', 'Cannot write the spool now; the disk may be full.', { cause });
+export function diskFull(cause?: unknown) {
+  const hint = 'Free disk space.';
+  return agentError('spool_full', 'Cannot write the spool now; the disk may be full.', {
+    hint,
+    cause,
+  });
 }
 
 function isStrictJson(text: string): boolean {

@@ -252,6 +252,19 @@ describe('a completion that was set aside', () => {
     expect((await agent(['status'])).stdout).toContain('set aside   none\n');
   });
 
+  it.each([[[]], [['--anyway']]])(
+    'is not offered for an id that is no UUID (%j)',
+    async (options) => {
+      const { exitCode, stderr } = await agent(
+        ['complete', 'foo', '-', ...options],
+        '{"picked":1}',
+      );
+
+      expect(exitCode).toBe(1);
+      expect(stderr).toMatch(/^svc-agent: id must be a UUID.*\n$/);
+    },
+  );
+
   it('is, with --anyway, the evidence of a task that the service does not know', async () => {
     const task = randomUUID();
 

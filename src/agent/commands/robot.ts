@@ -140,7 +140,7 @@ async function complete(
   const answer = await askDaemon('POST', `${pathOf(task)}/complete`, {
     body,
     headers,
-  }).catch((error) => ({ status: 200, body: receiptOfSame(withHint(error)) }));
+  }).catch((error) => ({ status: 200, body: receiptOfSame(withHint(error, task)) }));
   const { warning } = answer.body;
   if (warning !== undefined) process.stderr.write(`Warning: ${escapeText(warning)}\n`);
   printLine(answer.status === 200 ? answer.body.verification : answer.body);
@@ -157,8 +157,10 @@ async function withFiles(text: string, attach: readonly string[]): Promise<strin
 }
 
 /** The error; for a task that the service does not know, with the option that stores the evidence nevertheless. */
-function withHint(error: unknown): unknown {
+function withHint(error: unknown, task: string): unknown {
   if (!(error instanceof SvcError && error.code === 'not_found')) return error;
+  // Evidence of a malformed id is never stored.
+  if (!/^[\da-f-]{36}$/i.test(task)) return error;
   const hint = 'Check the id. To store the evidence nevertheless, add --anyway.';
   return new SvcError(error.code, error.message, { hint });
 }

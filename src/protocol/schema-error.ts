@@ -51,9 +51,7 @@ export function schemaError(thrown: object, route: Route | undefined): WireError
   // There is nothing with a malformed id.
   const usual = part === 'path' ? 'not_found' : 'invalid_request';
   const problem =
-    unknown === null
-      ? `${problemOf(error, missing)}.`
-      : unknownProblem(unknown, knownMembers(error), part);
+    unknown === null ? `${problemOf(error, missing)}.` : unknownProblem(unknown, error, part);
   return { code: code ?? usual, message: `${name} ${problem}` };
 }
 
@@ -70,9 +68,12 @@ function knownMembers({ parentSchema }: AjvError): string[] {
   return Object.keys((parentSchema as Schema | undefined)?.properties ?? {});
 }
 
-function unknownProblem(unknown: string, known: readonly string[], part: string): string {
+function unknownProblem(unknown: string, error: AjvError, part: string): string {
+  const known = knownMembers(error);
   const nearest = nearestName(unknown, known);
-  const hint = nearest === null ? '' : ` Did you mean ${nearest}?`;
+  const isUnwrapped = error.params.missingProperty === 'proof';
+  const wrap = isUnwrapped ? ' Put the evidence into the member proof.' : '';
+  const hint = nearest === null ? wrap : ` Did you mean ${nearest}?`;
   if (part !== 'query') return `is not a known field.${hint}`;
   const parameters = known.length === 0 ? 'none' : known.join(', ');
   return `is not a known parameter; this endpoint takes ${parameters}.${hint}`;

@@ -196,6 +196,7 @@ describe('bad input', () => {
 
   it('tells what a proof must be', async () => {
     const missing = await complete({ body: {} });
+    const unwrapped = await complete({ body: { a: 1 } });
     const misspelt = await complete({ body: { prof: {} } });
     const wrong = await complete({ body: { proof: 'done' } });
 
@@ -204,6 +205,9 @@ describe('bad input', () => {
       message: 'prof is not a known field. Did you mean proof?',
     });
     expect(missing.body.message).toBe('proof is required and must be a JSON object or array.');
+    expect(unwrapped.body.message).toBe(
+      'a is not a known field. Put the evidence into the member proof.',
+    );
     expect(wrong.body.message).toBe('proof must be a JSON object or array.');
   });
 

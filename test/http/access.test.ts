@@ -34,13 +34,17 @@ describe('who may call', () => {
       expect(reply.body.error).toBe('missing_api_key');
     });
 
-    it('takes no other scheme than Bearer', async () => {
-      const headers = { authorization: 'Basic c3ZjOng=' };
+    it.each(['Basic c3ZjOng=', `svc_${'0'.repeat(40)}`])(
+      'takes no other scheme than Bearer, and says so of %s',
+      async (authorization) => {
+        const reply = await service.call(method, path, { headers: { authorization } });
 
-      const reply = await service.call(method, path, { headers });
-
-      expect(reply.body.error).toBe('missing_api_key');
-    });
+        expect(reply.body.error).toBe('missing_api_key');
+        expect(reply.body.message).toMatch(
+          /^The Authorization header must begin with "Bearer "\. /,
+        );
+      },
+    );
 
     it.each([`svc_${'0'.repeat(40)}`, 'svc_short', 'other', `svc_${'A'.repeat(40)}`])(
       'refuses the key %s',
@@ -99,6 +103,17 @@ describe('who may call', () => {
 
     expect([reply.status, reply.body.message]).toEqual([401, message]);
   });
+
+  it.each(['/api/v1/robots', '/api/v1/tasks'])(
+    'GET %s says that Bearer is missing',
+    async (path) => {
+      const headers = { authorization: `svct_${'0'.repeat(40)}` };
+
+      const reply = await service.call('GET', path, { headers });
+
+      expect(reply.body.message).toMatch(/^The Authorization header must begin with "Bearer "\. /);
+    },
+  );
 
   it.each([
     ['/api/v1/robots', true],

@@ -7,7 +7,7 @@ import { accountSuspended, authenticateSession, isAccountToken } from '../../cor
 import type { Actor } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { Access, Callers } from './call.ts';
-import { bearerKey, sessionToken } from './credentials.ts';
+import { bearerKey, schemeProblem, sessionToken } from './credentials.ts';
 import { countRobot } from './errors.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
 import { addressOf, type HttpDeps, lookUpRobot, sourceOf } from './strangers.ts';
@@ -57,9 +57,10 @@ export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authen
     if (apiKey === null) {
       throw wireError(
         'missing_api_key',
-        request.routeOptions.config.route?.access === 'robot_or_session'
-          ? 'Send a robot API key or an account token as "Authorization: Bearer …", or sign in.'
-          : 'Send the robot API key as "Authorization: Bearer svc_…".',
+        schemeProblem(request) +
+          (request.routeOptions.config.route?.access === 'robot_or_session'
+            ? 'Send a robot API key or an account token as "Authorization: Bearer …", or sign in.'
+            : 'Send the robot API key as "Authorization: Bearer svc_…".'),
       );
     }
     const { robot, count } = await lookUpRobot(deps, request, apiKey);
@@ -82,7 +83,8 @@ export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authen
     }
     const token = bearer ?? sessionToken(request);
     if (token === null) {
-      throw wireError('missing_session', `No session cookie was sent. Sign in first${orToken}.`);
+      const problem = `${schemeProblem(request)}No session cookie was sent.`;
+      throw wireError('missing_session', `${problem} Sign in first${orToken}.`);
     }
     const counted = route?.limit === 'account';
     // A call that the scope refuses must not use up the calls of the account.

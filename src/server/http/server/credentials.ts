@@ -9,6 +9,12 @@ export function bearerKey(request: FastifyRequest): string | null {
   return /^bearer +(\S.*)$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
 }
 
+/** A sentence about an Authorization header of another scheme, or of none, for messages; empty without such a header. */
+export function schemeProblem(request: FastifyRequest): string {
+  const { authorization } = request.headers;
+  return authorization ? 'The Authorization header must begin with "Bearer ". ' : '';
+}
+
 /** Compares in constant time. */
 export function sameSecret(given: string, expected: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();

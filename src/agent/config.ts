@@ -111,7 +111,7 @@ function listenOf({ SVC_AGENT_LISTEN: text, SVC_AGENT_TOKEN_FILE: tokenFile }: E
 
 function urlErrors(text: string | undefined): string[] {
   if (text === undefined) return [];
-  if (!URL.canParse(text)) return ['SVC_AGENT_URL is not a URL'];
+  if (!URL.canParse(text)) return ['SVC_AGENT_URL is not a URL, such as https://svc.example.com'];
   const url = new URL(text);
   if (url.username || url.password || url.pathname !== '/' || url.search || url.hash) {
     return ['SVC_AGENT_URL must be an origin alone, without path, query or credentials'];

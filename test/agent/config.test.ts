@@ -43,6 +43,7 @@ describe("the agent's configuration", () => {
   });
 
   it.each([
+    [{ SVC_AGENT_URL: 'svc.example.org' }, /is not a URL, such as https:\/\/svc\.example\.com$/],
     [{ SVC_AGENT_URL: 'http://svc.example.org' }, /https:\/\/, or the key would be sent/],
     [{ SVC_AGENT_URL: 'http://127.0.0.1.example.org' }, /https:\/\//],
     [{ SVC_AGENT_URL: 'https://svc.example.org/api' }, /origin alone/],

@@ -66,7 +66,7 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
     .option('--metric <name=number>', 'one metric; can be repeated', addReading)
     .addHelpText(
       'after',
-      '\nExamples:\n  svc-agent telemetry --battery 81 --state busy --metric speed_m_s=0.4\n  svc-agent telemetry samples.json',
+      '\nTo a sample whose time it corrects, the agent adds the metric svc_agent_clock: what the clocks of the robot said.\n\nExamples:\n  svc-agent telemetry --battery 81 --state busy --metric speed_m_s=0.4\n  svc-agent telemetry samples.json',
     )
     .action(async (file: string | undefined, options: SampleOptions) =>
       exitWith(await recordSample(file, options)),

@@ -30,7 +30,10 @@ export function addCommands(program: Command): void {
     .description(
       'Send all set-aside records (refused by the service) again: claims, completions, samples and events; the daemon must run',
     )
-    .addHelpText('after', '\nExample:\n  svc-agent spool resend')
+    .addHelpText(
+      'after',
+      '\nIf the time of a sample is more than 24 hours in the future, the service refuses the sample again. Print it with spool export, correct its recorded_at, and record it again with svc-agent telemetry. The old one stays set aside.\n\nExample:\n  svc-agent spool resend',
+    )
     .action(resend);
   spool
     .command('retarget')

@@ -62,6 +62,7 @@ describe('group commit', () => {
       db,
       log,
       snapshot,
+      now: Date.now,
       probeRoom: () => fill(1),
       onFatal: (error) => faults.push(error),
       probeEveryMs: 10,
@@ -165,10 +166,8 @@ describe('group commit', () => {
       return start({ log: { flush, close: () => {} } });
     }
 
-    const seenByReads = () => {
-      snapshot.enter();
-      return reader.prepare<[], string>('SELECT text FROM notes').pluck().all();
-    };
+    const seenByReads = () =>
+      snapshot.read(() => reader.prepare<[], string>('SELECT text FROM notes').pluck().all());
 
     it('answers nobody, and lets reads see what was there before it', async () => {
       const group = startWithSlowDisk();
@@ -181,11 +180,11 @@ describe('group commit', () => {
       await nextTurn();
 
       expect(stored()).toEqual(['a']);
-      expect(seenByReads()).toEqual([]);
+      expect(await seenByReads()).toEqual([]);
       expect(isAnswered).toBe(false);
       flushed.resolve();
       await written;
-      expect(seenByReads()).toEqual(['a']);
+      expect(await seenByReads()).toEqual(['a']);
     });
 
     it('begins no other, and takes what arrives into the next one', async () => {
@@ -234,7 +233,7 @@ describe('group commit', () => {
       await expect(waiting).rejects.toMatchObject(unavailable);
       await expect(group.write(note('c'))).rejects.toMatchObject(unavailable);
       expect(faults).toEqual([new Error('EIO')]);
-      expect(seenByReads()).toEqual([]);
+      expect(await seenByReads()).toEqual([]);
       await group.drain();
     });
   });

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { sqliteTexts } from '../../src/server/store/sqlite/engine/steps.ts';
+import { sqliteTexts } from '../../src/server/store/sqlite/engine/run-steps.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 
 /** Walks that stay short: tables of one row or few, and walks that a LIMIT or the queue itself bounds. */

@@ -32,63 +32,62 @@ describe('the reads of a turn', () => {
     rmSync(folder, { recursive: true });
   });
 
-  function rows(): unknown {
-    snapshot.enter();
-    return reader.prepare('SELECT count(*) FROM t').pluck().get();
+  function rows(): Promise<unknown> {
+    return snapshot.read(() => reader.prepare('SELECT count(*) FROM t').pluck().get());
   }
 
-  it('see one state, whatever another process commits meanwhile', () => {
-    const before = rows();
+  it('see one state, whatever another process commits meanwhile', async () => {
+    const before = await rows();
     writer.exec('INSERT INTO t VALUES (1)');
-    expect(rows()).toBe(before);
+    expect(await rows()).toBe(before);
   });
 
   it('see in the next turn what others committed', async () => {
-    rows();
+    await rows();
     writer.exec('INSERT INTO t VALUES (1)');
     await nextTurn();
-    expect(rows()).toBe(1);
+    expect(await rows()).toBe(1);
   });
 
   it('see nothing of a commit that is not durable, in later turns either', async () => {
-    rows();
+    await rows();
     snapshot.hold();
     writer.exec('INSERT INTO t VALUES (1)');
     await nextTurn();
-    expect(rows()).toBe(0);
+    expect(await rows()).toBe(0);
     await nextTurn();
-    expect(rows()).toBe(0);
+    expect(await rows()).toBe(0);
   });
 
-  it('see what others committed before a commit that is not durable', () => {
-    rows();
+  it('see what others committed before a commit that is not durable', async () => {
+    await rows();
     writer.exec('INSERT INTO t VALUES (1)');
     snapshot.hold();
-    expect(rows()).toBe(1);
+    expect(await rows()).toBe(1);
   });
 
-  it('see at once what has become durable', () => {
+  it('see at once what has become durable', async () => {
     snapshot.hold();
     writer.exec('INSERT INTO t VALUES (1)');
     snapshot.leave();
-    expect(rows()).toBe(1);
+    expect(await rows()).toBe(1);
   });
 
   it('leave nothing open that keeps the log from being emptied', async () => {
-    rows();
+    await rows();
     await nextTurn();
     expect(reader.inTransaction).toBe(false);
   });
 
   it('may be the last before the connection closes', async () => {
-    rows();
+    await rows();
     reader.close();
     await nextTurn();
     expect(reader.open).toBe(false);
   });
 
   it('report a snapshot that cannot be ended, and end no process', async () => {
-    snapshot.enter();
+    await rows();
     // A connection that is busy with a query refuses its COMMIT, as one of a malformed database does.
     const busy = reader.prepare('VALUES (1), (2)').iterate();
     busy.next();

@@ -93,6 +93,7 @@ describe('checkpoints', () => {
       db,
       log: { flush: () => pause(10).then(log.flush), close: log.close },
       snapshot: readSnapshot(reader, (error) => fatal.push(error)),
+      now: Date.now,
       beforeGroup: () => checkpoints.restart(),
       onCommit: () => checkpoints.note(),
       probeRoom: () => {},
@@ -120,7 +121,7 @@ describe('checkpoints', () => {
   it('do not keep the log from being emptied', async () => {
     const log = startLogPurge({
       writer: db,
-      group: { flushing: null },
+      group: { committing: null },
       checkpoints,
       snapshot: readSnapshot(db, (error) => fatal.push(error)),
       onFatal: (error) => fatal.push(error),

@@ -6,7 +6,6 @@ import { attemptSql } from '../anchoring/anchor-attempts.ts';
 import { chainProofSql } from '../anchoring/chain-proofs.ts';
 import { chainStatusSql } from '../anchoring/chain-status.ts';
 import { inclusionSql } from '../anchoring/inclusion.ts';
-import { leaseSql } from '../anchoring/leases.ts';
 import { settlementSql } from '../anchoring/settlement.ts';
 import { waitSql } from '../anchoring/waits.ts';
 import { auditSql } from '../audit-log.ts';
@@ -39,7 +38,6 @@ const nouns = [
   evidenceSql,
   fleetSql,
   inclusionSql,
-  leaseSql,
   ledgerSql,
   operationsSql,
   outboxSql,

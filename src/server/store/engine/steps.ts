@@ -1,6 +1,7 @@
 // Store code that both databases run: generators that yield statements. The engines run them.
 
 import type { Lease } from '../../ports/anchoring.ts';
+import type { Awaitable, Tx } from '../db/tx.ts';
 
 /** Sorts after every id. */
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -44,17 +45,24 @@ export type Step =
 
 export type Steps<Result> = Generator<Step, Result, object[]>;
 
-/** Runs the steps on one connection. `write` runs them in a transaction, and may run them again. */
+export type Either<Result> = (tx: Tx) => Awaitable<Result> | Steps<Result>;
+type Run = <Result>(work: Either<Result>) => Promise<Result>;
+type RunLeased = <Result>(lease: Lease, work: Either<Result>) => Promise<Result>;
+
+/** Runs `work`, whether it takes a `tx` or yields steps. */
+export function runWork<Result>(tx: Tx, work: Either<Result>): Awaitable<Result> {
+  const made = work(tx);
+  const isSteps =
+    typeof made === 'object' && made !== null && Symbol.iterator in made && 'throw' in made;
+  return isSteps ? tx.steps(made as Steps<Result>) : (made as Awaitable<Result>);
+}
+
+/** See `Transactions`. The code of a transaction takes a `tx`, or yields steps. */
 export interface StepRunner {
-  read<Result>(steps: () => Steps<Result>): Promise<Result>;
-  /** Reads one snapshot with all its statements. */
-  snapshot<Result>(steps: () => Steps<Result>): Promise<Result>;
-  write<Result>(steps: () => Steps<Result>): Promise<Result>;
-  /** For the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
-  leased: {
-    read<Result>(lease: Lease, steps: () => Steps<Result>): Promise<Result>;
-    write<Result>(lease: Lease, steps: () => Steps<Result>): Promise<Result>;
-  };
+  read: Run;
+  snapshot: Run;
+  write: Run;
+  leased: { read: RunLeased; write: RunLeased };
   /** The time of the clock that all instances share. */
   clock(): Steps<number>;
   /** The value `$n` in a statement with `instant_or($n)`, which is the time of that clock. */

@@ -11,7 +11,7 @@ import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { decideFor, findTask, QUEUE_TOPIC } from '../tasks.ts';
 import { sql } from './engine/connections.ts';
-import { runSteps } from './engine/steps.ts';
+import { runSteps } from './engine/run-steps.ts';
 import type { Access } from './engine/transactions.ts';
 
 /** Tries to queue a completion, each after a concurrent change. */

@@ -12,7 +12,7 @@ import {
   toCounted,
   toPeeked,
 } from './engine/rate-counters.ts';
-import { runSteps } from './engine/steps.ts';
+import { runSteps } from './engine/run-steps.ts';
 import type { Access } from './engine/transactions.ts';
 
 /** Challenges beyond the limit that one write deletes at most. */

@@ -6,7 +6,7 @@ import { claimedTask, isSameClaim } from '../rows/tasks.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { findTask } from '../tasks.ts';
 import { sql } from './engine/connections.ts';
-import { runSteps } from './engine/steps.ts';
+import { runSteps } from './engine/run-steps.ts';
 import type { Access } from './engine/transactions.ts';
 
 // No row if the robot or its key is gone. If the task was deleted while this statement waited for its id, the schema

@@ -9,7 +9,7 @@ import type { StorageUsage } from '../storage-usage.ts';
 import { isSameSample, SAMPLE_COLUMNS } from '../telemetry.ts';
 import type { Queries } from './engine/connections.ts';
 import { sql } from './engine/connections.ts';
-import { runSteps } from './engine/steps.ts';
+import { runSteps } from './engine/run-steps.ts';
 import type { Access } from './engine/transactions.ts';
 import { showNewest } from './robots.ts';
 import { addToRollups } from './roll-ups.ts';

@@ -13,7 +13,7 @@ import { newProofKey, sealProof } from '../rows/evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { decideFor, findTask, QUEUE_TOPIC, type SituationRow } from '../tasks.ts';
 import type { Access } from './engine/connections.ts';
-import { runOn } from './engine/steps.ts';
+import { runOn } from './engine/run-steps.ts';
 
 export function completionStore(access: Access, usage: StorageUsage, { wake }: StepRunner) {
   const { writer, write } = access;

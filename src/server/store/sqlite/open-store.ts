@@ -5,7 +5,6 @@ import type { Clock } from '../../../base/clock.ts';
 import { sqliteErrorKind } from '../../../base/sqlite.ts';
 import { Triggers } from '../../../base/triggers.ts';
 import { limits } from '../../../protocol/limits.ts';
-import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
 import { waitSql, waits } from '../anchoring/waits.ts';
@@ -21,7 +20,6 @@ import {
   type Access,
   canonicalPath,
   endLeases,
-  isFatal,
   lockDatabase,
   openReader,
   openWriter,
@@ -43,6 +41,7 @@ import { startLogPurge } from './engine/log-purge.ts';
 import { migrate, requireSchema } from './engine/migrate.ts';
 import { RateCounters } from './engine/rate-counters.ts';
 import { readSnapshot } from './engine/read-snapshot.ts';
+import { readsOf } from './engine/reads.ts';
 import { stepRunner } from './engine/steps.ts';
 import { finishRestore, isRestoreUnfinished, refuseUnfinishedRestore } from './files/backup.ts';
 import { refuseExported } from './files/export.ts';
@@ -179,6 +178,7 @@ function buildStore(
     db: writer,
     log: logFile,
     snapshot,
+    now: clock.now,
     isReplaced() {
       if (!areReplaced(watched, options.identify)) return false;
       // Nothing may write to what the paths name now. While the reader is open, SQLite closes the writer and the thread's
@@ -207,17 +207,7 @@ function buildStore(
     writer,
     reader,
     write: (work) => group.write(work),
-    async read(query) {
-      if (!reader.open) throw storageUnavailable('The database is closed.');
-      try {
-        snapshot.enter();
-        return query();
-      } catch (error) {
-        if (sqliteErrorKind(error) === null) throw error;
-        if (isFatal(error)) fatal(error);
-        throw storageUnavailable('The database cannot be read.', error);
-      }
-    },
+    read: readsOf({ reader, clock, snapshot, onFatal: fatal }),
   };
   const counters = new RateCounters(clock);
   if (exclusive) counters.load(reader);

@@ -8,7 +8,7 @@ import { eventSql } from '../events.ts';
 import { type ShownRow, shownAfter, shownColumns } from '../rows/robots.ts';
 import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
-import { runOn } from './engine/steps.ts';
+import { runOn } from './engine/run-steps.ts';
 
 export function robotAuthentication({ reader, read }: Access, counters: RateCounters) {
   const byKey = reader.prepare<

@@ -5,7 +5,7 @@ import { challengeCounter, SESSION_COLUMNS, type SessionRow, toSession } from '.
 import { saveChallenge } from '../sign-in.ts';
 import type { Access } from './engine/connections.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
-import { runOn } from './engine/steps.ts';
+import { runOn } from './engine/run-steps.ts';
 
 export function challengeStore(
   { reader, writer, clock, write, read }: Access,

@@ -8,7 +8,7 @@ import { claimedTask, isSameClaim } from '../rows/tasks.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { findTask } from '../tasks.ts';
 import type { Access } from './engine/connections.ts';
-import { runOn } from './engine/steps.ts';
+import { runOn } from './engine/run-steps.ts';
 
 export function claimStore({ writer, write }: Access, usage: StorageUsage) {
   const run = runOn(writer);

@@ -8,7 +8,7 @@ import { type CountedIn, countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { isSameSample, SAMPLE_COLUMNS } from '../telemetry.ts';
 import type { Access } from './engine/connections.ts';
-import { runOn } from './engine/steps.ts';
+import { runOn } from './engine/run-steps.ts';
 import { showNewest } from './robots.ts';
 import { rollupWriter } from './roll-ups.ts';
 

@@ -6,7 +6,7 @@ import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import { type Invariant, type Snapshot, selecting } from '../../invariants/snapshot.ts';
 import { usageErrors } from '../../storage-usage.ts';
 import { type Access, openReader } from './connections.ts';
-import { prepare } from './steps.ts';
+import { prepare } from './run-steps.ts';
 
 const keysOfErasedEvidence = `
   SELECT 'key ' || id || ' exists without its evidence' FROM proof_keys

@@ -8,6 +8,7 @@ import { makeDurableFolder } from '../../../../base/durable-folder.ts';
 import { keepPrivate } from '../../../../base/private-file.ts';
 import { openSqlite, sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
+import type { Work } from '../../db/tx.ts';
 import { refuseForeignLog } from './file-identity.ts';
 
 /** How long the start and reads wait for a lock. Writes never wait inside SQLite (`prepareToServe`). */
@@ -135,12 +136,9 @@ export interface Access {
   reader: Database;
   clock: Clock;
   /** See `GroupCommit.write`. */
-  write<T>(work: () => T): Promise<T>;
-  /**
-   * Runs a query in one synchronous block, with what `query` does with the result. Rejects with `storage_unavailable` if
-   * the database cannot be read.
-   */
-  read<T>(query: () => T): Promise<T>;
+  write<T>(work: Work<T>): Promise<T>;
+  /** All statements see one state. Rejects with `storage_unavailable` if the database cannot be read. */
+  read<T>(work: Work<T>): Promise<T>;
 }
 
 /** Whether disk or file can no longer be trusted. The process should end. */

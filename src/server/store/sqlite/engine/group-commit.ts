@@ -3,9 +3,12 @@
 import type { Database } from 'better-sqlite3';
 import { sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { storageUnavailable, wireError } from '../../../ports/errors.ts';
+import type { Work } from '../../db/tx.ts';
 import { isFatal } from './connections.ts';
 import type { LogFile } from './disk.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
+import { settled } from './settled.ts';
+import { SqliteTx, statementsOn } from './tx.ts';
 
 export interface GroupCommitOptions {
   /** The write connection: WAL, `synchronous=NORMAL`, busy timeout 0. No other code may write on it. */
@@ -14,6 +17,8 @@ export interface GroupCommitOptions {
   log: LogFile;
   /** The snapshot of this process's reads. They see a commit once it is durable. */
   snapshot: ReadSnapshot;
+  /** The time that statements get for `NOW`. */
+  now: () => number;
   /** Called before each group, while no read is pinned. The group waits for the promise; `null` if there is no wait. */
   beforeGroup?: (() => Promise<void> | null) | undefined;
   /** Commits a write that needs disk space. Throws if there is none. */
@@ -34,7 +39,7 @@ export interface GroupCommitOptions {
 }
 
 interface Job {
-  run: () => unknown;
+  run: Work<unknown>;
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
   arrivedAt: number;
@@ -63,11 +68,13 @@ const SAVE_FIRST = {
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #db: Database;
+  readonly #statements: ReturnType<typeof statementsOn>;
   readonly #sql: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', { run(): unknown }>;
   #queue: Job[] = [];
   /** True from the scheduling of a group until it is answered. */
   #underWay = false;
-  #flushing: Promise<void> | null = null;
+  #committing: Promise<void> | null = null;
+  #endCommitting: () => void = () => {};
   #busyRetries = 0;
   #refusal: 'full' | 'fatal' | 'replaced' | null = null;
   #probeTimer: NodeJS.Timeout | undefined;
@@ -77,6 +84,7 @@ export class GroupCommit {
     const { db } = options;
     this.#options = options;
     this.#db = db;
+    this.#statements = statementsOn(db, options.now);
     this.#sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
       commit: db.prepare('COMMIT'),
@@ -87,12 +95,11 @@ export class GroupCommit {
   }
 
   /**
-   * Runs `work` together with other writes, in one transaction and one synchronous block. Resolves with its result once
-   * the transaction is durable. `work` MUST be synchronous. If it throws, only its own changes are undone, and the
-   * promise rejects with its error. Rejects with `storage_unavailable` if the whole group was undone or its outcome is
-   * unknown.
+   * Runs `work` together with other writes, in one transaction. Resolves with its result once the transaction is
+   * durable. `work` MUST await nothing but its `tx`. If it does, or throws, only its own changes are undone, and the
+   * promise rejects. Rejects with `storage_unavailable` if the whole group was undone or its outcome is unknown.
    */
-  write<T>(work: () => T): Promise<T> {
+  write<T>(work: Work<T>): Promise<T> {
     if (this.#draining !== null)
       return Promise.reject(storageUnavailable('The database is closed.'));
     if (this.#refusal !== null) return Promise.reject(this.#refused());
@@ -108,9 +115,9 @@ export class GroupCommit {
     });
   }
 
-  /** Resolves when the running flush ends; `null` if none runs. None starts before the next turn of the event loop. */
-  get flushing(): Promise<void> | null {
-    return this.#flushing;
+  /** Resolves when the transaction of a group has ended and is flushed; `null` if there is none. */
+  get committing(): Promise<void> | null {
+    return this.#committing;
   }
 
   /** Refuses new writes. Resolves when all accepted writes are answered. */
@@ -141,9 +148,24 @@ export class GroupCommit {
       return;
     }
     this.#busyRetries = 0;
-    const group = this.#commitGroup();
-    if (group === null) this.#goOn();
-    else this.#flushing = this.#flush(group);
+    this.#committing = new Promise((resolve) => {
+      this.#endCommitting = resolve;
+    });
+    void this.#commit();
+  }
+
+  async #commit(): Promise<void> {
+    const group = await this.#commitGroup();
+    if (group !== null) await this.#flush(group);
+    else {
+      this.#ended();
+      this.#goOn();
+    }
+  }
+
+  #ended(): void {
+    this.#committing = null;
+    this.#endCommitting();
   }
 
   #goOn(): void {
@@ -152,19 +174,22 @@ export class GroupCommit {
     else for (const drained of this.#draining ?? []) drained();
   }
 
-  #commitGroup(): Committed | null {
+  /** Commits the jobs that wait, one after the other, without leaving the queue of microtasks. */
+  async #commitGroup(): Promise<Committed | null> {
     const answers: (() => void)[] = [];
     const startedAt = performance.now();
     let taken = 0;
     try {
       for (const job of this.#queue) {
         taken += 1;
-        answers.push(this.#runJob(job));
+        answers.push(await this.#runJob(job));
         if (taken >= MAX_JOBS || performance.now() - startedAt > MAX_BLOCK_MS) break;
       }
+      await this.#readsEnd();
       this.#options.snapshot.hold();
       this.#sql.commit.run();
     } catch (error) {
+      await this.#readsEnd();
       this.#options.snapshot.leave();
       this.#loseGroup(this.#queue.splice(0, taken), error);
       return null;
@@ -172,15 +197,22 @@ export class GroupCommit {
     return { jobs: this.#queue.splice(0, taken), answers, startedAt };
   }
 
+  /** Waits until the snapshot may change. A read takes microtasks only. */
+  async #readsEnd(): Promise<void> {
+    const { snapshot } = this.#options;
+    while (snapshot.reading !== null) await snapshot.reading;
+  }
+
   async #flush({ jobs, answers, startedAt }: Committed): Promise<void> {
     try {
       await this.#options.log.flush();
     } catch (error) {
+      this.#ended();
       this.#loseFlush(jobs, error);
       return;
-    } finally {
-      this.#flushing = null;
     }
+    await this.#readsEnd();
+    this.#ended();
     if (this.#options.isReplaced?.()) {
       this.#loseFiles(jobs);
       return;
@@ -210,13 +242,16 @@ export class GroupCommit {
   }
 
   /** Runs one job in its savepoint. Throws only errors that undid, or must undo, the whole transaction. */
-  #runJob(job: Job): () => void {
+  async #runJob(job: Job): Promise<() => void> {
     this.#sql.savepoint.run();
+    const tx = new SqliteTx(this.#db, this.#statements);
     try {
-      const result = job.run();
+      const result = await settled(() => job.run(tx));
+      if (tx.failure !== null) throw tx.failure;
       this.#sql.release.run();
       return () => job.resolve(result);
-    } catch (error) {
+    } catch (thrown) {
+      const error = tx.failure ?? thrown;
       const kind = sqliteErrorKind(error);
       if (!this.#db.inTransaction || kind === 'full' || isFatal(error)) throw error;
       this.#sql.undo.run();
@@ -226,6 +261,8 @@ export class GroupCommit {
           ? storageUnavailable('The database rejected the write.', error)
           : error;
       return () => job.reject(answer);
+    } finally {
+      tx.end();
     }
   }
 

@@ -22,7 +22,7 @@ export function startLogPurge({
 }: {
   writer: Database;
   /** The group commit of `writer`. A purge waits for its flush, because no read may see commits before it ends. */
-  group: Pick<GroupCommit, 'flushing'>;
+  group: Pick<GroupCommit, 'committing'>;
   /** The checkpoints of this process, if any. A running one would keep the log from being truncated. */
   checkpoints: Checkpoints | null;
   /** The snapshot of this process. An open read would keep the log from being truncated too. */
@@ -57,7 +57,7 @@ export function startLogPurge({
   }
 
   function underWay(): Promise<void> | null {
-    return checkpoints?.underWay ?? group.flushing;
+    return checkpoints?.underWay ?? group.committing ?? snapshot.reading;
   }
 
   function isEmptied(): boolean {

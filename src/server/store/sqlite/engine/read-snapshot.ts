@@ -1,6 +1,8 @@
 // Gives the reads of one turn of the event loop one shared snapshot, of durable commits only.
 
 import type { Database } from 'better-sqlite3';
+import type { Awaitable } from '../../db/tx.ts';
+import { settled } from './settled.ts';
 
 export type ReadSnapshot = ReturnType<typeof readSnapshot>;
 
@@ -14,6 +16,9 @@ export function readSnapshot(reader: Database, onFatal: (error: Error) => void) 
   const fix = reader.prepare('SELECT 1 FROM sqlite_schema LIMIT 1');
   const end = reader.prepare('COMMIT');
   let held = false;
+  let running = 0;
+  let reading: Promise<void> | null = null;
+  let endReading = () => {};
 
   /** Ends the snapshot; the next read sees the newest state. Call it when a commit is durable and before a purge. */
   function leave(): void {
@@ -21,19 +26,44 @@ export function readSnapshot(reader: Database, onFatal: (error: Error) => void) 
     if (reader.open && reader.inTransaction) end.run();
   }
 
+  /** Opens the snapshot if needed. */
+  function enter(): void {
+    if (reader.inTransaction) return;
+    begin.run();
+    setImmediate(() => {
+      if (held) return;
+      try {
+        leave();
+      } catch (error) {
+        onFatal(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+  }
+
+  function ended(): void {
+    running -= 1;
+    if (running > 0) return;
+    reading = null;
+    endReading();
+  }
+
   return {
-    /** Opens the snapshot if needed. Call it before each read. */
-    enter(): void {
-      if (reader.inTransaction) return;
-      begin.run();
-      setImmediate(() => {
-        if (held) return;
-        try {
-          leave();
-        } catch (error) {
-          onFatal(error instanceof Error ? error : new Error(String(error)));
-        }
+    /** Runs a read, which awaits nothing but its statements. */
+    async read<Result>(work: () => Awaitable<Result>): Promise<Result> {
+      enter();
+      running += 1;
+      reading ??= new Promise((resolve) => {
+        endReading = resolve;
       });
+      try {
+        return await settled(work);
+      } finally {
+        ended();
+      }
+    },
+    /** Resolves when the running reads end; `null` if none runs. Until then, do not call `hold` and `leave`. */
+    get reading(): Promise<void> | null {
+      return reading;
     },
     /** Pins the current state for reads until `leave`. Call it before a commit. */
     hold(): void {

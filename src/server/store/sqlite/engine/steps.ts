@@ -1,77 +1,35 @@
 // Runs store code that both databases share: synchronously, so that other writes join the same commit.
 
-import type { Database } from 'better-sqlite3';
 import type { Triggers } from '../../../../base/triggers.ts';
-import { whileOwned } from '../../anchoring/leases.ts';
-import { statements as texts } from '../../engine/statements.ts';
-import {
-  insertColumns,
-  JOIN_PROOFS,
-  type Step,
-  type StepRunner,
-  type Steps,
-  type StepValue,
-} from '../../engine/steps.ts';
+import type { Lease } from '../../../ports/anchoring.ts';
+import { requireOwned } from '../../anchoring/leases.ts';
+import type { Work } from '../../db/tx.ts';
+import { type Either, runWork, type StepRunner } from '../../engine/steps.ts';
 import type { Access } from './connections.ts';
 import type { LogPurge } from './log-purge.ts';
 
-type RunSteps = <Result>(steps: Steps<Result>) => Result;
-/** Executes a prepared statement with the values `$1`, `$2` …, and returns its rows. */
-type Execute = (values: readonly StepValue[]) => object[];
-
-const columnsOf = new Map<string, string[]>(
-  Object.entries(insertColumns).map(([table, names]) => [table, names.split(' ')]),
-);
-const inserts = [...columnsOf].map(([table, columns]) => {
-  const values = columns.map((_, i) => `$${i + 1}`).join(', ');
-  const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})
-    ON CONFLICT DO NOTHING RETURNING ${columns[0]} AS id`;
-  return [table, text] as const;
-});
-/** There is one writer, so nothing needs locks. */
-const ROW_LOCK = / FOR (NO KEY )?(UPDATE|SHARE)( OF \w+)?( SKIP LOCKED)?/g;
-/** `$1`, `$2` …: the values of a statement. */
-const PARAMETER = /\$(\d+)/g;
-const TYPE_CAST = /::\w+/g;
-const ELEMENTS = /json_array_elements(_text)?/g;
-const INSTANT = /instant_or\((\$\d+)\)/g;
-/** The condition of `newestBelow`. */
-const RANGE = /\(([\w, ]+), (\w+)\) >= \((.+), 0\) AND \(\1, \2\) < \(\3, (\$\d+)\)/g;
-/** SQLite's text of each listed statement, and its insert into each table that gets many rows. */
-export const sqliteTexts: ReadonlyMap<string, string> = new Map([
-  ...inserts,
-  ...texts
-    .filter((text) => !text.startsWith('LOCK TABLE'))
-    .map((text): [string, string] => [
-      text,
-      text
-        .replaceAll(ROW_LOCK, '')
-        .replaceAll(TYPE_CAST, '')
-        .replaceAll(ELEMENTS, 'json_each')
-        .replaceAll('json_agg', 'json_group_array')
-        .replaceAll(RANGE, '($1) = ($3) AND $2 < $4')
-        .replaceAll(INSTANT, '$1')
-        .replaceAll(JOIN_PROOFS, `${JOIN_PROOFS} LEFT JOIN proof_keys k ON k.id = p.key_id`)
-        .replaceAll('= ANY (ARRAY(', 'IN (SELECT * FROM ('),
-    ]),
-]);
-const runners = new WeakMap<Database, RunSteps>();
-
 export function stepRunner(
-  { reader, writer, clock, read, write }: Access,
+  { clock, read: readWork, write: writeWork }: Access,
   log: LogPurge,
   triggers: Triggers,
 ): StepRunner {
-  const [reading, writing] = [runOn(reader), runOn(writer)];
+  const read = <Result>(work: Either<Result>) => readWork((tx) => runWork(tx, work));
+  const write = <Result>(work: Either<Result>) => writeWork((tx) => runWork(tx, work));
+  // The lease may have expired while the write waited: `NOW` is the time when the statement runs.
+  const owned =
+    <Result>(use: 'read' | 'write', lease: Lease, work: Either<Result>): Work<Result> =>
+    async (tx) => {
+      await requireOwned(tx, use, lease);
+      return runWork(tx, work);
+    };
   return {
-    read: (steps) => read(() => reading(steps())),
-    snapshot: (steps) => read(() => reading(steps())),
+    read,
+    snapshot: read,
     leased: {
-      // The current time, not the caller's: the lease may have expired while the write waited.
-      read: (lease, steps) => read(() => reading(whileOwned('read', lease, clock.now(), steps))),
-      write: (lease, steps) => write(() => writing(whileOwned('write', lease, clock.now(), steps))),
+      read: (lease, work) => read(owned('read', lease, work)),
+      write: (lease, work) => write(owned('write', lease, work)),
     },
-    write: (steps) => write(() => writing(steps())),
+    write,
     // biome-ignore lint/correctness/useYield: one process asks the database for nothing
     *clock() {
       return clock.now();
@@ -88,60 +46,4 @@ export function stepRunner(
     purgeLog: log.purge,
     joinLogPurge: log.join,
   };
-}
-
-/** Runs steps on the connection. On the writer, call it inside a write. */
-export function runOn(db: Database): RunSteps {
-  const runner = runners.get(db) ?? createRunner(db);
-  runners.set(db, runner);
-  return runner;
-}
-
-function createRunner(db: Database): RunSteps {
-  const prepared = new Map<string, Execute>();
-  // At their first use: a process uses few, on one of its two connections each.
-  function execute(text: string): Execute {
-    const executed = prepared.get(text) ?? prepare(db, sqliteTexts.get(text));
-    prepared.set(text, executed);
-    return executed;
-  }
-  function run(step: Step): object[] {
-    if ('lock' in step || 'mutex' in step || 'isLock' in step) return [];
-    if ('text' in step) return execute(step.text)(step.values);
-    const [insert, columns = []] = [execute(step.insert), columnsOf.get(step.insert)];
-    return step.rows.flatMap((row) => insert(columns.map((column) => Reflect.get(row, column))));
-  }
-  return (steps) => {
-    let next = steps.next([]);
-    while (!next.done) next = steps.next(run(next.value));
-    return next.value;
-  };
-}
-
-/**
- * Prepares a statement. It binds and reads by position (docs/decisions/030-optimizations-that-pay.md): better-sqlite3
- * would look up each name again for each row.
- */
-export function prepare(db: Database, sql: string | undefined): Execute {
-  if (sql === undefined) throw new Error('The statement is not listed');
-  const order = [...sql.matchAll(PARAMETER)].map(([, n]) => Number(n) - 1);
-  const statement = db.prepare<unknown[], StepValue[]>(sql.replaceAll(PARAMETER, '?'));
-  const bound = (values: readonly StepValue[]) => order.map((i) => values[i]);
-  if (!statement.reader) {
-    return (values) => {
-      statement.run(bound(values));
-      return [];
-    };
-  }
-  const columns = statement.raw().columns();
-  const names = columns.map(({ name }) => name);
-  // Parsed from a text, so that V8 knows all rows by one hidden class. Else a row of many columns is a hash table.
-  const text = JSON.stringify(Object.fromEntries(names.map((name) => [name, null])));
-  const empty: Record<string, StepValue> = JSON.parse(text);
-  return (values) =>
-    statement.all(bound(values)).map((row) => {
-      const named = { ...empty };
-      for (let i = 0; i < names.length; i += 1) named[names[i] as string] = row[i] as StepValue;
-      return named;
-    });
 }

@@ -26,7 +26,7 @@ import {
 import { syncFile } from '../engine/disk.ts';
 import { forgetIdentity, renewIdentity } from '../engine/file-identity.ts';
 import { migrate, requireOwnSchema } from '../engine/migrate.ts';
-import { runOn } from '../engine/steps.ts';
+import { runOn } from '../engine/run-steps.ts';
 import { migrations } from '../migrations.ts';
 
 /**

@@ -1,0 +1,145 @@
+// Statements, written as templates where they run: sql`SELECT … WHERE id = ${id}`.
+
+/** A value of a statement. Wei are texts, which both databases convert. */
+export type Value = string | number | Buffer | null;
+
+export type Dialect = 'sqlite' | 'postgres';
+
+/** In a statement: the time of the clock that all instances share, in ms. */
+export const NOW = Symbol('the time of the database');
+
+type Part = Value | Sql | Words | typeof NOW;
+
+/** A statement, or a fragment of one. */
+export class Sql {
+  readonly texts: readonly string[];
+  readonly parts: readonly Part[];
+  /** Whether PostgreSQL plans it for its values at each call, see `page`. */
+  readonly isPage: boolean;
+
+  constructor(texts: readonly string[], parts: readonly Part[], isPage = false) {
+    this.texts = texts;
+    this.parts = parts;
+    this.isPage = isPage;
+  }
+}
+
+/** What the databases say differently. */
+export class Words {
+  readonly sqlite: Sql;
+  readonly postgres: Sql;
+
+  constructor(said: Record<Dialect, Sql>) {
+    this.sqlite = said.sqlite;
+    this.postgres = said.postgres;
+  }
+}
+
+/** Fragments are inserted as they are; everything else is passed as a value. */
+export function sql(texts: TemplateStringsArray, ...parts: Part[]): Sql {
+  return new Sql(texts, parts);
+}
+
+const constants = new Map<string, Sql>();
+
+/** A fragment from a text of the source, such as the name of a table. Never from input. */
+export function raw(text: string): Sql {
+  const known = constants.get(text) ?? new Sql([text], []);
+  constants.set(text, known);
+  return known;
+}
+
+/**
+ * A statement that reads a page. PostgreSQL plans it for its values: a generic plan assumes that a page is a tenth of
+ * all rows.
+ */
+export function page({ texts, parts }: Sql): Sql {
+  return new Sql(texts, parts, true);
+}
+
+/** Where a walk through the parts of a statement has come to. Each way through has one text. */
+class Place<Prepared> {
+  readonly #fragments = new Map<readonly string[], Place<Prepared>>();
+  #value: Place<Prepared> | undefined;
+  #now: Place<Prepared> | undefined;
+  prepared: Prepared | undefined;
+
+  fragment(texts: readonly string[]): Place<Prepared> {
+    const next = this.#fragments.get(texts) ?? new Place<Prepared>();
+    this.#fragments.set(texts, next);
+    return next;
+  }
+
+  value(): Place<Prepared> {
+    this.#value ??= new Place();
+    return this.#value;
+  }
+
+  now(): Place<Prepared> {
+    this.#now ??= new Place();
+    return this.#now;
+  }
+}
+
+/**
+ * The statements of a connection, each prepared at its first use. They are found by their templates, of which there is
+ * one for each place in the source: no text is built again.
+ */
+export class Statements<Prepared> {
+  readonly #dialect: Dialect;
+  readonly #prepare: (text: string, isPage: boolean) => Prepared;
+  readonly #now: () => number | null;
+  readonly #start = new Place<Prepared>();
+
+  /** `now` gives the value of `NOW`. */
+  constructor(
+    dialect: Dialect,
+    now: () => number | null,
+    prepare: (text: string, isPage: boolean) => Prepared,
+  ) {
+    this.#dialect = dialect;
+    this.#now = now;
+    this.#prepare = prepare;
+  }
+
+  find(statement: Sql): { prepared: Prepared; values: Value[] } {
+    const values: Value[] = [];
+    const end = this.#walk(statement, this.#start, values);
+    end.prepared ??= this.#prepare(textOf(statement, this.#dialect), statement.isPage);
+    return { prepared: end.prepared, values };
+  }
+
+  #walk(statement: Sql, start: Place<Prepared>, values: Value[]): Place<Prepared> {
+    let place = start.fragment(statement.texts);
+    for (const part of statement.parts) {
+      if (part instanceof Sql) place = this.#walk(part, place, values);
+      else if (part instanceof Words) place = this.#walk(part[this.#dialect], place, values);
+      else if (part === NOW) {
+        values.push(this.#now());
+        place = place.now();
+      } else {
+        values.push(part);
+        place = place.value();
+      }
+    }
+    return place;
+  }
+}
+
+/** The text for the database, with `?` or `$1`, `$2` … for values. */
+export function textOf(statement: Sql, dialect: Dialect): string {
+  let count = 0;
+  const value = () => {
+    count += 1;
+    return dialect === 'sqlite' ? '?' : `$${count}`;
+  };
+  const write = ({ texts, parts }: Sql): string =>
+    parts.reduce<string>((text, part, i) => text + say(part) + texts[i + 1], texts[0] ?? '');
+  const say = (part: Part): string => {
+    if (part instanceof Sql) return write(part);
+    if (part instanceof Words) return write(part[dialect]);
+    if (part !== NOW) return value();
+    return dialect === 'sqlite' ? value() : `instant_or(${value()})`;
+  };
+  return write(statement);
+}

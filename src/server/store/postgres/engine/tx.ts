@@ -1,0 +1,67 @@
+// Runs the statements of one transaction on a connection, or each on a connection of its own.
+
+import { type Sql, Statements } from '../../db/sql.ts';
+import type { Tx } from '../../db/tx.ts';
+import type { Steps } from '../../engine/steps.ts';
+import { type Sql as Prepared, plannedAnew, type Queries, sql } from './connections.ts';
+import { runSteps } from './run-steps.ts';
+
+export function statementsOf(instant: () => number | null): Statements<Prepared> {
+  return new Statements('postgres', instant, (text, isPage) =>
+    isPage ? plannedAnew(text) : sql(text),
+  );
+}
+
+export class PostgresTx implements Tx {
+  readonly #queries: Queries;
+  readonly #statements: Statements<Prepared>;
+  readonly #underWay = new Set<Promise<unknown>>();
+  #hasEnded = false;
+  /** The error of the statement that failed. */
+  failure: Error | null = null;
+
+  constructor(queries: Queries, statements: Statements<Prepared>) {
+    this.#queries = queries;
+    this.#statements = statements;
+  }
+
+  all<Row extends object>(statement: Sql): Promise<Row[]> {
+    const { prepared, values } = this.#statements.find(statement);
+    return this.#run(() => this.#queries.rows<Row>(prepared, values));
+  }
+
+  async get<Row extends object>(statement: Sql): Promise<Row | undefined> {
+    return (await this.all<Row>(statement))[0];
+  }
+
+  run(statement: Sql): Promise<number> {
+    const { prepared, values } = this.#statements.find(statement);
+    return this.#run(() => this.#queries.run(prepared, values));
+  }
+
+  steps<Result>(steps: Steps<Result>): Promise<Result> {
+    return this.#run(() => runSteps(this.#queries, steps));
+  }
+
+  /** Refuses later calls, and waits for those that were not awaited. Rejects if a statement failed. */
+  async end(): Promise<void> {
+    this.#hasEnded = true;
+    await Promise.allSettled(this.#underWay);
+    if (this.failure !== null) throw this.failure;
+  }
+
+  async #run<T>(query: () => Promise<T>): Promise<T> {
+    if (this.failure !== null) throw this.failure;
+    if (this.#hasEnded) throw new Error('The transaction has ended');
+    const answer = query();
+    this.#underWay.add(answer);
+    try {
+      return await answer;
+    } catch (error) {
+      this.failure ??= error instanceof Error ? error : new Error(String(error));
+      throw error;
+    } finally {
+      this.#underWay.delete(answer);
+    }
+  }
+}

@@ -5,50 +5,30 @@ import { limits } from '../../protocol/limits.ts';
 import type { FleetRecord, FleetStore } from '../ports/fleets.ts';
 import { nextSortOrder, reorderedFleets } from '../rules/fleets.ts';
 import { recordNamed } from './audit-log.ts';
-import {
-  first,
-  firstAs,
-  insert,
-  lock,
-  NO_ID,
-  rows,
-  type StepRunner,
-  type Steps,
-} from './engine/steps.ts';
+import { forUpdate } from './db/dialect.ts';
+import { insert, lockAccount } from './db/rows.ts';
+import { raw, sql } from './db/sql.ts';
+import type { Tx } from './db/tx.ts';
+import { NO_ID, type StepRunner } from './engine/steps.ts';
 
 // An account has few robots, so counting those of a fleet is cheap.
-const COLUMNS = `id, wallet, name, description, location, shift, tags,
+const COLUMNS = raw(`id, wallet, name, description, location, shift, tags,
   sort_order AS "sortOrder", created_at AS "createdAt", updated_at AS "updatedAt",
-  (SELECT count(*) FROM robots WHERE fleet_id = fleets.id) AS "robotCount"`;
+  (SELECT count(*) FROM robots WHERE fleet_id = fleets.id) AS "robotCount"`);
 
 /** `tags` is a JSON array. */
 type FleetRow = Omit<FleetRecord, 'tags'> & { tags: string };
 
-export const fleetSql = {
-  find: `SELECT ${COLUMNS} FROM fleets WHERE id = $1 AND wallet = $2`,
-  page: `SELECT ${COLUMNS} FROM fleets WHERE wallet = $1 AND (sort_order, id) > ($2, $3)
-    ORDER BY sort_order, id LIMIT $4`,
-  all: `SELECT ${COLUMNS} FROM fleets WHERE wallet = $1 ORDER BY sort_order, id`,
-  count: `SELECT count(*) AS fleets, max(sort_order) AS "highest" FROM fleets WHERE wallet = $1`,
-  update: `UPDATE fleets SET name = $2, description = $3, location = $4, shift = $5, tags = $6,
-    sort_order = $7, updated_at = $8 WHERE id = $1`,
-  place: 'UPDATE fleets SET sort_order = $2, updated_at = $3 WHERE id = $1',
-  // By id, as other writes lock robots.
-  robots: 'SELECT id FROM robots WHERE fleet_id = $1 ORDER BY id FOR UPDATE',
-  ungroup: 'UPDATE robots SET fleet_id = NULL, updated_at = $2 WHERE fleet_id = $1',
-  remove: 'DELETE FROM fleets WHERE id = $1',
-} as const;
-
 export function fleetStore({ read, write }: StepRunner): FleetStore {
   return {
     createFleet: ({ createdAt, tags, ...fleet }, by) =>
-      write(function* () {
-        yield* lock(fleet.wallet);
-        const known = yield* findFleet(fleet.id, fleet.wallet);
+      write(async (tx) => {
+        await lockAccount(tx, fleet.wallet);
+        const known = await findFleet(tx, fleet.id, fleet.wallet);
         if (known !== null) return { outcome: 'id_used', fleet: known };
-        const before = yield* first<{ fleets: number; highest: number | null }>(
-          fleetSql.count,
-          fleet.wallet,
+        const before = await tx.get<{ fleets: number; highest: number | null }>(
+          sql`SELECT count(*) AS fleets, max(sort_order) AS highest FROM fleets
+            WHERE wallet = ${fleet.wallet}`,
         );
         if ((before?.fleets ?? 0) >= limits.fleetsPerAccount) {
           return { outcome: 'fleet_limit_reached' };
@@ -58,64 +38,82 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
           sort_order: nextSortOrder(before?.highest ?? null),
         };
         const times = { created_at: createdAt, updated_at: createdAt };
-        yield* insert('fleets', [{ ...fleet, ...json, ...times }]);
-        const stored = yield* findFleet(fleet.id, fleet.wallet);
+        await insert(tx, 'fleets', [{ ...fleet, ...json, ...times }]);
+        const stored = await findFleet(tx, fleet.id, fleet.wallet);
         if (stored === null) return { outcome: 'id_used', fleet: null };
-        yield* recordNamed('fleet_created', stored, by);
+        await tx.steps(recordNamed('fleet_created', stored, by));
         return { outcome: 'created', fleet: stored };
       }),
 
-    getFleet: (id, wallet) => read(() => findFleet(id, wallet)),
+    getFleet: (id, wallet) => read((tx) => findFleet(tx, id, wallet)),
 
     async listFleets(wallet, limit, after) {
       const { sortOrder, id } = after ?? { sortOrder: -1, id: NO_ID };
-      const page = await read(() => rows<FleetRow>(fleetSql.page, wallet, sortOrder, id, limit));
+      const page = await read((tx) =>
+        tx.all<FleetRow>(sql`SELECT ${COLUMNS} FROM fleets
+          WHERE wallet = ${wallet} AND (sort_order, id) > (${sortOrder}, ${id})
+          ORDER BY sort_order, id LIMIT ${limit}`),
+      );
       return page.map(toFleet);
     },
 
     patchFleet: (id, wallet, patch, now, by) =>
-      write(function* () {
-        yield* lock(wallet);
-        const before = yield* findFleet(id, wallet);
+      write(async (tx) => {
+        await lockAccount(tx, wallet);
+        const before = await findFleet(tx, id, wallet);
         if (before === null) return null;
-        const { name, description, location, shift, tags, sortOrder } = { ...before, ...patch };
-        const texts = [name, description, location, shift, JSON.stringify(tags)];
-        yield* rows(fleetSql.update, id, ...texts, sortOrder, now);
-        const fleet = { ...before, name, description, location, shift, tags, sortOrder };
-        if (!isDeepStrictEqual(fleet, before)) yield* recordNamed('fleet_changed', fleet, by);
-        return yield* findFleet(id, wallet);
+        const fleet = { ...before, ...patch };
+        await tx.run(sql`UPDATE fleets SET name = ${fleet.name}, description = ${fleet.description},
+          location = ${fleet.location}, shift = ${fleet.shift}, tags = ${JSON.stringify(fleet.tags)},
+          sort_order = ${fleet.sortOrder}, updated_at = ${now} WHERE id = ${id}`);
+        if (!isDeepStrictEqual(fleet, before)) {
+          await tx.steps(recordNamed('fleet_changed', fleet, by));
+        }
+        return findFleet(tx, id, wallet);
       }),
 
     deleteFleet: (id, wallet, now, by) =>
-      write(function* () {
-        yield* lock(wallet);
-        const fleet = yield* findFleet(id, wallet);
+      write(async (tx) => {
+        await lockAccount(tx, wallet);
+        const fleet = await findFleet(tx, id, wallet);
         if (fleet === null) return false;
-        yield* rows(fleetSql.robots, id);
-        yield* rows(fleetSql.ungroup, id, now);
-        yield* rows(fleetSql.remove, id);
-        yield* recordNamed('fleet_deleted', fleet, by);
+        // By id, as other writes lock robots.
+        await tx.all(sql`SELECT id FROM robots WHERE fleet_id = ${id} ORDER BY id ${forUpdate}`);
+        await tx.run(
+          sql`UPDATE robots SET fleet_id = NULL, updated_at = ${now} WHERE fleet_id = ${id}`,
+        );
+        await tx.run(sql`DELETE FROM fleets WHERE id = ${id}`);
+        await tx.steps(recordNamed('fleet_deleted', fleet, by));
         return true;
       }),
 
     reorderFleets: (wallet, ids, now) =>
-      write(function* () {
-        yield* lock(wallet);
-        const all = yield* rows<FleetRow>(fleetSql.all, wallet);
-        const before = new Map(all.map((row) => [row.id, row.sortOrder]));
+      write(async (tx) => {
+        await lockAccount(tx, wallet);
+        const all = () =>
+          tx.all<FleetRow>(
+            sql`SELECT ${COLUMNS} FROM fleets WHERE wallet = ${wallet} ORDER BY sort_order, id`,
+          );
+        const before = new Map((await all()).map((row) => [row.id, row.sortOrder]));
         const order = reorderedFleets([...before.keys()], ids);
         if (order === null) return null;
         for (const [place, id] of order.entries()) {
-          if (before.get(id) !== place) yield* rows(fleetSql.place, id, place, now);
+          if (before.get(id) === place) continue;
+          await tx.run(
+            sql`UPDATE fleets SET sort_order = ${place}, updated_at = ${now} WHERE id = ${id}`,
+          );
         }
-        return (yield* rows<FleetRow>(fleetSql.all, wallet)).map(toFleet);
+        return (await all()).map(toFleet);
       }),
   };
 }
 
 /** Finds a fleet by id if it belongs to the account. */
-export function findFleet(id: string, wallet: string): Steps<FleetRecord | null> {
-  return firstAs(toFleet, fleetSql.find, id, wallet);
+export async function findFleet(tx: Tx, id: string, wallet: string): Promise<FleetRecord | null> {
+  const row = await tx.get<FleetRow>(
+    sql`SELECT ${COLUMNS} FROM fleets WHERE id = ${id} AND wallet = ${wallet}`,
+  );
+  return row === undefined ? null : toFleet(row);
 }
 
 function toFleet(row: FleetRow): FleetRecord {

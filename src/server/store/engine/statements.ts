@@ -12,10 +12,8 @@ import { auditSql } from '../audit-log.ts';
 import { checkedTimeSql } from '../checked-time.ts';
 import { eventPages, eventSql } from '../events.ts';
 import { evidenceSql } from '../evidence.ts';
-import { fleetSql } from '../fleets.ts';
 import { anchoringAccountSql, operationsSql } from '../operations.ts';
 import { retentionSql } from '../retention.ts';
-import { robotDeletionSql, robotSql } from '../robots.ts';
 import { sessionSql, signInSql } from '../sign-in.ts';
 import { statsSql } from '../stats.ts';
 import { usageSql } from '../storage-usage.ts';
@@ -36,14 +34,11 @@ const nouns = [
   ...Object.values(eventPages),
   eventSql,
   evidenceSql,
-  fleetSql,
   inclusionSql,
   ledgerSql,
   operationsSql,
   outboxSql,
   retentionSql,
-  robotDeletionSql,
-  robotSql,
   sessionSql,
   settlementSql,
   signInSql,

@@ -1,0 +1,44 @@
+// Inserts many rows at once, and serializes writes of an account.
+
+import { onPostgres } from './dialect.ts';
+import { raw, type Sql, sql, Words } from './sql.ts';
+import type { Tx } from './tx.ts';
+
+/** The columns of tables that get many rows at once. The first one is the key. */
+const columns = {
+  ledger: 'wallet kind anchors gas_wei task_id cycle grant_id note at',
+  webhook_deliveries: 'id webhook_id type data created_at number',
+  alerts: 'id wallet kind threshold robot_id opened_at',
+  fleets: 'id wallet name description location shift tags sort_order created_at updated_at',
+  robots: 'id wallet name description key_hash key_hint created_at updated_at',
+  chain_proofs: 'attempt_id due_at',
+  sessions: 'id token_hash wallet created_at expires_at signed_in_with name scope',
+  audit_log: 'id wallet kind actor actor_name source target_id detail count at',
+} as const;
+
+type Table = keyof typeof columns;
+
+/** Stores what does not conflict with a stored row. Returns the keys of what it stored. */
+export async function insert(tx: Tx, table: Table, rows: readonly object[]): Promise<string[]> {
+  if (rows.length === 0) return [];
+  const stored = await tx.all<{ id: string }>(insertion(table, JSON.stringify(rows)));
+  return stored.map(({ id }) => id);
+}
+
+function insertion(table: Table, json: string): Sql {
+  const names = columns[table].split(' ');
+  const [key = ''] = names;
+  return sql`INSERT INTO ${raw(`${table} (${names.join(', ')})`)}
+    ${new Words({
+      sqlite: sql`SELECT ${raw(names.map((name) => `value ->> '${name}'`).join(', '))}
+        FROM json_each(${json}) WHERE true`,
+      postgres: sql`SELECT ${raw(names.join(', '))}
+        FROM jsonb_populate_recordset(NULL::${raw(table)}, ${json})`,
+    })}
+    ON CONFLICT DO NOTHING RETURNING ${raw(key)} AS id`;
+}
+
+/** Serializes writes of the account. */
+export async function lockAccount(tx: Tx, wallet: string): Promise<void> {
+  await tx.run(onPostgres(sql`SELECT FROM accounts WHERE wallet = ${wallet} FOR NO KEY UPDATE`));
+}

@@ -1,6 +1,5 @@
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { Statements, textOf } from '../../src/server/store/db/sql.ts';
 import { sqliteTexts } from '../../src/server/store/sqlite/engine/run-steps.ts';
 import { placesNotIn, templatesFor } from './templates.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
@@ -61,17 +60,6 @@ const shortWalks = [
   'SCAN completions USING INDEX completions_queue',
   'SCAN completions USING COVERING INDEX completions_queue',
 ];
-
-/** Collects the statements that run from now on. */
-export function collectStatements(): Set<string> {
-  const collected = new Set<string>();
-  const { find } = Statements.prototype;
-  Statements.prototype.find = function (statement) {
-    collected.add(textOf(statement, 'sqlite'));
-    return find.call(this, statement);
-  };
-  return collected;
-}
 
 /** Tests the plans of the statements. Call it after the tests that run them. */
 export function sqlitePlans(ran: ReadonlySet<string>): void {

@@ -3,8 +3,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
+import { type Dialect, Statements, textOf } from '../../src/server/store/db/sql.ts';
 
 const store = path.resolve(import.meta.dirname, '../../src/server/store');
+
+/** Collects the texts of the statements that run from now on. */
+export function collectStatements(dialect: Dialect): Set<string> {
+  const collected = new Set<string>();
+  const { find } = Statements.prototype;
+  Statements.prototype.find = function (statement) {
+    collected.add(textOf(statement, dialect));
+    return find.call(this, statement);
+  };
+  return collected;
+}
 
 interface Template {
   place: string;
@@ -13,7 +25,7 @@ interface Template {
 }
 
 /** The templates that are to run on the database: those in its folder and in shared code, but what only the other says. */
-export function templatesFor(dialect: 'sqlite' | 'postgres'): Template[] {
+export function templatesFor(dialect: Dialect): Template[] {
   const other = dialect === 'sqlite' ? 'postgres' : 'sqlite';
   return readdirSync(store, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.startsWith(`${other}${path.sep}`))

@@ -335,19 +335,26 @@ describe('svc verify FILE with a node', () => {
 
   it.each([
     ['a typing error in the address', ['--anchor-address', mistyped], 'are a checksum'],
-    ['a bundle in place of evidence', ['--proof', 'bundle.json'], 'is a bundle, not evidence'],
     ['a node without http', ['--rpc-url', '127.0.0.1:8545'], 'Begin it with https://'],
   ])('takes %s for no forgery', async (_what, [option = '', value = ''], message) => {
-    const given = option === '--proof' ? user.file(value) : value;
+    const chain = option === '--rpc-url' ? [] : onChain();
 
-    const { exitCode, stderr } = await verify(
-      user.file('receipt.json'),
-      ...(option === '--rpc-url' ? [] : onChain()),
-      option,
-      given,
-    );
+    const { exitCode, stderr } = await verify(user.file('receipt.json'), ...chain, option, value);
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it.each([
+    ['a bundle', { chain_id: 1, proof_hash: '0x' }, 'is like a bundle'],
+    ['a format that is no text', { format: { toString: 1 } }, 'hashes to'],
+  ])('refuses %s in place of evidence, whatever it claims to be', async (_what, proof, detail) => {
+    await writeFile(user.file('false.json'), JSON.stringify(proof));
+    const given = ['--proof', user.file('false.json')];
+
+    const { exitCode, stdout } = await verify(user.file('receipt.json'), ...onChain(), ...given);
+
+    expect([exitCode, stdout]).toEqual([3, expect.stringContaining(detail)]);
+    expect(stdout).toContain('NOT verified.');
   });
 
   it('says of a file that is cut short what to do', async () => {

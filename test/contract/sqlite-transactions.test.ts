@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { NOW, sql } from '../../src/server/store/db/sql.ts';
@@ -97,7 +97,7 @@ describe('a transaction of SQLite', () => {
   });
 
   it.each<[string, () => Promise<unknown>]>([
-    ['a timer', () => delay(1)],
+    ['another turn of the event loop', () => nextTurn()],
     ['a request', () => fetch('http://127.0.0.1:65000').catch(() => {})],
     ['another write', () => group.write((tx) => note(tx, 'inner'))],
     ['what never comes', () => new Promise(() => {})],
@@ -189,10 +189,10 @@ describe('a transaction of SQLite', () => {
     expect(await notes()).toEqual(['a']);
   });
 
-  it('fails when it reads across a timer', async () => {
+  it('fails when it reads across turns of the event loop', async () => {
     const reading = read(async (tx) => {
       await tx.all(sql`SELECT * FROM notes`);
-      await delay(1);
+      await nextTurn();
       return tx.all(sql`SELECT * FROM notes`);
     });
 

@@ -1,6 +1,6 @@
 // `svc wallet`: creates a wallet for a person who has none.
 import { existsSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { syncFolderOf } from '../../base/durable-folder.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { CommandSpec } from '../program/command.ts';
@@ -50,6 +50,11 @@ async function newPassword(context: Context, passwordFile?: string): Promise<str
   const { askPassword } = await import('../sign-in/key-file.ts');
   const password = await askPassword(context, 'Password for the new wallet: ', passwordFile);
   if (password === '') throw new SvcError('usage', 'The password is empty.');
+  if (password !== password.normalize('NFKC')) {
+    throw new SvcError('usage', 'The password has characters that wallets encode differently.', {
+      hint: 'Use letters, digits and signs of ASCII.',
+    });
+  }
   const again = () => askPassword(context, 'The same password again: ');
   if (passwordFile !== undefined || (await again()) === password) return password;
   throw new SvcError('usage', 'The passwords differ; no file was written.');
@@ -57,16 +62,17 @@ async function newPassword(context: Context, passwordFile?: string): Promise<str
 
 /** Durable on resolve. Writes the whole file or none. */
 async function writeNew(file: string, text: string): Promise<void> {
-  let isOurs = true;
+  const refuse = (error: NodeJS.ErrnoException) => Promise.reject(notWritten(file, error.code));
+  const opened = await open(file, 'wx', 0o600).catch(refuse);
   try {
-    await writeFile(file, text, { flag: 'wx', mode: 0o600, flush: true }).catch((error) => {
-      isOurs = error.code !== 'EEXIST';
-      throw error;
-    });
+    await opened.writeFile(text);
+    await opened.sync();
     syncFolderOf(file);
   } catch (error) {
-    if (isOurs) await rm(file, { force: true });
-    throw notWritten(file, (error as NodeJS.ErrnoException).code);
+    await rm(file).catch(() => {});
+    await refuse(error as NodeJS.ErrnoException);
+  } finally {
+    await opened.close();
   }
 }
 

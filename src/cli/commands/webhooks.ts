@@ -1,5 +1,6 @@
 // `svc webhooks`: HTTPS endpoints that get messages about the account.
 import { InvalidArgumentError } from 'commander';
+import { formatJson } from '../../base/escape.ts';
 import type { Column, Field, Output } from '../../base/output/output.ts';
 import { readPrivateFile } from '../../base/private-file.ts';
 import { SvcError } from '../../base/svc-error.ts';
@@ -173,7 +174,7 @@ export const webhookCommands: readonly CommandSpec[] = [
         { title: 'message', value: (r) => JSON.stringify(r.message) },
       ];
       const { url } = await startReceiver({ port, secret: secret.trim() }, (received) => {
-        if (output.asksJson) output.json(received);
+        if (output.asksJson) output.line(formatJson(received, false));
         else output.row(received, columns);
       });
       output.note(`Listening at ${url} until Ctrl-C.`);

@@ -82,10 +82,11 @@ async function receive(
 
 /** Null if the body is too large; the rest of it is read and dropped. */
 async function readBody(request: IncomingMessage): Promise<string | null> {
-  let [bytes, chunks]: [number, Buffer[]] = [0, []];
+  const chunks: Buffer[] = [];
+  let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    chunks = bytes > BODY_BYTES ? [] : [...chunks, chunk];
+    if (bytes <= BODY_BYTES) chunks.push(chunk);
   }
   return bytes > BODY_BYTES ? null : Buffer.concat(chunks).toString();
 }

@@ -1,7 +1,6 @@
 // Compares evidence in files with the proof hash.
 
 import type { Output } from '../../base/output/output.ts';
-import { SvcError } from '../../base/svc-error.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import type { StrictJsonOptions } from '../../proof/strict-json.ts';
 import type { Subject } from '../../proof/subject/subject.ts';
@@ -39,16 +38,13 @@ export async function readEvidence(
   return [...given, { file: proof, ...read }];
 }
 
-/** The check of each file. Throws `usage` for a bundle in place of evidence. */
+/** The check of each file. */
 export function checkEvidence(given: readonly GivenEvidence[], { proofHash }: Subject): Check[] {
   return given.map(({ file, hash, proof }): Check => {
     const ok = hash === proofHash;
-    if (!ok && 'format' in proof && String(proof.format).startsWith('svc-bundle/')) {
-      throw new SvcError('usage', `${nameOf(file)} is a bundle, not evidence.`, {
-        hint: `Verify it alone, with svc verify ${nameOf(file)}. Its evidence is its member proof.`,
-      });
-    }
-    const other = ok ? 'the proof hash' : `${hash}, the proof hash is ${proofHash}`;
+    const isBundle = 'chain_id' in proof && 'proof_hash' in proof;
+    const hint = isBundle ? '. It is like a bundle, whose evidence is its member proof' : '';
+    const other = ok ? 'the proof hash' : `${hash}, the proof hash is ${proofHash}${hint}`;
     return { name: 'evidence', ok, detail: `${nameOf(file)} hashes to ${other}` };
   });
 }

@@ -108,15 +108,15 @@ async function setTime(url: string, ms: number): Promise<void> {
 }
 
 /**
- * The program anvil: of the npm package that was installed with this one, then of the working folder's, then on PATH.
+ * The program anvil: of the npm package that was installed with this one, then on PATH, then of the working folder's.
  * Replaces the package's JavaScript wrapper, which is slower and leaves processes behind, with the program itself.
  */
 function anvilBinary(): string {
   const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => folder !== '');
   const onPath = folders.map((folder) => path.join(folder, 'anvil')).find(existsSync);
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
-  const places = [import.meta.url, path.resolve('package.json')];
-  for (const place of onPath === undefined ? places : [...places, realpathSync(onPath)]) {
+  const elsewhere = onPath === undefined ? path.resolve('package.json') : realpathSync(onPath);
+  for (const place of [import.meta.url, elsewhere]) {
     try {
       const wrapper = createRequire(place).resolve('@foundry-rs/anvil/package.json');
       const name = `@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`;

@@ -151,7 +151,6 @@ const bundledDemo = pathToFileURL(`${packageFolder}/dist/programs/demo.js`).href
 /** Exit code by the error code of a wrong argument or variable. */
 const badInput = {
   account_retired: 2,
-  chain_mismatch: 2,
   invalid_anchor_key: 2,
   invalid_configuration: 2,
   invalid_request: 2,

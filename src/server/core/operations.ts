@@ -54,7 +54,7 @@ async function readReadiness(
   { store, chain, network, clock }: Deps,
   checked: Promise<boolean>,
 ): Readiness {
-  // At the same time: a chain that hangs makes nobody wait for one after the other.
+  // At the same time: a chain that hangs must not add up with the wait for the first check.
   const [isChecked, head] = await Promise.all([
     checked,
     inTime(HEAD_READ_MS, chain.headNumber(), null).catch(() => null),

@@ -56,13 +56,17 @@ export function createBacklogGauges(
     'reason',
   ]);
   return async (store: Store, readiness: ReadReasons): Promise<void> => {
+    // Also while the store refuses writes, which readiness tries.
+    const reasons = readiness().then(
+      (ready) => ready.degraded,
+      (error) => [error instanceof SvcError ? error.code : 'unknown'],
+    );
     try {
-      const [backlog, status, missing, reservedWei, ready] = await Promise.all([
+      const [backlog, status, missing, reservedWei] = await Promise.all([
         store.readBacklog(),
         store.getChainStatus(),
         store.countMissingChainProofs(),
         store.readReservedSpend(clock.now()),
-        readiness(),
       ]);
       spend.set(Number(reservedWei) / 1e18);
       unproven.set(missing);
@@ -74,11 +78,12 @@ export function createBacklogGauges(
       unminedAge.set(secondsSince(backlog.oldestUnminedAt));
       for (const [state, count] of Object.entries(backlog.attempts)) attempts.set({ state }, count);
       parked.set(status?.parked ?? 0);
-      degraded.reset();
-      for (const reason of ready.degraded) degraded.set({ reason }, 1);
     } catch (error) {
       if (!(error instanceof SvcError)) throw error;
     }
+    const current = await reasons;
+    degraded.reset();
+    for (const reason of current) degraded.set({ reason }, 1);
   };
 }
 

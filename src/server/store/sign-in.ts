@@ -70,7 +70,7 @@ export const signInSql = {
   qualify: `UPDATE accounts SET qualified_at = coalesce(qualified_at, $2)
     WHERE wallet = $1 RETURNING qualified_at`,
   grantedSince: `SELECT CAST(coalesce(sum(anchors), 0) AS bigint) AS anchors
-    FROM ledger WHERE note = 'signup' AND at > $1`,
+    FROM ledger WHERE note = 'signup' AND at > $1 AND anchors > 0`,
 } as const;
 
 export function signInStore({ read, write, clock }: StepRunner) {

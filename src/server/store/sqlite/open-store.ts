@@ -178,7 +178,7 @@ function buildStore(
     db: writer,
     log: logFile,
     snapshot,
-    now: clock.now,
+    now: () => clock.now(),
     isReplaced() {
       if (!areReplaced(watched, options.identify)) return false;
       // Nothing may write to what the paths name now. While the reader is open, SQLite closes the writer and the thread's

@@ -19,7 +19,7 @@ interface Reading {
 
 /** Rejects with `storage_unavailable` if the database cannot be read. */
 export function readsOf({ reader, clock, snapshot, onFatal }: Reading) {
-  const statements = statementsOn(reader, clock.now);
+  const statements = statementsOn(reader, () => clock.now());
 
   return async <Result>(work: Work<Result>): Promise<Result> => {
     if (!reader.open) throw storageUnavailable('The database is closed.');

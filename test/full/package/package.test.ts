@@ -64,9 +64,9 @@ it('has every page that its pages lead to', async () => {
   expect(missing).toEqual([]);
 });
 
-it('is smaller than 4.1 MB, and than 11 MB unpacked', () => {
+it('is smaller than 4.1 MB, and than 11.1 MB unpacked', () => {
   expect(packed.size).toBeLessThan(4_100_000);
-  expect(packed.unpackedSize).toBeLessThan(11_000_000);
+  expect(packed.unpackedSize).toBeLessThan(11_100_000);
 });
 
 it('is a package as npm, Node.js and bundlers take it', async () => {

@@ -166,8 +166,8 @@ function withHint(error: unknown, task: string): unknown {
 }
 
 /**
- * The receipt of an earlier completion with the same evidence.
- * @throws SvcError `error`; as `not_stored`, whose exit code is not `PENDING`, if the task has other evidence
+ * The receipt of an earlier completion with the same evidence. If the task has other evidence, throws `not_stored`: its
+ * exit code must not be that of stored evidence. Throws `error` in any other case.
  */
 function receiptOfSame(error: unknown): { verification: unknown } {
   if (!(error instanceof SvcError)) throw error;

@@ -54,7 +54,7 @@ async function readReadiness(
   { store, chain, network, clock }: Deps,
   checked: Promise<boolean>,
 ): Readiness {
-  // At the same time: a chain that hangs must not add up with the wait for the first check.
+  // At the same time, so that the waits for a chain that hangs and for the first check do not add up.
   const [isChecked, head] = await Promise.all([
     checked,
     inTime(HEAD_READ_MS, chain.headNumber(), null).catch(() => null),

@@ -5,7 +5,7 @@ import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
 import { FOLLOWER } from '../../rules/anchoring.ts';
 import { forShare, onPostgres } from '../db/dialect.ts';
 import { NOW, raw, type Sql, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
+import type { Work } from '../db/tx.ts';
 import type { StepRunner } from '../engine/steps.ts';
 import { isHeld } from '../operations.ts';
 
@@ -23,16 +23,22 @@ function goesBefore(holder: string): Sql {
 }
 
 /**
- * Call it before the work of a holder. In a write it locks the lease: a takeover waits for the commit, so no write of
- * the former holder is durable after it.
- *
- * @throws SvcError `lease_lost` unless the lease is owned now.
+ * The work of the holder of a lease. A write locks the lease: a takeover waits for the commit, so no write of the former
+ * holder is durable after it. Throws `lease_lost` unless the lease is owned when the work begins, which may be long
+ * after the call.
  */
-export async function requireOwned(tx: Tx, use: 'read' | 'write', lease: Lease): Promise<void> {
-  const owned = sql`SELECT fence FROM leases WHERE ${isOwned(lease)}`;
-  // FOR SHARE: writes of one holder run concurrently, and a takeover waits until they are committed.
-  const found = await tx.get(use === 'read' ? owned : sql`${owned} ${forShare}`);
-  if (found === undefined) throw leaseLost();
+export function whileOwned<Result>(
+  use: 'read' | 'write',
+  lease: Lease,
+  work: Work<Result>,
+): Work<Result> {
+  return async (tx) => {
+    const owned = sql`SELECT fence FROM leases WHERE ${isOwned(lease)}`;
+    // FOR SHARE: writes of one holder run concurrently, and a takeover waits until they are committed.
+    const found = await tx.get(use === 'read' ? owned : sql`${owned} ${forShare}`);
+    if (found === undefined) throw leaseLost();
+    return work(tx);
+  };
 }
 
 function leaseLost(): SvcError {

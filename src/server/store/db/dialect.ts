@@ -1,28 +1,26 @@
-// What the databases say differently, in words.
+// Names what the two databases write differently.
 
-import { raw, type Sql, sql, Words } from './sql.ts';
+import { PerDialect, raw, type Sql, sql } from './sql.ts';
 
 const none = sql``;
 
 /** SQLite has one writer, so nothing needs locks there. */
-function locking(text: string): Words {
-  return new Words({ sqlite: none, postgres: raw(text) });
+function locking(text: string): PerDialect {
+  return new PerDialect({ sqlite: none, postgres: raw(text) });
 }
 
 export const forUpdate = locking('FOR UPDATE');
-export const forNoKeyUpdate = locking('FOR NO KEY UPDATE');
 export const forShare = locking('FOR SHARE');
-export const skipLocked = locking('SKIP LOCKED');
 
 /** A statement that SQLite skips, such as a lock. */
 export function onPostgres(statement: Sql): Sql {
-  return sql`${new Words({ sqlite: none, postgres: statement })}`;
+  return sql`${new PerDialect({ sqlite: none, postgres: statement })}`;
 }
 
 /** The values as rows with a column `value`. */
 export function each(type: 'uuid' | 'text', values: readonly string[]): Sql {
   const json = JSON.stringify(values);
-  return sql`${new Words({
+  return sql`${new PerDialect({
     sqlite: sql`SELECT value FROM json_each(${json})`,
     postgres: sql`SELECT value::${raw(type)} FROM json_array_elements_text(${json}::json)`,
   })}`;
@@ -30,7 +28,7 @@ export function each(type: 'uuid' | 'text', values: readonly string[]): Sql {
 
 /** A condition: the value before it is among those of the query. PostgreSQL runs the query once. */
 export function selected(query: Sql): Sql {
-  return sql`${new Words({
+  return sql`${new PerDialect({
     sqlite: sql`IN (SELECT * FROM (${query}))`,
     postgres: sql`= ANY (ARRAY(${query}))`,
   })}`;

@@ -1,11 +1,11 @@
 // Inserts many rows at once, and serializes writes of an account.
 
 import { onPostgres } from './dialect.ts';
-import { raw, type Sql, sql, Words } from './sql.ts';
+import { PerDialect, raw, type Sql, sql } from './sql.ts';
 import type { Tx } from './tx.ts';
 
 /** The columns of tables that get many rows at once. The first one is the key. */
-const columns = {
+export const insertColumns = {
   ledger: 'wallet kind anchors gas_wei task_id cycle grant_id note at',
   webhook_deliveries: 'id webhook_id type data created_at number',
   alerts: 'id wallet kind threshold robot_id opened_at',
@@ -16,7 +16,7 @@ const columns = {
   audit_log: 'id wallet kind actor actor_name source target_id detail count at',
 } as const;
 
-type Table = keyof typeof columns;
+type Table = keyof typeof insertColumns;
 
 /** Stores what does not conflict with a stored row. Returns the keys of what it stored. */
 export async function insert(tx: Tx, table: Table, rows: readonly object[]): Promise<string[]> {
@@ -26,10 +26,10 @@ export async function insert(tx: Tx, table: Table, rows: readonly object[]): Pro
 }
 
 function insertion(table: Table, json: string): Sql {
-  const names = columns[table].split(' ');
+  const names = insertColumns[table].split(' ');
   const [key = ''] = names;
   return sql`INSERT INTO ${raw(`${table} (${names.join(', ')})`)}
-    ${new Words({
+    ${new PerDialect({
       sqlite: sql`SELECT ${raw(names.map((name) => `value ->> '${name}'`).join(', '))}
         FROM json_each(${json}) WHERE true`,
       postgres: sql`SELECT ${raw(names.join(', '))}

@@ -8,7 +8,7 @@ export type Dialect = 'sqlite' | 'postgres';
 /** In a statement: the time of the clock that all instances share, in ms. */
 export const NOW = Symbol('the time of the database');
 
-type Part = Value | Sql | Words | typeof NOW;
+type Part = Value | Sql | PerDialect | typeof NOW;
 
 /** A statement, or a fragment of one. */
 export class Sql {
@@ -24,14 +24,14 @@ export class Sql {
   }
 }
 
-/** What the databases say differently. */
-export class Words {
+/** A fragment that the databases write differently. */
+export class PerDialect {
   readonly sqlite: Sql;
   readonly postgres: Sql;
 
-  constructor(said: Record<Dialect, Sql>) {
-    this.sqlite = said.sqlite;
-    this.postgres = said.postgres;
+  constructor({ sqlite, postgres }: Record<Dialect, Sql>) {
+    this.sqlite = sqlite;
+    this.postgres = postgres;
   }
 }
 
@@ -57,26 +57,26 @@ export function page({ texts, parts }: Sql): Sql {
   return new Sql(texts, parts, true);
 }
 
-/** Where a walk through the parts of a statement has come to. Each way through has one text. */
-class Place<Prepared> {
-  readonly #fragments = new Map<readonly string[], Place<Prepared>>();
-  #value: Place<Prepared> | undefined;
-  #now: Place<Prepared> | undefined;
+/** A node of a trie of templates: each path through it, by the parts of a statement, has one text. */
+class TrieNode<Prepared> {
+  readonly #fragments = new Map<readonly string[], TrieNode<Prepared>>();
+  #value: TrieNode<Prepared> | undefined;
+  #now: TrieNode<Prepared> | undefined;
   prepared: Prepared | undefined;
 
-  fragment(texts: readonly string[]): Place<Prepared> {
-    const next = this.#fragments.get(texts) ?? new Place<Prepared>();
+  fragment(texts: readonly string[]): TrieNode<Prepared> {
+    const next = this.#fragments.get(texts) ?? new TrieNode<Prepared>();
     this.#fragments.set(texts, next);
     return next;
   }
 
-  value(): Place<Prepared> {
-    this.#value ??= new Place();
+  value(): TrieNode<Prepared> {
+    this.#value ??= new TrieNode();
     return this.#value;
   }
 
-  now(): Place<Prepared> {
-    this.#now ??= new Place();
+  now(): TrieNode<Prepared> {
+    this.#now ??= new TrieNode();
     return this.#now;
   }
 }
@@ -89,7 +89,7 @@ export class Statements<Prepared> {
   readonly #dialect: Dialect;
   readonly #prepare: (text: string, isPage: boolean) => Prepared;
   readonly #now: () => number | null;
-  readonly #start = new Place<Prepared>();
+  readonly #root = new TrieNode<Prepared>();
 
   /** `now` gives the value of `NOW`. */
   constructor(
@@ -104,25 +104,25 @@ export class Statements<Prepared> {
 
   find(statement: Sql): { prepared: Prepared; values: Value[] } {
     const values: Value[] = [];
-    const end = this.#walk(statement, this.#start, values);
+    const end = this.#walk(statement, this.#root, values);
     end.prepared ??= this.#prepare(textOf(statement, this.#dialect), statement.isPage);
     return { prepared: end.prepared, values };
   }
 
-  #walk(statement: Sql, start: Place<Prepared>, values: Value[]): Place<Prepared> {
-    let place = start.fragment(statement.texts);
+  #walk(statement: Sql, from: TrieNode<Prepared>, values: Value[]): TrieNode<Prepared> {
+    let node = from.fragment(statement.texts);
     for (const part of statement.parts) {
-      if (part instanceof Sql) place = this.#walk(part, place, values);
-      else if (part instanceof Words) place = this.#walk(part[this.#dialect], place, values);
+      if (part instanceof Sql) node = this.#walk(part, node, values);
+      else if (part instanceof PerDialect) node = this.#walk(part[this.#dialect], node, values);
       else if (part === NOW) {
         values.push(this.#now());
-        place = place.now();
+        node = node.now();
       } else {
         values.push(part);
-        place = place.value();
+        node = node.value();
       }
     }
-    return place;
+    return node;
   }
 }
 
@@ -133,13 +133,13 @@ export function textOf(statement: Sql, dialect: Dialect): string {
     count += 1;
     return dialect === 'sqlite' ? '?' : `$${count}`;
   };
-  const write = ({ texts, parts }: Sql): string =>
-    parts.reduce<string>((text, part, i) => text + say(part) + texts[i + 1], texts[0] ?? '');
-  const say = (part: Part): string => {
-    if (part instanceof Sql) return write(part);
-    if (part instanceof Words) return write(part[dialect]);
+  const statementText = ({ texts, parts }: Sql): string =>
+    parts.reduce<string>((text, part, i) => text + partText(part) + texts[i + 1], texts[0] ?? '');
+  const partText = (part: Part): string => {
+    if (part instanceof Sql) return statementText(part);
+    if (part instanceof PerDialect) return statementText(part[dialect]);
     if (part !== NOW) return value();
     return dialect === 'sqlite' ? value() : `instant_or(${value()})`;
   };
-  return write(statement);
+  return statementText(statement);
 }

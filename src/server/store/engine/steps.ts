@@ -1,7 +1,8 @@
 // Store code that both databases run: generators that yield statements. The engines run them.
 
 import type { Lease } from '../../ports/anchoring.ts';
-import type { Awaitable, Tx } from '../db/tx.ts';
+import type { insertColumns } from '../db/rows.ts';
+import type { Awaitable, Tx, Work } from '../db/tx.ts';
 
 /** Sorts after every id. */
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -20,18 +21,6 @@ export type InText<Record> = {
   [Member in keyof Record]: Record[Member] extends bigint ? string : Record[Member];
 };
 
-/** Tables that get many rows at once. A row that conflicts is left out. */
-export const insertColumns = {
-  ledger: 'wallet kind anchors gas_wei task_id cycle grant_id note at',
-  webhook_deliveries: 'id webhook_id type data created_at number',
-  alerts: 'id wallet kind threshold robot_id opened_at',
-  fleets: 'id wallet name description location shift tags sort_order created_at updated_at',
-  robots: 'id wallet name description key_hash key_hint created_at updated_at',
-  chain_proofs: 'attempt_id due_at',
-  sessions: 'id token_hash wallet created_at expires_at signed_in_with name scope',
-  audit_log: 'id wallet kind actor actor_name source target_id detail count at',
-} as const;
-
 type InsertTable = keyof typeof insertColumns;
 
 export type Step =
@@ -45,23 +34,32 @@ export type Step =
 
 export type Steps<Result> = Generator<Step, Result, object[]>;
 
-export type Either<Result> = (tx: Tx) => Awaitable<Result> | Steps<Result>;
-type Run = <Result>(work: Either<Result>) => Promise<Result>;
-type RunLeased = <Result>(lease: Lease, work: Either<Result>) => Promise<Result>;
+/** Code of a transaction. New code takes a `tx` and awaits its statements; older code yields steps. */
+export type WorkOrSteps<Result> = (tx: Tx) => Awaitable<Result> | Steps<Result>;
 
-/** Runs `work`, whether it takes a `tx` or yields steps. */
-export function runWork<Result>(tx: Tx, work: Either<Result>): Awaitable<Result> {
-  const made = work(tx);
-  const isSteps =
-    typeof made === 'object' && made !== null && Symbol.iterator in made && 'throw' in made;
-  return isSteps ? tx.steps(made as Steps<Result>) : (made as Awaitable<Result>);
+export function asWork<Result>(work: WorkOrSteps<Result>): Work<Result> {
+  return (tx) => {
+    const result = work(tx);
+    const isSteps = typeof result === 'object' && result !== null && 'throw' in result;
+    return isSteps ? tx.steps(result as Steps<Result>) : (result as Awaitable<Result>);
+  };
 }
 
-/** See `Transactions`. The code of a transaction takes a `tx`, or yields steps. */
+type Run = <Result>(work: WorkOrSteps<Result>) => Promise<Result>;
+type RunLeased = <Result>(lease: Lease, work: WorkOrSteps<Result>) => Promise<Result>;
+
+/** All reject with `storage_unavailable` if the database fails. */
 export interface StepRunner {
+  /** Each statement sees the newest state. */
   read: Run;
+  /** All statements see one state. */
   snapshot: Run;
+  /**
+   * Resolves once it is durable. If the code throws, everything is undone. It may run again, after a conflict or a lost
+   * connection, so it MUST change nothing but the database.
+   */
   write: Run;
+  /** For the holder of a lease. Rejects with `lease_lost` unless holder and fence own the lease now. */
   leased: { read: RunLeased; write: RunLeased };
   /** The time of the clock that all instances share. */
   clock(): Steps<number>;

@@ -1,7 +1,8 @@
 // Runs code that yields its statements on a connection.
 
+import { insertColumns } from '../../db/rows.ts';
 import { statements as texts } from '../../engine/statements.ts';
-import { insertColumns, type Step, type Steps } from '../../engine/steps.ts';
+import type { Step, Steps } from '../../engine/steps.ts';
 import { queueSql } from '../anchor-queue.ts';
 import { plannedAnew, type Queries, sql } from './connections.ts';
 

@@ -1,9 +1,7 @@
 // Runs store code that both databases share.
 
-import type { Lease } from '../../../ports/anchoring.ts';
-import { requireOwned } from '../../anchoring/leases.ts';
-import type { Work } from '../../db/tx.ts';
-import { type Either, first, rows, runWork, type StepRunner } from '../../engine/steps.ts';
+import { whileOwned } from '../../anchoring/leases.ts';
+import { asWork, first, rows, type StepRunner, type WorkOrSteps } from '../../engine/steps.ts';
 import { usageSql } from '../../storage-usage.ts';
 import { queueSql } from '../anchor-queue.ts';
 import type { Queries } from './connections.ts';
@@ -13,32 +11,27 @@ import { PostgresTx, statementsOf } from './tx.ts';
 
 /** Notifications can be lost, and there are none behind a pooler. */
 const POLL_MS = 1_000;
+
 export function stepRunner(access: Access, wake: StepRunner['wake']): StepRunner {
   const templates = statementsOf(access.instant);
 
-  async function runOn<Result>(queries: Queries, work: Either<Result>): Promise<Result> {
+  async function runOn<Result>(queries: Queries, work: WorkOrSteps<Result>): Promise<Result> {
     const tx = new PostgresTx(queries, templates);
     try {
-      return await runWork(tx, work);
+      return await asWork(work)(tx);
     } finally {
       await tx.end();
     }
   }
 
-  const read = <Result>(work: Either<Result>) => access.read((on) => runOn(on, work));
-  const write = <Result>(work: Either<Result>) => access.write((on) => runOn(on, work));
-  const owned =
-    <Result>(use: 'read' | 'write', lease: Lease, work: Either<Result>): Work<Result> =>
-    async (tx) => {
-      await requireOwned(tx, use, lease);
-      return runWork(tx, work);
-    };
+  const read = <Result>(work: WorkOrSteps<Result>) => access.read((on) => runOn(on, work));
+  const write = <Result>(work: WorkOrSteps<Result>) => access.write((on) => runOn(on, work));
   return {
-    read: <Result>(work: Either<Result>) => runOn(access, work),
+    read: <Result>(work: WorkOrSteps<Result>) => runOn(access, work),
     snapshot: read,
     leased: {
-      read: (lease, work) => read(owned('read', lease, work)),
-      write: (lease, work) => write(owned('write', lease, work)),
+      read: (lease, work) => read(whileOwned('read', lease, asWork(work))),
+      write: (lease, work) => write(whileOwned('write', lease, asWork(work))),
     },
     write,
     *clock() {

@@ -6,7 +6,7 @@ import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import { type Invariant, type Snapshot, selecting } from '../../invariants/snapshot.ts';
 import { usageErrors } from '../../storage-usage.ts';
 import { type Access, openReader } from './connections.ts';
-import { prepare } from './run-steps.ts';
+import { prepareNumbered } from './run-steps.ts';
 
 const keysOfErasedEvidence = `
   SELECT 'key ' || id || ' exists without its evidence' FROM proof_keys
@@ -23,7 +23,7 @@ export async function checkDatabase(path: string): Promise<Finding[]> {
       yield* db.prepare<[], Row>(query).iterate();
     },
     rows: async <Row extends object>(query: string, values: readonly (string | number)[]) =>
-      prepare(db, query)(values) as Row[],
+      prepareNumbered(db, query)(values) as Row[],
   };
   try {
     db.exec('BEGIN');

@@ -1,14 +1,10 @@
 // Runs code that yields its statements on a connection.
 
 import type { Database } from 'better-sqlite3';
+import { insertColumns } from '../../db/rows.ts';
 import { statements as texts } from '../../engine/statements.ts';
-import {
-  insertColumns,
-  JOIN_PROOFS,
-  type Step,
-  type Steps,
-  type StepValue,
-} from '../../engine/steps.ts';
+import { JOIN_PROOFS, type Step, type Steps, type StepValue } from '../../engine/steps.ts';
+import { prepare } from './prepare.ts';
 
 type RunSteps = <Result>(steps: Steps<Result>) => Result;
 /** Executes a prepared statement with the values `$1`, `$2` …, and returns its rows. */
@@ -63,7 +59,7 @@ function createRunner(db: Database): RunSteps {
   const prepared = new Map<string, Execute>();
   // At their first use: a process uses few, on one of its two connections each.
   function execute(text: string): Execute {
-    const executed = prepared.get(text) ?? prepare(db, sqliteTexts.get(text));
+    const executed = prepared.get(text) ?? prepareNumbered(db, sqliteTexts.get(text));
     prepared.set(text, executed);
     return executed;
   }
@@ -80,30 +76,10 @@ function createRunner(db: Database): RunSteps {
   };
 }
 
-/**
- * Prepares a statement. It binds and reads by position (docs/decisions/030-optimizations-that-pay.md): better-sqlite3
- * would look up each name again for each row.
- */
-export function prepare(db: Database, sql: string | undefined): Execute {
-  if (sql === undefined) throw new Error('The statement is not listed');
-  const order = [...sql.matchAll(PARAMETER)].map(([, n]) => Number(n) - 1);
-  const statement = db.prepare<unknown[], StepValue[]>(sql.replaceAll(PARAMETER, '?'));
-  const bound = (values: readonly StepValue[]) => order.map((i) => values[i]);
-  if (!statement.reader) {
-    return (values) => {
-      statement.run(bound(values));
-      return [];
-    };
-  }
-  const columns = statement.raw().columns();
-  const names = columns.map(({ name }) => name);
-  // Parsed from a text, so that V8 knows all rows by one hidden class. Else a row of many columns is a hash table.
-  const text = JSON.stringify(Object.fromEntries(names.map((name) => [name, null])));
-  const empty: Record<string, StepValue> = JSON.parse(text);
-  return (values) =>
-    statement.all(bound(values)).map((row) => {
-      const named = { ...empty };
-      for (let i = 0; i < names.length; i += 1) named[names[i] as string] = row[i] as StepValue;
-      return named;
-    });
+/** Prepares a statement with the values `$1`, `$2` … */
+export function prepareNumbered(db: Database, text: string | undefined): Execute {
+  if (text === undefined) throw new Error('The statement is not listed');
+  const order = [...text.matchAll(PARAMETER)].map(([, n]) => Number(n) - 1);
+  const { all } = prepare(db, text.replaceAll(PARAMETER, '?'));
+  return (values) => all(order.map((i) => values[i] ?? null));
 }

@@ -10,11 +10,15 @@ export function settled<Result>(work: () => Awaitable<Result>): Awaitable<Result
   const result = work();
   if (!(result instanceof Promise)) return result;
   return new Promise((resolve, reject) => {
-    queueMicrotask(() => process.nextTick(() => reject(awaitedSomethingElse())));
-    result.then(resolve, reject);
+    let isSettled = false;
+    const settle = () => {
+      isSettled = true;
+    };
+    result.finally(settle).then(resolve, reject);
+    const check = () => {
+      if (isSettled) return;
+      reject(new Error('A transaction awaited something else than its statements'));
+    };
+    queueMicrotask(() => process.nextTick(check));
   });
-}
-
-function awaitedSomethingElse(): Error {
-  return new Error('A transaction awaited something else than its statements');
 }

@@ -1,10 +1,8 @@
-// Runs store code that both databases share: synchronously, so that other writes join the same commit.
+// Runs store code that both databases share.
 
 import type { Triggers } from '../../../../base/triggers.ts';
-import type { Lease } from '../../../ports/anchoring.ts';
-import { requireOwned } from '../../anchoring/leases.ts';
-import type { Work } from '../../db/tx.ts';
-import { type Either, runWork, type StepRunner } from '../../engine/steps.ts';
+import { whileOwned } from '../../anchoring/leases.ts';
+import { asWork, type StepRunner, type WorkOrSteps } from '../../engine/steps.ts';
 import type { Access } from './connections.ts';
 import type { LogPurge } from './log-purge.ts';
 
@@ -13,21 +11,14 @@ export function stepRunner(
   log: LogPurge,
   triggers: Triggers,
 ): StepRunner {
-  const read = <Result>(work: Either<Result>) => readWork((tx) => runWork(tx, work));
-  const write = <Result>(work: Either<Result>) => writeWork((tx) => runWork(tx, work));
-  // The lease may have expired while the write waited: `NOW` is the time when the statement runs.
-  const owned =
-    <Result>(use: 'read' | 'write', lease: Lease, work: Either<Result>): Work<Result> =>
-    async (tx) => {
-      await requireOwned(tx, use, lease);
-      return runWork(tx, work);
-    };
+  const read = <Result>(work: WorkOrSteps<Result>) => readWork(asWork(work));
+  const write = <Result>(work: WorkOrSteps<Result>) => writeWork(asWork(work));
   return {
     read,
     snapshot: read,
     leased: {
-      read: (lease, work) => read(owned('read', lease, work)),
-      write: (lease, work) => write(owned('write', lease, work)),
+      read: (lease, work) => read(whileOwned('read', lease, asWork(work))),
+      write: (lease, work) => write(whileOwned('write', lease, asWork(work))),
     },
     write,
     // biome-ignore lint/correctness/useYield: one process asks the database for nothing

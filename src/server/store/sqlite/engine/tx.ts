@@ -4,13 +4,8 @@ import type { Database } from 'better-sqlite3';
 import { type Sql, Statements, type Value } from '../../db/sql.ts';
 import type { Tx } from '../../db/tx.ts';
 import type { Steps } from '../../engine/steps.ts';
+import { type Prepared, prepare } from './prepare.ts';
 import { runOn } from './run-steps.ts';
-
-/** A prepared statement. */
-interface Prepared {
-  all(values: readonly Value[]): object[];
-  run(values: readonly Value[]): number;
-}
 
 /** A statement that only PostgreSQL needs, such as a lock. */
 const nothing: Prepared = { all: () => [], run: () => 0 };
@@ -66,36 +61,4 @@ export class SqliteTx implements Tx {
       throw this.failure;
     }
   }
-}
-
-/**
- * Prepares a statement. It binds and reads by position (docs/decisions/030-optimizations-that-pay.md): better-sqlite3
- * would look up each name again for each row.
- */
-function prepare(db: Database, text: string): Prepared {
-  const statement = db.prepare<unknown[], Value[]>(text);
-  if (!statement.reader) {
-    const run = (values: readonly Value[]) => statement.run(values).changes;
-    return {
-      run,
-      all(values) {
-        run(values);
-        return [];
-      },
-    };
-  }
-  const columns = statement.raw().columns();
-  const names = columns.map(({ name }) => name);
-  // Parsed from a text, so that V8 knows all rows by one hidden class. Else a row of many columns is a hash table.
-  const emptyRow = JSON.stringify(Object.fromEntries(names.map((name) => [name, null])));
-  const empty: Record<string, Value> = JSON.parse(emptyRow);
-  return {
-    run: (values) => statement.all(values).length,
-    all: (values) =>
-      statement.all(values).map((row) => {
-        const named = { ...empty };
-        for (let i = 0; i < names.length; i += 1) named[names[i] as string] = row[i] as Value;
-        return named;
-      }),
-  };
 }

@@ -23,6 +23,7 @@ const finality = (id: string | undefined, wanted: string) =>
     expect(status).toBe('verified');
     return completion?.receipt?.finality === wanted && completion;
   });
+const state = async (id: string | undefined) => (await rig.task(id ?? '')).completion?.state;
 const moreEstimates = async (count: number) => {
   const estimates = () => rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
   const before = estimates();
@@ -69,11 +70,12 @@ describe('an anchor in a block', () => {
       method === 'eth_sendRawTransaction' ? { result: `0x${'00'.repeat(32)}` } : null,
     );
     const [waiting] = await rig.queue();
+    await waitFor('its submission', async () => (await state(waiting)) === 'submitted');
 
     await mine(2);
     await finality(id, 'finalized');
 
-    expect((await rig.task(waiting ?? '')).completion?.state).toBe('submitted');
+    expect(await state(waiting)).toBe('submitted');
   });
 
   it('gets final after a restart', async () => {

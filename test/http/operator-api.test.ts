@@ -13,14 +13,14 @@ import {
   listenForOperator,
   readOperatorToken,
 } from '../../src/server/http/operator-api.ts';
-import { Refusals } from '../../src/server/http/server/rate-limits.ts';
+import { RefusedCallers } from '../../src/server/http/server/refused-callers.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { newWallet, type Owner, startTestService, type TestService } from '../support/service.ts';
 
 const token = 'a-token-of-the-operator';
 /** The id of grants that are refused. */
 const GRANT = 'refused';
-const refusals = new Refusals(clock);
+const refusals = new RefusedCallers(clock);
 
 let service: TestService;
 let api: FastifyInstance;
@@ -266,7 +266,7 @@ describe('where the operator API listens', () => {
   it.each(['a socket', 'a port'])('%s is read by `svc-server accounts top`', async (kind) => {
     const { store, chain } = service;
     const logger = pino({ level: 'silent' });
-    const counted = new Refusals(clock);
+    const counted = new RefusedCallers(clock);
     counted.add('203.0.113.7');
     const alone = buildOperatorApi({ store, chain, clock, logger, token, refusals: counted });
     const tokenFile = path.join(folder, 'operator-token');

@@ -8,7 +8,6 @@ import {
   deleteAccount,
   listAccounts,
   operator,
-  recordedExport,
   showAccount,
   suspendAccount,
 } from '../core/account.ts';
@@ -112,9 +111,7 @@ export async function exportLines(environment: NodeJS.ProcessEnv, address: strin
   const { exportOf } = await import('./export-account.ts');
   await withStore(environment, { json: true }, async (store, clock) => {
     await showAccount(store, wallet, clock.now());
-    const records = exportOf(readConfig(environment), store, wallet);
-    const account = { wallet, by: operator('accounts export') };
-    const lines = recordedExport({ store, clock }, account, records);
+    const lines = exportOf(readConfig(environment), store, wallet);
     for await (const line of lines) process.stdout.write(line);
   });
 }

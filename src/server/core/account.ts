@@ -128,16 +128,6 @@ export async function suspendAccount(
   return showAccount(store, wallet, by.at);
 }
 
-/** Yields an export as JSON lines, and records it after the last one: an export that fails is not recorded. */
-export async function* recordedExport(
-  { store, clock }: Pick<Deps, 'store' | 'clock'>,
-  { wallet, by }: Pick<AccountCaller, 'wallet' | 'by'>,
-  records: AsyncIterable<object>,
-): AsyncGenerator<string> {
-  for await (const record of records) yield `${JSON.stringify(record)}\n`;
-  await store.recordExport(wallet, { ...by, at: clock.now() });
-}
-
 type DeletionDeps = Pick<Deps, 'store' | 'clock'>;
 
 /** Records read at once. */

@@ -25,13 +25,13 @@ import { wireError } from '../ports/errors.ts';
 import { createBodyParser } from './server/bodies.ts';
 import { bearerKey, sameSecret } from './server/credentials.ts';
 import { answerError } from './server/errors.ts';
-import type { Refusals } from './server/rate-limits.ts';
+import type { RefusedCallers } from './server/refused-callers.ts';
 
 interface OperatorApiDeps extends Pick<Deps, 'store' | 'chain' | 'clock'> {
   logger: FastifyBaseLogger;
   /** Of `readOperatorToken`. */
   token: string;
-  refusals: Refusals;
+  refusals: RefusedCallers;
 }
 
 type AccountsQuery = Static<typeof operatorRoutes.listAccounts.query>;

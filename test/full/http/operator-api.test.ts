@@ -12,11 +12,11 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock as clock } from '../../../src/base/clock.ts';
 import { buildOperatorApi, listenForOperator } from '../../../src/server/http/operator-api.ts';
-import { Refusals } from '../../../src/server/http/server/rate-limits.ts';
+import { RefusedCallers } from '../../../src/server/http/server/refused-callers.ts';
 import { type Owner, startTestService, type TestService } from '../../support/service.ts';
 
 const token = 'a-token-of-the-operator';
-const refusals = new Refusals(clock);
+const refusals = new RefusedCallers(clock);
 
 let service: TestService;
 let api: FastifyInstance;

@@ -8,9 +8,9 @@ import type { Actor } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { Access, Callers } from './call.ts';
 import { bearerKey, schemeProblem, sessionToken } from './credentials.ts';
-import { countRobot } from './errors.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
 import { addressOf, type HttpDeps, lookUpRobot, sourceOf } from './strangers.ts';
+import { countRobot } from './unmatched.ts';
 
 /** The account that the caller belongs to; undefined for a stranger. */
 export function walletOf({ caller }: FastifyRequest): string | undefined {

@@ -1,8 +1,8 @@
 // Reads request bodies within their limits, and bounds the memory that they hold.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { runYielding } from '../../../base/cooperative-yield.ts';
-import { FairQueue } from '../../../base/fair-queue.ts';
+import { runYielding } from '../../../base/async/cooperative-yield.ts';
+import { FairQueue } from '../../../base/async/fair-queue.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { JsonValue } from '../../../proof/json-value.ts';
 import { runSteps } from '../../../proof/run-steps.ts';

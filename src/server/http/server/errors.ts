@@ -1,14 +1,11 @@
-// Turns errors into responses of the error table, logs unexpected ones, and answers requests without a handler.
+// Turns errors into responses of the error table, and logs unexpected ones.
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts';
-import type { Route } from '../../../protocol/route.ts';
-import { allowedMethods, routesAt } from '../../../protocol/routes-at.ts';
+import { routesAt } from '../../../protocol/routes-at.ts';
 import { schemaError } from '../../../protocol/schema-error.ts';
 import { wireError } from '../../ports/errors.ts';
-import { bearerKey } from './credentials.ts';
-import { applyCount, putCommonHeaders, putOpenHeaders } from './rate-limits.ts';
-import { type HttpDeps, lookUpRobot } from './strangers.ts';
 
 /** Default seconds for `Retry-After`, if the error has no value of its own. */
 const retryAfter: Partial<Record<ErrorCode, number>> = {
@@ -56,22 +53,6 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   reply.status(errors[answered.code].status).send(errorBody(answered));
 }
 
-/** Answers a request that the router refuses, such as one with an undecodable path. No hook has seen it. */
-export async function answerUnroutable(
-  deps: HttpDeps,
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  putCommonHeaders(request, reply);
-  if (openRouteOf(request)) putOpenHeaders(reply);
-  const counted = countUnmatched(deps, request, reply);
-  await counted.then(
-    () => answerError(error, request, reply),
-    (refusal) => answerError(refusal, request, reply),
-  );
-}
-
 export function errorBody({ code, message, details }: SvcError): Record<string, unknown> {
   return { error: code, message, ...details };
 }
@@ -102,78 +83,10 @@ function knownError(error: unknown, request: FastifyRequest): SvcError<ErrorCode
   return wireCode && message ? wireError(wireCode, message) : null;
 }
 
-/**
- * The route of a GET with an undecodable path, if any origin may read its responses. The router finds no route for such
- * a path, and without CORS headers a browser would hide the error from the page.
- */
-function openRouteOf({ method, url }: FastifyRequest): Route | undefined {
-  if (method !== 'GET' && method !== 'HEAD') return undefined;
-  return routesAt(url).find(({ cors }) => cors);
-}
-
 /** An undecodable path gets the code of the route's only path parameter, if there is a route with one. */
 function badUrl({ url }: FastifyRequest): SvcError<ErrorCode> {
   const [route] = routesAt(url);
   const [ofField = 'not_found'] = Object.values(route?.fieldErrors ?? {});
   const code = route === undefined ? 'invalid_request' : ofField;
   return wireError(code, 'The path is not valid percent-encoded UTF-8.');
-}
-
-/**
- * Answers `OPTIONS` with 204, also to the preflight of a browser. Throws `rate_limited`,
- * `method_not_allowed` and `not_found`.
- */
-export async function answerUnmatched(
-  deps: HttpDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  const found = await countUnmatched(deps, request, reply);
-  if (found.length === 0) throw wireError('not_found', 'This endpoint does not exist.');
-  const allowed = allowedMethods(found);
-  reply.header('allow', allowed);
-  if (request.method !== 'OPTIONS') {
-    throw wireError('method_not_allowed', `This endpoint allows ${allowed}.`);
-  }
-  if (found.some(({ cors }) => cors)) {
-    putOpenHeaders(reply);
-    reply.header('access-control-allow-methods', allowed);
-    reply.header('access-control-allow-headers', 'If-None-Match, X-Request-Id');
-    reply.header('access-control-max-age', '86400');
-  }
-  reply.status(204).send();
-}
-
-/** Whether a browser opens an unknown path as a page. */
-export function opensPage({ method, url, headers, routeOptions }: FastifyRequest): boolean {
-  const { route, page } = routeOptions.config;
-  if (route || page || !/^(?:GET|HEAD)$/.test(method)) return false;
-  if (!headers.accept?.startsWith('text/html')) return false;
-  return !/^\/(?:api|\.well-known)(?:[/?]|$)/.test(url) && routesAt(url).length === 0;
-}
-
-/** Counts the call if it has a valid robot key and the path is not public. Returns the routes of the path. */
-export async function countUnmatched(
-  deps: HttpDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<Route[]> {
-  const found = routesAt(request.url);
-  if (!found.some(({ access }) => access === 'public')) await countRobot(deps, request, reply);
-  return found;
-}
-
-/** Counts the call if it has a valid robot key. Throws `rate_limited`. */
-export async function countRobot(
-  deps: HttpDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  const apiKey = /^\/api\/v1(?:[/?]|$)/.test(request.url) ? bearerKey(request) : null;
-  if (apiKey === null) return;
-  try {
-    applyCount(reply, (await lookUpRobot(deps, request, apiKey)).count);
-  } catch (error) {
-    if (!(error instanceof SvcError && error.code === 'invalid_api_key')) throw error;
-  }
 }

@@ -3,8 +3,8 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FairQueue } from '../../../base/fair-queue.ts';
-import { onAbort } from '../../../base/on-abort.ts';
+import { FairQueue } from '../../../base/async/fair-queue.ts';
+import { onAbort } from '../../../base/async/on-abort.ts';
 import { wireError } from '../../ports/errors.ts';
 
 /** Maximum number of requests of one connection that may wait for their responses. */

@@ -3,7 +3,7 @@
 import { type BlockList, isIPv6, type Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { familyOf, rangesOf } from '../../../base/addresses.ts';
-import type { FairQueue } from '../../../base/fair-queue.ts';
+import type { FairQueue } from '../../../base/async/fair-queue.ts';
 import { SvcError } from '../../../base/svc-error.ts';
 import { type Deps, strangersQueue } from '../../core/deps.ts';
 import type { createReadiness } from '../../core/operations.ts';

@@ -11,47 +11,50 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { keepServing } from '../../../base/sockets.ts';
-import { SvcError } from '../../../base/svc-error.ts';
-import { ajvOptions } from '../../../protocol/ajv-options.ts';
-import type { ErrorCode } from '../../../protocol/errors.ts';
-import { limits } from '../../../protocol/limits.ts';
-import type { Route } from '../../../protocol/route.ts';
-import { type RouteName, routes } from '../../../protocol/routes.ts';
-import type { Deps } from '../../core/deps.ts';
-import { createReadiness } from '../../core/operations.ts';
-import { JsonText } from '../../core/paging.ts';
-import type { Answered } from '../../metrics/metrics.ts';
-import { wireError } from '../../ports/errors.ts';
-import { accountHandlers, streamHandlers } from '../routes/account.ts';
-import { dashboardPages, type Metrics, metricsPage, sendDocument } from '../routes/pages.ts';
-import { publicHandlers } from '../routes/public.ts';
-import { fleetHandlers, robotHandlers } from '../routes/robots.ts';
-import { taskHandlers } from '../routes/tasks.ts';
-import { telemetryHandlers } from '../routes/telemetry.ts';
-import { webhookHandlers } from '../routes/webhooks.ts';
-import { accountOf, createAuthenticators, walletOf } from './authentication.ts';
+import { keepServing } from '../../base/sockets.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import { ajvOptions } from '../../protocol/ajv-options.ts';
+import type { ErrorCode } from '../../protocol/errors.ts';
+import { limits } from '../../protocol/limits.ts';
+import type { Route } from '../../protocol/route.ts';
+import { type RouteName, routes } from '../../protocol/routes.ts';
+import type { Deps } from '../core/deps.ts';
+import { createReadiness } from '../core/operations.ts';
+import { JsonText } from '../core/paging.ts';
+import type { Answered } from '../metrics/metrics.ts';
+import { wireError } from '../ports/errors.ts';
+import { accountHandlers, streamHandlers } from './routes/account.ts';
+import { dashboardPages, type Metrics, metricsPage, sendDocument } from './routes/pages.ts';
+import { publicHandlers } from './routes/public.ts';
+import { fleetHandlers, robotHandlers } from './routes/robots.ts';
+import { taskHandlers } from './routes/tasks.ts';
+import { telemetryHandlers } from './routes/telemetry.ts';
+import { webhookHandlers } from './routes/webhooks.ts';
+import { accountOf, createAuthenticators, walletOf } from './server/authentication.ts';
 import {
   createBodyParser,
   readNoBody,
   requireBody,
   requireIdentity,
   requireRoom,
-} from './bodies.ts';
-import type { Access, Call, Handlers } from './call.ts';
-import { answerError, answerUnmatched, answerUnroutable, countRobot, opensPage } from './errors.ts';
-import { createLongReads, InFlightRequests } from './in-flight.ts';
+} from './server/bodies.ts';
+import type { Access, Call, Handlers } from './server/call.ts';
+import { putOpenHeaders, requireOwnOrigin } from './server/cross-origin.ts';
+import { answerError } from './server/errors.ts';
+import { createLongReads, InFlightRequests } from './server/in-flight.ts';
 import {
   type ArrivalTimeouts,
   arrivalTimeouts,
   createConnectionErrorHandler,
   createHttpServer,
   drainOnClose,
-} from './listener.ts';
-import { createAdmission, isRefusal, type Refusals } from './rate-limits.ts';
-import { addRepresentations, Csv, jsonPieces } from './representations.ts';
-import { addSecurityHeaders } from './security-headers.ts';
-import { Connections, type HttpDeps, StrangersWork } from './strangers.ts';
+} from './server/listener.ts';
+import { putCommonHeaders } from './server/rate-limits.ts';
+import { isRefusal, type RefusedCallers } from './server/refused-callers.ts';
+import { addRepresentations, Csv, jsonPieces } from './server/representations.ts';
+import { addSecurityHeaders } from './server/security-headers.ts';
+import { Connections, type HttpDeps, StrangersWork } from './server/strangers.ts';
+import { answerUnmatched, answerUnroutable, countRobot, opensPage } from './server/unmatched.ts';
 
 interface AppDeps extends Deps {
   logger: FastifyBaseLogger;
@@ -62,7 +65,7 @@ interface AppDeps extends Deps {
   /** If undefined, there is no `/metrics`. */
   metrics?: Metrics;
   /** Counts refused calls by caller. */
-  refusals?: Refusals;
+  refusals?: RefusedCallers;
   /** Called for each refused call. */
   onRefused?: (code: ErrorCode) => void;
   /** Called after each response. `seconds` is the time from the request's head to the end of the response. */
@@ -85,20 +88,21 @@ export function buildApp(given: AppDeps): FastifyInstance {
   app.decorateRequest('caller', null);
   addRepresentations(app);
   addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
-  const admit = createAdmission(deps);
   const warnOfForwarding = createForwardingWarning(deps.logger, connections);
   // Hooks that wait for nothing are not async: on a busy server each would create a promise per request.
   app.addHook('onRequest', (request, reply, done) => {
     warnOfForwarding(request);
     // Robots set their time by the header. A server without a clock sends none (RFC 9110, 6.6.1).
     reply.raw.sendDate = deps.clock.isImplausible !== true;
+    const { route, page } = request.routeOptions.config;
+    putCommonHeaders(request, reply);
+    if (route?.cors) putOpenHeaders(reply);
     try {
-      admit(request, reply);
+      requireOwnOrigin(request, deps.settings);
     } catch (refusal) {
       countRobot(deps, request, reply).then(() => done(refusal as Error), done);
       return;
     }
-    const { route, page } = request.routeOptions.config;
     if (route || page) done();
     else if (opensPage(request)) sendDocument(reply.status(404)).catch(done);
     else answerUnmatched(deps, request, reply).catch(done);
@@ -285,7 +289,7 @@ function takeCall<Name extends RouteName>(
 function createHandlers(deps: HttpDeps): Handlers {
   const longReads = createLongReads();
   return {
-    ...accountHandlers(deps),
+    ...accountHandlers(deps, longReads),
     ...robotHandlers(deps, longReads),
     ...fleetHandlers(deps),
     ...taskHandlers(deps, longReads),

@@ -92,7 +92,7 @@ export const robotRoutes = {
     summary:
       'Rotate the API key of a robot; only this response contains the new key, and the old key stops working immediately',
     responses: { 200: RobotWithKey },
-    errors: ['not_found', 'storage_quota'],
+    errors: ['not_found'],
   },
   deleteKey: {
     ...accountChangeById,

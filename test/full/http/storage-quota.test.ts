@@ -82,6 +82,31 @@ describe('storage quotas', () => {
     await service.close();
   });
 
+  it('refuse no rotation, revocation, sign-out, deletion or sign-in of an account without room', async () => {
+    const service = await startTestService({ storage: { poolBytes, accountBytes } });
+    const owner = await service.signIn();
+    const robot = await service.makeRobot(owner);
+    const [, , report] = writesOf(service, robot, 10);
+    while ((await report?.())?.status === 201);
+    const { session } = owner;
+    const on = (method: string, path: string) => service.call(method, path, { session });
+    const key = `/api/v1/robots/${robot.id}`;
+    const rename = { session, body: { name: 'Other' } };
+    expect((await service.call('PATCH', key, rename)).body.error).toBe('storage_quota');
+
+    const again = await service.signIn(owner.account);
+    const answers = [
+      await on('POST', `${key}/rotate-key`),
+      await on('DELETE', `${key}/key`),
+      await on('DELETE', key),
+      await on('POST', '/api/auth/logout'),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(again.session).not.toBe(owner.session);
+    await service.close();
+  });
+
   it('leave an account with a grant alone while others fill the pool', async () => {
     // An account may hold 265 bytes: a robot fits, nothing that it writes does.
     const service = await startTestService({ storage: { poolBytes: 8 * 265, accountBytes } });
@@ -110,13 +135,12 @@ describe('storage quotas', () => {
       const [paying, free] = [await service.makeRobot(owner), await service.makeRobot(other)];
       freeBytes = 1_999;
       // The disk is read once a second.
-      const rotate = () =>
-        service.call('POST', `/api/v1/robots/${free.id}/rotate-key`, { session: other.session });
-      await waitFor('the disk to be read', async () => {
-        const { status, body } = await rotate();
-        if (status === 200) free.apiKey = body.api_key;
-        return status === 409;
-      });
+      const rename = () =>
+        service.call('PATCH', `/api/v1/robots/${free.id}`, {
+          session: other.session,
+          body: { name: 'Other' },
+        });
+      await waitFor('the disk to be read', async () => (await rename()).status === 409);
 
       const refused = await Promise.all(writesOf(service, free, 10).map((write) => write()));
       const stored = await Promise.all(writesOf(service, paying, 10).map((write) => write()));

@@ -1,8 +1,8 @@
 // Generates docs/cli.md from the declarations of the commands.
 import { environment } from '../src/cli/commands/help.ts';
+import { groupsFor } from '../src/cli/groups.ts';
 import type { CommandSpec } from '../src/cli/program/command.ts';
 import { exitCodes, meanings } from '../src/cli/program/exit-codes.ts';
-import { groupsFor } from '../src/cli/program/groups.ts';
 import { globalOptions, type OptionSpec } from '../src/cli/program/options.ts';
 
 export async function cliPage(): Promise<string> {

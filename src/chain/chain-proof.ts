@@ -1,6 +1,6 @@
 // Proves transactions by their block: builds the chain proof of one, and reads the anchors that a block's hash covers.
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { runYielding, startYielding } from '../base/cooperative-yield.ts';
+import { runYielding, startYielding } from '../base/async/cooperative-yield.ts';
 import { type BlockHeader, readBlockHeader } from '../proof/block-header.ts';
 import { MAX_HEADER_BYTES } from '../proof/bundle.ts';
 import { bytesToHex, type Hex, hexToBytes } from '../proof/bytes.ts';

@@ -1,7 +1,7 @@
 // One HTTP request to an RPC endpoint.
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors } from 'undici';
-import { onAbort } from '../base/on-abort.ts';
+import { onAbort } from '../base/async/on-abort.ts';
 import { connectionsTo } from '../base/proxy/connections.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { ProviderError } from './errors.ts';

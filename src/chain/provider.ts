@@ -1,5 +1,5 @@
 // An RPC endpoint and its health.
-import { type BackoffRange, backoffMs } from '../base/backoff.ts';
+import { type BackoffRange, backoffMs } from '../base/async/backoff.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { chainProofCalls } from './chain-proof.ts';
 import { isRateLimit, ProviderError, UnidentifiedError } from './errors.ts';

@@ -1,6 +1,6 @@
 // JSON-RPC over HTTP: batches, answers and a concurrency limit per endpoint.
-import { FairQueue } from '../base/fair-queue.ts';
-import { pause } from '../base/on-abort.ts';
+import { FairQueue } from '../base/async/fair-queue.ts';
+import { pause } from '../base/async/on-abort.ts';
 import {
   isBatchTooLarge,
   isRateLimit,

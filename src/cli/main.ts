@@ -1,8 +1,8 @@
 // `svc`: loads as little as the command line needs, runs the command and returns its exit code.
 import { runProgram } from '../base/run-program.ts';
 import { packageVersion } from '../base/version.ts';
+import type { Context } from './context.ts';
 import type { CommandSpec, Run } from './program/command.ts';
-import type { Context } from './program/context.ts';
 import { type ExitCode, exitCodes } from './program/exit-codes.ts';
 
 /** Runs `svc` as this process. */
@@ -19,7 +19,7 @@ export async function main(argv: string[]): Promise<number> {
     return exitCodes.done;
   }
   if (words[0] === '__complete') {
-    const { complete } = await import('./program/complete.ts');
+    const { complete } = await import('./complete.ts');
     await complete(words.slice(1));
     return exitCodes.done;
   }
@@ -33,10 +33,10 @@ export async function main(argv: string[]): Promise<number> {
       import('../base/report-error.ts'),
       import('../protocol/nearest-name.ts'),
       import('./program/program.ts'),
-      import('./program/groups.ts'),
+      import('./groups.ts'),
     ]);
   const program = buildProgram(await groupsFor(words), async (spec, input, options) => {
-    const { createContext } = await import('./program/context.ts');
+    const { createContext } = await import('./context.ts');
     context = createContext(options, process.env);
     called = spec;
     // The declaration names the input that `run` declares; commander has read it by that declaration.

@@ -16,9 +16,9 @@ import { createNetworkLookup, lacksPublicRpcUrl } from './core/operations.ts';
 import { startRetention } from './core/retention.ts';
 import { createSenders, startRelay } from './core/webhook-relay.ts';
 import { loadWebhookKey } from './core/webhooks.ts';
+import { buildApp } from './http/app.ts';
 import { buildOperatorApi, listenForOperator, readOperatorToken } from './http/operator-api.ts';
-import { buildApp } from './http/server/app.ts';
-import { Refusals } from './http/server/rate-limits.ts';
+import { RefusedCallers } from './http/server/refused-callers.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Store } from './ports/store.ts';
 import { isGrantUnbounded } from './rules/credits.ts';
@@ -98,7 +98,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
   const settings = settingsOf(config);
   const network = createNetworkLookup(config, settings);
   const stopping = new AbortController();
-  const refusals = new Refusals(clock);
+  const refusals = new RefusedCallers(clock);
   let onChecked: () => void = () => {};
   const checked = new Promise<void>((resolve) => {
     onChecked = resolve;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffMs } from '../../src/base/backoff.ts';
+import { backoffMs } from '../../src/base/async/backoff.ts';
 
 const range = { firstMs: 50, maxMs: 2_000 };
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runYielding } from '../../src/base/cooperative-yield.ts';
+import { runYielding } from '../../src/base/async/cooperative-yield.ts';
 
 it('answers what the computation returns', async () => {
   function* sum(): Generator<void, number> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FairQueue } from '../../src/base/fair-queue.ts';
+import { FairQueue } from '../../src/base/async/fair-queue.ts';
 
 /** Notes who is served; each turn ends when it is asked to. */
 function observe(turns: FairQueue) {

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, expect, it } from 'vitest';
-import { onAbort, pause } from '../../src/base/on-abort.ts';
+import { onAbort, pause } from '../../src/base/async/on-abort.ts';
 
 const warnings: Error[] = [];
 const note = (warning: Error) => {

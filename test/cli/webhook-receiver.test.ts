@@ -4,8 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { seal } from '../../src/base/aes-gcm.ts';
 import { type Received, startReceiver } from '../../src/cli/input/webhook-receiver.ts';
-import { seal } from '../../src/server/core/seal.ts';
 import { signedMessage } from '../../src/server/core/webhooks.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 

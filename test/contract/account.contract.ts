@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import type { AccountSummary } from '../../src/server/ports/account.ts';
+import type { AccountSummary, Actor, Deletion } from '../../src/server/ports/account.ts';
 import type { NewCliCode, NewSession } from '../../src/server/ports/sign-in.ts';
 import { newWallet, type OpenStore, reservedWei, sha256Hex, source, World } from './world.ts';
 
@@ -177,6 +177,143 @@ export function accountContract(open: OpenStore): void {
 
       expect([...first, ...second].map(({ anchors }) => anchors)).toEqual([3, 2, 1, 0, 1]);
       expect(await world.store.listLedger(newWallet(), 3, null)).toEqual([]);
+    });
+  });
+
+  describe('a deletion', () => {
+    const by = (): Actor => ({
+      actor: 'operator',
+      actor_name: 'test',
+      source: null,
+      at: world.now,
+    });
+    const signInTo = async (wallet: string) =>
+      world.store.signIn(world.signIn(await world.savedChallenge(wallet)));
+    const kindsOf = async (wallet: string) =>
+      (await world.store.listAuditLog(wallet, 10, null)).map(({ kind }) => kind);
+
+    async function begun(wallet: string): Promise<Deletion> {
+      const deletion = await world.store.beginDeletion(wallet, by());
+      if (deletion === null) throw new Error('The wallet has no account');
+      return deletion;
+    }
+
+    it('ends the sessions, tokens, robot keys and alert rules of its account alone', async () => {
+      const inUse = async () => {
+        const { wallet, session } = await signedIn();
+        const { keyHash } = await world.robot(wallet);
+        const token = world.session();
+        const members = { wallet, name: 'ci', scope: 'read', issuer: session.id } as const;
+        await world.store.createToken({ ...token, ...members }, by());
+        await world.store.saveAlertRule(wallet, { kind: 'battery_low', threshold: 20 });
+        const isLive = async ({ tokenHash }: NewSession) =>
+          (await world.store.authenticateSession(tokenHash, false, world.now)) !== null;
+        const left = async () => ({
+          session: await isLive(session),
+          token: await isLive(token),
+          key: (await world.store.authenticateRobot(keyHash)) !== null,
+          rule: (await world.store.listAlertRules(wallet)).length > 0,
+        });
+        return { wallet, left };
+      };
+      const [deleted, other] = [await inUse(), await inUse()];
+
+      await begun(deleted.wallet);
+
+      const nothing = { session: false, token: false, key: false, rule: false };
+      expect(await deleted.left()).toEqual(nothing);
+      expect(await other.left()).toEqual({ session: true, token: true, key: true, rule: true });
+    });
+
+    it('is listed until it ends, also after a restart', async () => {
+      const deletion = await begun(await world.account());
+      await world.account();
+      await world.reopen();
+
+      expect(await world.store.listDeletions()).toEqual([deletion]);
+      expect(await world.store.isDeleting(deletion)).toBe(true);
+      await world.store.endDeletion(deletion);
+      expect(await world.store.listDeletions()).toEqual([]);
+      expect(await world.store.isDeleting(deletion)).toBe(false);
+    });
+
+    it('refuses sign-ins until it ends, and keeps the credits', async () => {
+      const wallet = await world.account(3, 1000n);
+      const deletion = await begun(wallet);
+
+      expect(await signInTo(wallet)).toBe('account_suspended');
+      await world.store.endDeletion(deletion);
+      expect(await signInTo(wallet)).toBe('signed_in');
+      const balance = { wallet, anchorQuota: 3, gasCreditWei: 1000n };
+      expect(await world.store.getBalance(wallet)).toEqual(balance);
+    });
+
+    it('leaves the account suspended if the operator suspended it', async () => {
+      const wallet = await world.account();
+      await world.store.suspendAccount(wallet, true, by(), null);
+
+      await world.store.endDeletion(await begun(wallet));
+
+      expect(await signInTo(wallet)).toBe('account_suspended');
+    });
+
+    it('keeps its start time and its one audit entry when it is begun again', async () => {
+      const wallet = await world.account();
+      const deletion = await begun(wallet);
+      world.clock.advance(1000);
+
+      expect(await begun(wallet)).toEqual(deletion);
+      expect(await kindsOf(wallet)).toEqual(['account_deletion_began']);
+    });
+
+    it('does not begin for a wallet without an account', async () => {
+      expect(await world.store.beginDeletion(newWallet(), by())).toBeNull();
+      expect(await world.store.listDeletions()).toEqual([]);
+    });
+
+    it('deletes all alerts and the audit log of its account alone', async () => {
+      const [wallet, other] = [await world.account(), await world.account()];
+      const firing = (wallet: string) => {
+        return { wallet, kind: 'battery_low', threshold: 20, robot_id: uuid() } as const;
+      };
+      // More than one commit deletes.
+      const many = Array.from({ length: 501 }, () => firing(wallet));
+      await world.store.changeAlerts([...many, firing(other)], [], world.now);
+      for (const one of [wallet, other]) await world.store.recordExport(one, by());
+      const filter = { open: false, limit: 1000, before: null };
+      const left = async (one: string) => [
+        (await world.store.listAlerts(one, filter)).length,
+        await kindsOf(one),
+      ];
+
+      await world.store.endDeletion(await begun(wallet));
+
+      expect(await left(wallet)).toEqual([0, []]);
+      expect(await left(other)).toEqual([1, ['account_exported']]);
+    });
+
+    it('ends the keys of robots that were created after it began', async () => {
+      const wallet = await world.account();
+      const deletion = await begun(wallet);
+      const { keyHash } = await world.robot(wallet);
+      expect(await world.store.authenticateRobot(keyHash)).not.toBeNull();
+
+      await world.store.endDeletion(deletion);
+
+      expect(await world.store.authenticateRobot(keyHash)).toBeNull();
+    });
+
+    it('changes nothing once it has ended, not even during a second deletion', async () => {
+      const wallet = await world.account();
+      const first = await begun(wallet);
+      await world.store.endDeletion(first);
+      world.clock.advance(1000);
+      const second = await begun(wallet);
+
+      await world.store.endDeletion(first);
+
+      expect(await world.store.listDeletions()).toEqual([second]);
+      expect(await kindsOf(wallet)).toEqual(['account_deletion_began']);
     });
   });
 

@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createEvaluation } from '../../src/server/core/alerts.ts';
 import { FUNDED_MS } from '../../src/server/rules/storage.ts';
 import { evaluateRules } from '../support/alerts.ts';
-import { type OpenStore, World } from './world.ts';
+import { newWallet, type OpenStore, World } from './world.ts';
 
-/** How the accounts take turns when their alert rules are evaluated. */
+/** Alerts, refused tasks, and how accounts take turns when their alert rules are evaluated. */
 export function alertContract(open: OpenStore): void {
   let world: World;
   beforeEach(async () => {
@@ -23,6 +23,77 @@ export function alertContract(open: OpenStore): void {
   };
   const watched = async (isFunded: boolean) =>
     (await world.store.listWatched('', isFunded, world.now)).wallets;
+
+  describe('an alert', () => {
+    async function opened() {
+      const wallet = await poor();
+      await evaluateRules(world);
+      const find = async () => {
+        const filter = { open: true, limit: 1, before: null };
+        const [alert] = await world.store.listAlerts(wallet, filter);
+        if (alert === undefined) throw new Error('No alert is open');
+        return alert;
+      };
+      return { wallet, find, alert: await find() };
+    }
+
+    it('keeps the time at which it was first acknowledged', async () => {
+      const { wallet, find, alert } = await opened();
+      const acknowledge = () => world.store.acknowledgeAlert(alert.id, wallet, world.now);
+      const acknowledged = { ...alert, acknowledged_at: world.now };
+
+      expect(await acknowledge()).toEqual(acknowledged);
+      world.clock.advance(1000);
+      expect(await acknowledge()).toEqual(acknowledged);
+      expect(await find()).toEqual(acknowledged);
+    });
+
+    it('is acknowledged by its own account alone', async () => {
+      const { find, alert } = await opened();
+
+      expect(await world.store.acknowledgeAlert(alert.id, newWallet(), world.now)).toBeNull();
+      expect(await find()).toEqual(alert);
+    });
+  });
+
+  describe('refused tasks', () => {
+    async function refused(wallet: string) {
+      const { id } = await world.robot(wallet);
+      const completion = world.completion(await world.task(id));
+      const { outcome } = await world.store.queueCompletion(completion);
+      expect(outcome).toBe('no_anchor_quota');
+      return completion;
+    }
+
+    it('are counted for their account, up to a limit, with the first refusal', async () => {
+      await world.lease();
+      const wallet = await world.account(0, 0n);
+      await refused(await world.account(0, 0n));
+      const since = world.now;
+      await refused(wallet);
+      world.clock.advance(1000);
+      await refused(wallet);
+
+      expect(await world.store.countRefused(wallet, 10)).toEqual({ tasks: 2, since });
+      expect(await world.store.countRefused(wallet, 1)).toEqual({ tasks: 1, since });
+    });
+
+    it('are counted from their first refusal until they are verified', async () => {
+      const lease = await world.lease();
+      const wallet = await world.account(0, 0n);
+      await world.task((await world.robot(wallet)).id);
+      const none = { tasks: 0, since: null };
+      expect(await world.store.countRefused(wallet, 10)).toEqual(none);
+
+      const completion = await refused(wallet);
+      expect(await world.store.countRefused(wallet, 10)).toMatchObject({ tasks: 1 });
+
+      await world.grant(wallet, 1, 10n ** 18n);
+      await world.store.queueCompletion(completion);
+      await world.settled(lease);
+      expect(await world.store.countRefused(wallet, 10)).toEqual(none);
+    });
+  });
 
   it('lists accounts with a rule, an open alert or a failed webhook, and none at rest', async () => {
     const ruled = await poor();

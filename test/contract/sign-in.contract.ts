@@ -22,6 +22,24 @@ export function signInContract(open: OpenStore): void {
     (await world.store.getBalance(wallet))?.anchorQuota ?? null;
 
   describe('challenges', () => {
+    it('are open until they are spent', async () => {
+      const [spent, other] = [world.challenge(newWallet()), world.challenge(newWallet())];
+
+      expect(await world.store.isChallengeOpen(spent)).toBe(true);
+      expect(await world.store.spendChallenge(spent)).toBe(true);
+      expect(await world.store.isChallengeOpen(spent)).toBe(false);
+      expect(await world.store.isChallengeOpen(other)).toBe(true);
+    });
+
+    it('are open until they expire, to the millisecond', async () => {
+      const challenge = world.challenge(newWallet());
+      world.clock.advance(challenge.expiresAt - 1 - world.now);
+
+      expect(await world.store.isChallengeOpen(challenge)).toBe(true);
+      world.clock.advance(1);
+      expect(await world.store.isChallengeOpen(challenge)).toBe(false);
+    });
+
     it('are kept for wallet and source, newest first', async () => {
       const wallet = newWallet();
       const saved = [];

@@ -36,9 +36,9 @@ describe('a backup', () => {
     });
 
   /** What would be thrown, by its code. */
-  function codeOf(work: () => unknown): string | null {
+  async function codeOf(work: () => unknown): Promise<string | null> {
     try {
-      work();
+      await work();
       return null;
     } catch (error) {
       return (error as { code: string }).code;
@@ -58,17 +58,17 @@ describe('a backup', () => {
     expect(readdirSync(path.dirname(file)).filter((name) => /partial/.test(name))).toEqual([]);
   });
 
-  it('overwrites nothing', () => {
+  it('overwrites nothing', async () => {
     writeFileSync(file, 'mine');
 
-    expect(codeOf(() => backupDatabase(temporary.path, file))).toBe('file_exists');
+    expect(await codeOf(() => backupDatabase(temporary.path, file))).toBe('file_exists');
     expect(readFileSync(file, 'utf8')).toBe('mine');
   });
 
-  it('is refused as a restore while a server has the database', () => {
+  it('is refused as a restore while a server has the database', async () => {
     backupDatabase(temporary.path, file);
 
-    expect(codeOf(() => restore({ force: true }))).toBe('database_locked');
+    expect(await codeOf(() => restore({ force: true }))).toBe('database_locked');
   });
 
   it('is refused as a restore over a database, unless that is to be set aside', async () => {
@@ -76,9 +76,9 @@ describe('a backup', () => {
     backupDatabase(temporary.path, file);
     await grant(temporary.store, WALLET, 1, 0n);
     await temporary.store.close();
-    expect(codeOf(() => restore())).toBe('database_exists');
+    expect(await codeOf(() => restore())).toBe('database_exists');
 
-    const aside = restore({ force: true });
+    const aside = await restore({ force: true });
 
     const store = await temporary.reopen();
     expect((await store.getBalance(WALLET))?.anchorQuota).toBe(5);
@@ -94,7 +94,7 @@ describe('a backup', () => {
     await temporary.store.close();
     writeFileSync(`${temporary.path}-wal`, 'what a crash left behind');
 
-    restore({ force: true });
+    await restore({ force: true });
 
     expect(existsSync(`${temporary.path}-wal`)).toBe(false);
   });
@@ -109,9 +109,9 @@ describe('a backup', () => {
     await temporary.store.close();
     const stored = readFileSync(temporary.path);
 
-    expect(codeOf(() => restore({ force: true, from: foreign }))).toBe('database_foreign');
-    expect(codeOf(() => restore({ force: true }))).not.toBeNull();
-    expect(codeOf(() => restore({ force: true, from: '/nowhere.db' }))).toBe('not_found');
+    expect(await codeOf(() => restore({ force: true, from: foreign }))).toBe('database_foreign');
+    expect(await codeOf(() => restore({ force: true }))).not.toBeNull();
+    expect(await codeOf(() => restore({ force: true, from: '/nowhere.db' }))).toBe('not_found');
 
     expect(readFileSync(temporary.path).equals(stored)).toBe(true);
   });
@@ -122,7 +122,7 @@ describe('a backup', () => {
     for (const suffix of ['', '-wal']) copyFileSync(temporary.path + suffix, crashed + suffix);
     await temporary.store.close();
 
-    restore({ force: true, from: crashed });
+    await restore({ force: true, from: crashed });
 
     const store = await temporary.reopen();
     expect((await store.getBalance(WALLET))?.anchorQuota).toBe(5);
@@ -143,7 +143,7 @@ describe('a backup', () => {
     `);
     damaged.close();
 
-    expect(codeOf(() => restore({ force: true }))).toBe('backup_failed');
+    expect(await codeOf(() => restore({ force: true }))).toBe('backup_failed');
   });
 
   it('leaves no copy behind where a restore was killed before it was ready', async () => {
@@ -164,7 +164,7 @@ describe('a backup', () => {
     backupDatabase(temporary.path, file);
     const elsewhere = path.join(path.dirname(file), 'new', 'svc.db');
 
-    const aside = restoreDatabase({ databasePath: elsewhere, file, force: false, now: 7 });
+    const aside = await restoreDatabase({ databasePath: elsewhere, file, force: false, now: 7 });
 
     expect(aside).toBeNull();
     expect(statSync(elsewhere).size).toBeGreaterThan(0);
@@ -175,6 +175,8 @@ describe('a backup', () => {
     const schema = migrateDatabase(temporary.path, 7);
 
     expect(schema).toBeGreaterThanOrEqual(1);
-    expect(codeOf(() => migrateDatabase(`${temporary.path}.none`, 7))).toBe('database_missing');
+    expect(await codeOf(() => migrateDatabase(`${temporary.path}.none`, 7))).toBe(
+      'database_missing',
+    );
   });
 });

@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Store } from '../../src/server/ports/store.ts';
-import { checkedTimeSql } from '../../src/server/store/checked-time.ts';
-import { READ_IDENTITY } from '../../src/server/store/rows/anchoring.ts';
 import { migrate, requireSchema } from '../../src/server/store/sqlite/engine/migrate.ts';
 import { backupDatabase } from '../../src/server/store/sqlite/files/backup.ts';
 import { migrations } from '../../src/server/store/sqlite/migrations.ts';
@@ -267,8 +265,12 @@ describe('a migration', () => {
     migrateTo(...migrations);
 
     edit((db) => {
-      expect(db.prepare(READ_IDENTITY).get()).toEqual(genesis);
-      expect(db.prepare(checkedTimeSql.read).get()).toEqual({ checkedAt: 5000, confirmations: 0 });
+      const identity = db.prepare(
+        'SELECT chain_id AS chainId, block_number AS blockNumber, genesis_hash AS blockHash FROM chain_identity',
+      );
+      expect(identity.get()).toEqual(genesis);
+      const checked = db.prepare('SELECT checked_at, confirmations FROM checked_time');
+      expect(checked.get()).toEqual({ checked_at: 5000, confirmations: 0 });
     });
   });
 

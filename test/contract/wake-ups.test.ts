@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { Triggers } from '../../src/base/triggers.ts';
+import { Triggers } from '../../src/base/async/triggers.ts';
 
 it('wakes those who wait for the topic, and nobody else', async () => {
   const triggers = new Triggers();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
 import type { WebhookType } from '../../src/protocol/webhooks.ts';
@@ -7,7 +8,7 @@ import type { NewRobot } from '../../src/server/ports/robots.ts';
 import type { Attempt, WaitingMessage } from '../../src/server/ports/webhooks.ts';
 import { FUNDED_MS } from '../../src/server/rules/storage.ts';
 import { LONGEST_PAUSE_MS } from '../../src/server/rules/webhooks.ts';
-import { type OpenStore, World } from './world.ts';
+import { chainId, newWallet, type OpenStore, World } from './world.ts';
 
 const LONG = 'あ'.repeat(2000);
 
@@ -21,7 +22,7 @@ export function webhookContract(open: OpenStore): void {
 
   const by = (): Actor => ({ actor: 'session', actor_name: null, source: null, at: world.now });
   async function webhook(wallet: string, events: WebhookType[]): Promise<string> {
-    const [id, url] = [randomUUID(), 'https://ops.example.org'];
+    const [id, url] = [uuid(), 'https://ops.example.org'];
     const members = { id, wallet, url, events: JSON.stringify(events), secret: Buffer.alloc(60) };
     await world.store.createWebhook({ ...members, created_at: world.now }, by());
     return id;
@@ -35,6 +36,115 @@ export function webhookContract(open: OpenStore): void {
     const { id: deliveryId = '', number = 0 } = message ?? {};
     return { webhookId, deliveryId, number, ...result, at: world.now };
   };
+
+  /** Opens alerts, each with a message. */
+  const openAlerts = (wallet: string, count: number) => {
+    const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
+    const alerts = Array.from({ length: count }, () => ({ ...firing, robot_id: randomUUID() }));
+    return world.store.changeAlerts(alerts, [], world.now);
+  };
+
+  it('lists the webhooks of an account in pages, newest first', async () => {
+    const { wallet } = await world.robot();
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i += 1) ids.unshift(await webhook(wallet, ['task.failed']));
+    await webhook(await world.account(), ['task.failed']);
+    const list = (limit: number, before: string | null) =>
+      world.store.listWebhooks(wallet, limit, before);
+
+    const [newest, ...rest] = await list(10, null);
+
+    expect(newest).toEqual({
+      ...{ id: ids[0], url: 'https://ops.example.org', events: '["task.failed"]' },
+      ...{ created_at: world.now, failing_since: null, disabled_at: null, disabled_for: null },
+    });
+    expect(rest.map(({ id }) => id)).toEqual(ids.slice(1));
+    expect((await list(1, ids[0] ?? '')).map(({ id }) => id)).toEqual([ids[1]]);
+  });
+
+  it('deletes a webhook with all its messages, and no other webhook', async () => {
+    const { wallet } = await world.robot();
+    const [id, other] = [
+      await webhook(wallet, ['alert.opened']),
+      await webhook(wallet, ['alert.opened']),
+    ];
+    // More than one commit deletes.
+    await openAlerts(wallet, 501);
+
+    expect(await world.store.deleteWebhook(id, { ...by(), wallet })).toBe(true);
+
+    expect(await waiting(id)).toEqual([]);
+    expect(await waiting(other)).toHaveLength(501);
+    const left = await world.store.listWebhooks(wallet, 10, null);
+    expect(left.map((one) => one.id)).toEqual([other]);
+    const [entry] = await world.store.listAuditLog(wallet, 1, null);
+    expect(entry).toMatchObject({ kind: 'webhook_deleted', target_id: id });
+  });
+
+  it('deletes no webhook of another account', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['task.failed']);
+
+    expect(await world.store.deleteWebhook(id, { ...by(), wallet: newWallet() })).toBe(false);
+    expect(await world.store.listWebhooks(wallet, 10, null)).toMatchObject([
+      { id, disabled_at: null },
+    ]);
+  });
+
+  it('signs with the previous secret too until the overlap of a rotation ends', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['task.failed']);
+    await world.store.testWebhook(id, wallet, world.now);
+    const secret = Buffer.alloc(60, 1);
+    const oldUntil = world.now + 1000;
+    await world.store.changeWebhook(id, { rotation: { secret, oldUntil } }, { ...by(), wallet });
+    const secretsAt = async (now: number) => {
+      const webhook = await world.store.readDueWebhook(id, now);
+      return [webhook?.secret, webhook?.old_secret];
+    };
+
+    expect(await secretsAt(oldUntil - 1)).toEqual([secret, Buffer.alloc(60)]);
+    expect(await secretsAt(oldUntil)).toEqual([secret, null]);
+  });
+
+  it('reports a verified task once, with its transaction, to its account alone', async () => {
+    const robot = await world.robot();
+    const id = await webhook(robot.wallet, ['task.verified']);
+    const other = await webhook(await world.account(), ['task.verified']);
+    const lease = await world.lease();
+    const [task] = await world.queued(robot.id, 1);
+    const { variant } = await world.settled(lease);
+
+    const messages = await waiting(id);
+    expect(messages.map(({ type, data }) => [type, JSON.parse(data)])).toEqual([
+      [
+        'task.verified',
+        {
+          ...{ task_id: task?.id, robot_id: robot.id, proof_hash: expect.any(String) },
+          ...{ chain_id: chainId, tx_hash: variant.txHash, block_number: '5' },
+        },
+      ],
+    ]);
+    expect(await waiting(other)).toEqual([]);
+  });
+
+  it('disables a webhook with too many messages waiting, even while it is deferred', async () => {
+    const { wallet } = await world.robot();
+    const id = await webhook(wallet, ['alert.opened']);
+    await world.store.deferWebhook(id, { at: world.now + 3_600_000 }, world.now);
+    const shown = async () => (await world.store.listWebhooks(wallet, 1, null))[0]?.disabled_for;
+    await openAlerts(wallet, limits.webhookBacklog);
+    expect(await shown()).toBe(null);
+    await openAlerts(wallet, 1);
+
+    expect(await shown()).toBe('backlog');
+    expect(await world.store.listWaiting(id, 1)).toEqual([]);
+  });
+
+  it('lets the holder of the relay renew its lease', async () => {
+    expect(await world.store.holdRelay('a', 5000)).toBe(true);
+    expect(await world.store.holdRelay('a', 5000)).toBe(true);
+  });
 
   it('reports a proof that the chain refused, and opens the alert of its robot', async () => {
     const robot = await world.robot();

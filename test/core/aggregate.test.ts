@@ -11,7 +11,7 @@ import {
   numbered,
   rollUpNames,
   type SampleReadings,
-} from '../../src/server/store/rows/aggregate.ts';
+} from '../../src/server/store/telemetry/aggregate.ts';
 import { isMeanOf } from '../support/exact-mean.ts';
 
 const reading = fc.oneof(

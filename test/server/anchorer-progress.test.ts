@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { createTrigger } from '../../src/base/triggers.ts';
+import { createTrigger } from '../../src/base/async/triggers.ts';
 import { watchProgress } from '../../src/server/anchoring/anchorer.ts';
 import { startTestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';

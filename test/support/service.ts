@@ -7,9 +7,9 @@ import { type OpenChain, openChain } from '../../src/chain/chain.ts';
 import type { Body } from '../../src/protocol/routes.ts';
 import { startAnchorer } from '../../src/server/anchoring/anchorer.ts';
 import type { Network, Settings, WebhookSettings } from '../../src/server/core/deps.ts';
-import { buildApp } from '../../src/server/http/server/app.ts';
+import { buildApp } from '../../src/server/http/app.ts';
 import type { ArrivalTimeouts } from '../../src/server/http/server/listener.ts';
-import type { Refusals } from '../../src/server/http/server/rate-limits.ts';
+import type { RefusedCallers } from '../../src/server/http/server/refused-callers.ts';
 import type { Store } from '../../src/server/ports/store.ts';
 import type { StorageLimits } from '../../src/server/rules/storage.ts';
 import { anvilAccounts, callRpc, startTestChain } from './anvil.ts';
@@ -43,7 +43,7 @@ export interface TestServiceOptions {
   disk?: { minFreeBytes: number; freeBytes: () => Promise<number> };
   /** Quotas; none unless asked for. */
   storage?: StorageLimits;
-  refusals?: Refusals;
+  refusals?: RefusedCallers;
   clock?: Clock;
   /** Whether chain proofs of final anchors are built; not unless asked for. */
   chainProofs?: boolean;

@@ -2,7 +2,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { isLoopback } from '../../base/addresses.ts';
-import { onAbort } from '../../base/on-abort.ts';
+import { onAbort } from '../../base/async/on-abort.ts';
 import { keepServing } from '../../base/sockets.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { dropAbsent } from '../../protocol/fields.ts';

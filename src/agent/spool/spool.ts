@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { v7 as newId } from 'uuid';
+import { Triggers } from '../../base/async/triggers.ts';
 import { sqliteErrorKind } from '../../base/sqlite.ts';
-import { Triggers } from '../../base/triggers.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText } from '../../proof/hash.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';

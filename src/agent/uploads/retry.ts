@@ -1,5 +1,5 @@
 // What a failed call means, and when its record may be tried again.
-import type { BackoffRange } from '../../base/backoff.ts';
+import type { BackoffRange } from '../../base/async/backoff.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { errors, isErrorCode } from '../../protocol/errors.ts';
 

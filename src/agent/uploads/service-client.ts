@@ -1,6 +1,6 @@
 // Calls the service as the robot: key, identity, rate, and pauses after failures.
 import { type Dispatcher, fetch as undiciFetch } from 'undici';
-import type { BackoffRange } from '../../base/backoff.ts';
+import type { BackoffRange } from '../../base/async/backoff.ts';
 import type { Logger } from '../../base/logger.ts';
 import { connectionsTo } from '../../base/proxy/connections.ts';
 import { SvcError } from '../../base/svc-error.ts';

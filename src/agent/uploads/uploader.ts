@@ -1,7 +1,7 @@
 // Decides which upload starts next, and runs the rounds that start them.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inTime } from '../../base/in-time.ts';
+import { inTime } from '../../base/async/in-time.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { agentError } from '../errors.ts';

@@ -1,7 +1,7 @@
 // Notifies systemd that the service is ready, stopping or alive (sd_notify).
 import { execFile } from 'node:child_process';
+import { passed } from '../async/on-abort.ts';
 import type { Logger } from '../logger.ts';
-import { passed } from '../on-abort.ts';
 
 export type ServiceManager = ReturnType<typeof connectServiceManager>;
 

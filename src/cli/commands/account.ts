@@ -4,10 +4,10 @@ import type { Column } from '../../base/output/output.ts';
 import { showTime } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
+import type { Context } from '../context.ts';
 import { amountFormat } from '../output/amounts.ts';
 import { type PageQuery, printPages, type Range } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { cursorOption, keyFileOptions, limitOption, yesOption } from '../program/options.ts';
 import type { KeyFile } from '../sign-in/key-file.ts';
 

@@ -5,9 +5,9 @@ import { formatJson } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import type { Bundle } from '../../proof/bundle.ts';
+import type { Context } from '../context.ts';
 import { findTask, taskArgument } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { requirePrivateNodes } from '../program/profiles.ts';
 import { bundleOfService, requireSound } from '../verify/subject.ts';
 

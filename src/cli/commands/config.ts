@@ -1,7 +1,7 @@
 // `svc config`: the profiles of this machine.
 import { SvcError } from '../../base/svc-error.ts';
+import type { Context } from '../context.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 
 export const configCommands: readonly CommandSpec[] = [
   {

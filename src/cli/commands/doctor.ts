@@ -8,9 +8,9 @@ import { connectRpc, resultOf } from '../../chain/rpc.ts';
 import type { Client } from '../../client/client.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
+import type { Context } from '../context.ts';
 import { inCurrency } from '../output/amounts.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from '../program/exit-codes.ts';
 
 interface Check {

@@ -5,11 +5,11 @@ import { showTime } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
+import type { Context } from '../context.ts';
 import { findRobot, robotNames } from '../input/find.ts';
 import { followChanges } from '../input/follow.ts';
 import { noteRest, type Page, type PageQuery, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { exitCodes } from '../program/exit-codes.ts';
 import { cursorOption, limitOption } from '../program/options.ts';
 

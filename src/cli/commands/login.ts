@@ -3,9 +3,9 @@
 import { showTime } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
+import { type Context, warnOfToken } from '../context.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Config, ConfigFile } from '../program/config-file.ts';
-import { type Context, warnOfToken } from '../program/context.ts';
 import { keyFileOptions } from '../program/options.ts';
 import { givenUrl, namedProfile, serviceOrigin } from '../program/profiles.ts';
 import type { KeyFile } from '../sign-in/key-file.ts';

@@ -1,7 +1,8 @@
 // `svc robots rotate-key` and `revoke-key`: API keys of robots.
+
+import type { Context } from '../context.ts';
 import { findRobot, robotArgument } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { yesOption } from '../program/options.ts';
 
 export const robotKeyCommands: readonly CommandSpec[] = [

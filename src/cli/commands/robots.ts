@@ -6,6 +6,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
+import type { Context } from '../context.ts';
 import {
   allFleets,
   allRobots,
@@ -18,7 +19,6 @@ import {
 } from '../input/find.ts';
 import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { cursorOption, duplicateOption, limitOption, yesOption } from '../program/options.ts';
 import { keyNote, robotKeyCommands } from './robot-keys.ts';
 

@@ -1,9 +1,10 @@
 // `svc sessions` and `svc logout`: sessions of the account.
+
+import { type Context, warnOfToken } from '../context.ts';
 import { pickOne } from '../input/find.ts';
 import { readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import type { Config } from '../program/config-file.ts';
-import { type Context, warnOfToken } from '../program/context.ts';
 import type { NamedProfile } from '../program/profiles.ts';
 
 export const sessionCommands: readonly CommandSpec[] = [

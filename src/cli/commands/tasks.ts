@@ -4,11 +4,11 @@ import { type Column, type Field, fieldsNamed } from '../../base/output/output.t
 import { SvcError } from '../../base/svc-error.ts';
 import type { Finality } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
+import type { Context } from '../context.ts';
 import { findRobot, findTask, robotNames, taskArgument } from '../input/find.ts';
 import { followChanges } from '../input/follow.ts';
 import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { exitCodes } from '../program/exit-codes.ts';
 import { cursorOption, limitOption, positive } from '../program/options.ts';
 

@@ -3,8 +3,8 @@
 import type { Column } from '../../base/output/output.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AnchorsList } from '../../protocol/anchoring-accounts.ts';
+import type { Context } from '../context.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { yesOption } from '../program/options.ts';
 import { serviceOrigin } from '../program/profiles.ts';
 

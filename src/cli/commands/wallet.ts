@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { syncFolderOf } from '../../base/durable-folder.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import type { Context } from '../context.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { passwordFileOption } from '../program/options.ts';
 
 interface NewWallet {

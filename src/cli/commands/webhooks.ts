@@ -5,11 +5,11 @@ import type { Column, Field, Output } from '../../base/output/output.ts';
 import { readPrivateFile } from '../../base/private-file.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { type Webhook, webhookEvents } from '../../protocol/webhooks.ts';
+import type { Context } from '../context.ts';
 import { pickOne, UUID } from '../input/find.ts';
 import type { Received } from '../input/webhook-receiver.ts';
 import { printPages, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
-import type { Context } from '../program/context.ts';
 import { type ArgumentSpec, cursorOption, limitOption, yesOption } from '../program/options.ts';
 
 type WebhookTypes = Webhook['events'];

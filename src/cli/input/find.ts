@@ -4,8 +4,8 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { Fleet } from '../../protocol/fleets.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import type { AccountToken } from '../../protocol/tokens.ts';
+import type { Context } from '../context.ts';
 import { readPages } from '../output/pages.ts';
-import type { Context } from '../program/context.ts';
 import type { ArgumentSpec } from '../program/options.ts';
 
 export const robotArgument: ArgumentSpec = {

@@ -1,5 +1,5 @@
 // Shows amounts of wei in the chain's currency and in gwei too.
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 
 /** Formats a decimal number of wei, such as `21000000000 (0.000000021 ETH, 21 gwei)`. */
 type FormatAmount = (wei: string) => string;

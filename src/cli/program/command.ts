@@ -1,5 +1,5 @@
 // What a command is: its declaration, and the function that runs it.
-import type { Context } from './context.ts';
+import type { Context } from '../context.ts';
 import type { ExitCode } from './exit-codes.ts';
 import type { ArgumentSpec, OptionSpec } from './options.ts';
 

@@ -43,7 +43,8 @@ export function openSavedFile<Content extends object>(
     read: () => usable(() => readContent(file, kind, warn)),
     /**
      * Replaces the content with `change` of its current content. A lock file orders concurrent programs. Durable on
-     * resolve: written to a second file, which is renamed and readable by its owner only.
+     * resolve: written to a second file, which is renamed and readable by its owner only. `conf` only writes: it takes
+     * as long to load as all else that most commands load, and refuses a damaged file.
      */
     async update(change: (content: Content) => Content) {
       const { default: Conf } = await import('conf');

@@ -6,7 +6,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Answer } from '../../protocol/routes.ts';
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 import type { SignedIn } from './signature.ts';
 
 /**

@@ -2,7 +2,7 @@
 import { privateKeyToAccount } from 'viem/accounts';
 import { readPrivateFile } from '../../base/private-file.ts';
 import { type KeyWords, readPrivateKey } from '../../chain/anchor-key.ts';
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 import type { Signer } from './signature.ts';
 
 const words: KeyWords = { code: 'invalid_key', name: 'The key', source: '--key-file' };

@@ -3,7 +3,7 @@ import type { SiweMessage } from 'siwe';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Client } from '../../client/client.ts';
 import type { Body } from '../../protocol/routes.ts';
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 
 /** A wallet that signs here. */
 export interface Signer {

@@ -8,7 +8,7 @@ import {
   type ListedAccount,
   listText,
 } from '../../protocol/anchoring-accounts.ts';
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 
 /** Reads the list that the service states now, without a check. Throws `unexpected_answer`, `service_unreachable`. */
 export async function readList({ client }: Context, url: string): Promise<AnchorsList> {

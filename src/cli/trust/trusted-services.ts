@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { AnchorsList } from '../../protocol/anchoring-accounts.ts';
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 import { openSavedFile } from '../program/saved-file.ts';
 
 const TrustedServices = Type.Object({ services: Type.Record(Type.String(), AnchorsList) });

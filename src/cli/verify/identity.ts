@@ -2,7 +2,7 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import type { AnchorsList } from '../../protocol/anchoring-accounts.ts';
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 import { givenUrl, namedProfile } from '../program/profiles.ts';
 import { checkList, entryOf, isSignedBy, readList } from '../trust/check-list.ts';
 import { damagedLists, openTrustedServices } from '../trust/trusted-services.ts';

@@ -3,7 +3,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import type { StrictJsonOptions } from '../../proof/strict-json.ts';
 import { type Subject, subjectOfCalldata, subjectOfReceipt } from '../../proof/subject/subject.ts';
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 import { askService, type Word } from './service.ts';
 import { namingDocument, readSubject } from './subject.ts';
 

@@ -4,7 +4,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { StatedAnchor } from '../../proof/audit-anchor.ts';
 import type { Subject } from '../../proof/subject/subject.ts';
 import type { PublicVerification } from '../../protocol/resources.ts';
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 import { type Check, chainOptionsOf } from './finding.ts';
 
 /** The service's answer about a proof hash. */

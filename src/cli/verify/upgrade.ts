@@ -4,8 +4,8 @@ import { readChainProof } from '../../chain/chain-proof.ts';
 import { connectRpc } from '../../chain/rpc.ts';
 import { type Bundle, PROVEN_BUNDLE_FORMAT } from '../../proof/bundle.ts';
 import { auditChainProof, type ChainProof } from '../../proof/chain-proof.ts';
+import type { Context } from '../context.ts';
 import { nameOf } from '../input/files.ts';
-import type { Context } from '../program/context.ts';
 import { bundleOfService, readSubject, requireSound } from './subject.ts';
 
 /**

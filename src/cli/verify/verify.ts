@@ -5,7 +5,7 @@ import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import { expectSender, isProven } from '../../proof/audit-check.ts';
 import { auditChainProof, signerOf } from '../../proof/chain-proof.ts';
 import type { Subject } from '../../proof/subject/subject.ts';
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
 import { requirePrivateNodes } from '../program/profiles.ts';
 import { checkEvidence, type GivenEvidence, readEvidence, requiringEvidence } from './evidence.ts';

@@ -1,7 +1,7 @@
 // Waits for an anchor to become final (`svc verify --watch`).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
-import type { Context } from '../program/context.ts';
+import type { Context } from '../context.ts';
 import type { Finding } from './finding.ts';
 
 /** Shorter than the block time of most chains. */

@@ -1,8 +1,8 @@
 // The loop of one anchoring account: takes and renews the lease, runs the anchor loop, retries.
 import { v7 as newId } from 'uuid';
-import { backoffMs } from '../../base/backoff.ts';
-import { onAbort, passed } from '../../base/on-abort.ts';
-import type { Trigger } from '../../base/triggers.ts';
+import { backoffMs } from '../../base/async/backoff.ts';
+import { onAbort, passed } from '../../base/async/on-abort.ts';
+import type { Trigger } from '../../base/async/triggers.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { Lease } from '../ports/anchoring.ts';
 import { FOLLOWER } from '../rules/anchoring.ts';

@@ -1,7 +1,7 @@
 // The anchor loop: one round of all stages, from the queue to finality, while the lease is held.
-import { backoffMs } from '../../base/backoff.ts';
+import { backoffMs } from '../../base/async/backoff.ts';
+import type { Trigger } from '../../base/async/triggers.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import type { Trigger } from '../../base/triggers.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { IdleReading, SenderState } from '../../chain/sender-state.ts';
 import type { FeeQuote } from '../ports/anchoring.ts';

@@ -1,7 +1,7 @@
 // Starts an account loop for each anchoring account and the chain proofs, and watches that the loops make progress.
 import { setMaxListeners } from 'node:events';
-import { passed } from '../../base/on-abort.ts';
-import { createTrigger } from '../../base/triggers.ts';
+import { passed } from '../../base/async/on-abort.ts';
+import { createTrigger } from '../../base/async/triggers.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';

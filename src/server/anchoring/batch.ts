@@ -1,5 +1,5 @@
 // Batches: when the next one is signed, and its payload (a single leaf or the root of a tree).
-import { runYielding } from '../../base/cooperative-yield.ts';
+import { runYielding } from '../../base/async/cooperative-yield.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { encodePayload } from '../../proof/payload.ts';
 import { growMerkleTree } from '../../proof/tree.ts';

@@ -1,6 +1,6 @@
 // Builds and stores chain proofs of final anchors, beside the anchor loops of all accounts.
-import { backoffMs } from '../../base/backoff.ts';
-import { passed } from '../../base/on-abort.ts';
+import { backoffMs } from '../../base/async/backoff.ts';
+import { passed } from '../../base/async/on-abort.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { UnprovenAnchor } from '../ports/anchoring.ts';
 import { isSignedAnchor, provesPlace } from '../rules/anchoring.ts';

@@ -1,5 +1,5 @@
 // What all stages of anchoring share: dependencies, options, steps, reasons to wait, queue lock, work beside the loop.
-import type { BackoffRange } from '../../base/backoff.ts';
+import type { BackoffRange } from '../../base/async/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';

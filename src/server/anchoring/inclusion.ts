@@ -1,5 +1,5 @@
 // Finds and records the blocks that hold attempts, and resends what a reorganization dropped.
-import { backoffMs } from '../../base/backoff.ts';
+import { backoffMs } from '../../base/async/backoff.ts';
 import type { MinedAnchor, MinedTransaction } from '../../chain/find-mined.ts';
 import type { PlaceInclusion } from '../../chain/inclusion.ts';
 import { lesser } from '../../chain/sender-state.ts';

@@ -19,13 +19,13 @@ export function backup(environment: NodeJS.ProcessEnv, file: string, options: Ou
 }
 
 /** `svc-server restore FILE`: replaces the database with a backup, and holds its queue. */
-export function restore(
+export async function restore(
   environment: NodeJS.ProcessEnv,
   file: string,
   { force = false, ...options }: Output & { force?: boolean },
-): void {
+): Promise<void> {
   const databasePath = sqlitePath(environment, 'pg_restore, then svc-server hold');
-  const aside = restoreDatabase({
+  const aside = await restoreDatabase({
     databasePath,
     file: path.resolve(file),
     force,

@@ -1,5 +1,5 @@
 // The chain reads of public verification: shared by equal callers, in turn, and kept only where a hash proves them.
-import { FairQueue } from '../../base/fair-queue.ts';
+import { FairQueue } from '../../base/async/fair-queue.ts';
 import type { Chain } from '../../chain/chain.ts';
 import type { ProvenBlock } from '../../chain/chain-proof.ts';
 import { ProviderError } from '../../chain/errors.ts';

@@ -1,8 +1,9 @@
 // The clock that decides every expiry: the wall clock while it is plausible, else the checked time that is known.
+
+import { inTime } from '../../base/async/in-time.ts';
+import { passed } from '../../base/async/on-abort.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { inTime } from '../../base/in-time.ts';
 import type { Logger } from '../../base/logger.ts';
-import { passed } from '../../base/on-abort.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { CheckedTime, CheckedTimeStore } from '../ports/checked-time.ts';
 import { isPlausible } from '../rules/checked-time.ts';

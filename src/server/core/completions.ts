@@ -1,5 +1,5 @@
 // Completes a task: hashes the evidence, queues it, waits for its anchor.
-import { runYielding } from '../../base/cooperative-yield.ts';
+import { runYielding } from '../../base/async/cooperative-yield.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText, hashClaimInPieces } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';

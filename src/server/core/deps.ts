@@ -1,6 +1,7 @@
 // The dependencies of every use case: store, chain, clock, settings.
+
+import { FairQueue } from '../../base/async/fair-queue.ts';
 import type { Clock } from '../../base/clock.ts';
-import { FairQueue } from '../../base/fair-queue.ts';
 import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Chain } from '../../chain/chain.ts';
 import { wireError } from '../ports/errors.ts';

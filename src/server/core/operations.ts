@@ -1,5 +1,5 @@
 // Readiness, the details of the anchoring chain, and the public list of anchoring accounts.
-import { inTime } from '../../base/in-time.ts';
+import { inTime } from '../../base/async/in-time.ts';
 import { knownChain } from '../../chain/known-chain.ts';
 import { type AnchorsList, listText } from '../../protocol/anchoring-accounts.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';

@@ -1,11 +1,12 @@
 // Pages of a list: their filters, cursors sealed so that clients cannot forge them, and items that are JSON already.
+
+import { open, seal } from '../../base/aes-gcm.ts';
 import { limits } from '../../protocol/limits.ts';
 import { parseTimestamp } from '../../protocol/timestamp.ts';
 import type { AccountStore } from '../ports/account.ts';
 import { wireError } from '../ports/errors.ts';
 import type { TimeRange } from '../ports/telemetry.ts';
 import { type Deps, found } from './deps.ts';
-import { open, seal } from './seal.ts';
 
 /**
  * One page of a list. `limit` is the validated text of the query. `find` returns up to `count` records in order; it is

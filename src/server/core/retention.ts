@@ -1,5 +1,5 @@
 // Deletes samples, events, evidence, audit entries, alerts and messages that are past their retention period, and accounts.
-import { passed } from '../../base/on-abort.ts';
+import { passed } from '../../base/async/on-abort.ts';
 import { limits } from '../../protocol/limits.ts';
 import { continueDeletions } from './account.ts';
 import type { Deps } from './deps.ts';

@@ -1,6 +1,6 @@
 // Wallet sign-in (EIP-4361), and the token gate.
 
-import { inTime } from '../../base/in-time.ts';
+import { inTime } from '../../base/async/in-time.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Body } from '../../protocol/routes.ts';
 import type { Actor } from '../ports/account.ts';

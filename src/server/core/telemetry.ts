@@ -1,6 +1,6 @@
 // Records samples and reads them, raw or as series.
 
-import { runYielding, startYielding } from '../../base/cooperative-yield.ts';
+import { runYielding, startYielding } from '../../base/async/cooperative-yield.ts';
 import { newId } from '../../base/new-id.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';

@@ -1,6 +1,7 @@
 // Webhooks of an account: their secrets, messages and deliveries.
 import { createHmac, randomBytes } from 'node:crypto';
 import { v7 as newId } from 'uuid';
+import { open, seal } from '../../base/aes-gcm.ts';
 import { readPrivateFile } from '../../base/private-file.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -19,7 +20,6 @@ import { refusalOfUrl } from '../rules/webhooks.ts';
 import { type Deps, deleted } from './deps.ts';
 import type { Page } from './paging.ts';
 import { pageById } from './paging.ts';
-import { open, seal } from './seal.ts';
 
 type WithSecret = Answer<'createWebhook'>['body'];
 

@@ -1,6 +1,6 @@
 // The contract of the store with anchoring: queue, attempts, leases, inclusion, settlement, chain proofs. See store.ts.
 
-import type { BackoffRange } from '../../base/backoff.ts';
+import type { BackoffRange } from '../../base/async/backoff.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { ChainProof } from '../../proof/chain-proof.ts';
 

@@ -7,6 +7,7 @@ import type {
   AlertRecord,
   AlertStore,
   AnchorCursor,
+  AnchorKind,
   CreditRule,
   Firing,
   OpenAlert,
@@ -14,20 +15,15 @@ import type {
 } from '../ports/alerts.ts';
 import { FUNDED_MS } from '../rules/storage.ts';
 import { recordAudit } from './audit-log.ts';
-import {
-  among,
-  first,
-  insert,
-  LAST_ID,
-  NO_ID,
-  rows,
-  type StepRunner,
-  type Steps,
-} from './engine/steps.ts';
+import type { Db } from './db/database.ts';
+import { among } from './db/dialect.ts';
+import { insert, LAST_ID, NO_ID } from './db/rows.ts';
+import { raw, type Sql, sql } from './db/sql.ts';
+import type { Tx } from './db/tx.ts';
 import { isFundedSince } from './storage-usage.ts';
 import { type Message, queueMessages } from './webhook-outbox.ts';
 
-const COLUMNS = 'id, kind, threshold, robot_id, opened_at, acknowledged_at, closed_at';
+const COLUMNS = raw('id, kind, threshold, robot_id, opened_at, acknowledged_at, closed_at');
 
 /** Accounts that are evaluated together, and after how many of their robots no further account joins them. */
 const ACCOUNTS_AT_ONCE = 100;
@@ -37,177 +33,216 @@ const ANCHORS_AT_ONCE = 500;
 /** The longest threshold, in ms. */
 const OLDEST_MS = 10_080 * 60_000;
 
-const ofRobots = (kind: string, condition: string) =>
-  `SELECT r.wallet, r.kind, r.threshold, b.id AS robot_id
-   FROM alert_rules r JOIN robots b ON b.wallet = r.wallet
-   WHERE r.kind = '${kind}' AND r.wallet ${among('text', 1)} AND ${condition}`;
-
-/** By kind. $1 is a JSON array of wallets, and $2 the time. */
-const firing = {
-  robot_offline: ofRobots('robot_offline', 'b.last_seen_at <= $2 - r.threshold * 60000'),
-  battery_low: ofRobots('battery_low', 'b.battery_pct < r.threshold'),
-  error_event: ofRobots(
-    'error_event',
-    `(SELECT e.created_at FROM events e WHERE e.robot_id = b.id AND e.severity = 'error'
-      ORDER BY e.seq DESC LIMIT 1) > $2 - r.threshold * 60000`,
-  ),
-  // Needs no rule, and its threshold has no meaning.
-  webhook_disabled: `SELECT DISTINCT wallet, 'webhook_disabled' AS kind, 1 AS threshold,
-      NULL AS robot_id
-    FROM webhooks WHERE disabled_for IN ('failures', 'backlog') AND wallet ${among('text', 1)}
-      AND NOT EXISTS (SELECT 1
-        FROM accounts a WHERE a.wallet = webhooks.wallet AND a.deleting_at IS NOT NULL)`,
-} as const;
-
-/** Completions in the order of an index, with the rule that holds for them at $1. The last one was ($2, $3). */
-const ofAnchors = (kind: string, state: string, time: string, condition: string) =>
-  `SELECT c.at, c.task_id, t.wallet, t.robot_id, r.kind, r.threshold
-   FROM (SELECT task_id, ${time} AS at FROM completions
-     WHERE ${state} AND (${time}, task_id) > ($2, $3)
-     ORDER BY ${time}, task_id LIMIT ${ANCHORS_AT_ONCE}) c
-   JOIN tasks t ON t.id = c.task_id
-   LEFT JOIN alert_rules r ON r.wallet = t.wallet AND r.kind = '${kind}'
-     AND c.at ${condition} $1 - r.threshold * 60000
-   ORDER BY c.at, c.task_id`;
-const anchors = {
-  anchor_failed: ofAnchors('anchor_failed', "state = 'failed'", 'updated_at', '>'),
-  anchor_stuck: ofAnchors('anchor_stuck', "state IN ('queued', 'submitted')", 'queued_at', '<='),
-} as const;
-
-/** The first account after another one that has a rule, an open alert or a webhook that failed. */
-const nextWatched = (after: string) => `(SELECT min(wallet) FROM (
-    SELECT min(wallet) AS wallet FROM alert_rules WHERE wallet > ${after}
-    UNION ALL SELECT min(wallet) FROM alerts WHERE wallet > ${after} AND closed_at IS NULL
-    UNION ALL SELECT min(wallet) FROM webhooks
-      WHERE wallet > ${after} AND disabled_for IN ('failures', 'backlog')) AS first)`;
-
-/** Whether the account has a grant after $2, or none. */
-const isOfKind = `${isFundedSince('$2', 'w.wallet')} = ($3 = 1)`;
-
-export const alertSql = {
-  ...firing,
-  ...anchors,
-  // Goes from one account to the next, so that the others cost nothing. `robots` is the sum of those before.
-  watched: `WITH RECURSIVE watched AS (
-      SELECT ${nextWatched('$1')} AS wallet, 1 AS place, CAST(0 AS bigint) AS robots
-      UNION ALL SELECT ${nextWatched('w.wallet')}, place + 1, w.robots + CASE WHEN ${isOfKind} THEN
-        (SELECT count(*) FROM robots b WHERE b.wallet = w.wallet) ELSE 0 END
-      FROM watched w WHERE w.wallet IS NOT NULL
-        AND place < ${ACCOUNTS_AT_ONCE} AND robots < ${ROBOTS_AT_ONCE})
-    SELECT w.wallet, CASE WHEN ${isOfKind} THEN 1 ELSE 0 END AS chosen
-    FROM watched w WHERE w.wallet IS NOT NULL ORDER BY place`,
-  rules: 'SELECT kind, threshold FROM alert_rules WHERE wallet = $1 ORDER BY kind',
-  save: `INSERT INTO alert_rules (wallet, kind, threshold) VALUES ($1, $2, $3)
-    ON CONFLICT (wallet, kind) DO UPDATE SET threshold = excluded.threshold
-      WHERE alert_rules.threshold <> excluded.threshold RETURNING kind`,
-  remove: 'DELETE FROM alert_rules WHERE wallet = $1 AND kind = $2 RETURNING kind',
-  list: `SELECT ${COLUMNS} FROM alerts WHERE wallet = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
-  listOpen: `SELECT ${COLUMNS} FROM alerts WHERE wallet = $1 AND id < $2 AND closed_at IS NULL
-    ORDER BY id DESC LIMIT $3`,
-  acknowledge: `UPDATE alerts SET acknowledged_at = coalesce(acknowledged_at, $3)
-    WHERE id = $1 AND wallet = $2 RETURNING ${COLUMNS}`,
-  expire: `DELETE FROM alerts WHERE id IN (SELECT id FROM alerts
-    WHERE closed_at < $1 ORDER BY closed_at LIMIT $2) RETURNING id`,
-  surplus: `DELETE FROM alerts WHERE wallet = $1 AND closed_at IS NOT NULL AND id <
-    (SELECT id FROM alerts WHERE wallet = $1 ORDER BY id DESC LIMIT 1 OFFSET ${limits.alertsKept - 1})`,
-  note: `INSERT INTO alert_watch (id, evaluated_at, since) VALUES (1, $1, $1)
-    ON CONFLICT (id) DO UPDATE SET evaluated_at = excluded.evaluated_at, since =
-      CASE WHEN abs(excluded.evaluated_at - alert_watch.evaluated_at) > $2 THEN excluded.since
-        ELSE alert_watch.since END
-    RETURNING since`,
-  // Rules, and alerts that a refusal opened without a rule.
-  credit: `SELECT a.wallet, 'credit_low' AS kind, coalesce(r.threshold, 1) AS threshold,
-      NULL AS robot_id, a.anchor_quota, CAST(a.gas_credit_wei AS text) AS gas_wei
-    FROM accounts a LEFT JOIN alert_rules r ON r.wallet = a.wallet AND r.kind = 'credit_low'
-    WHERE a.wallet ${among('text', 1)} AND (r.threshold IS NOT NULL OR EXISTS (SELECT 1
-      FROM alerts o WHERE o.kind = 'credit_low' AND o.wallet = a.wallet AND o.closed_at IS NULL))`,
-  open: `SELECT id, wallet, kind, threshold, robot_id FROM alerts
-    WHERE kind = $1 AND wallet ${among('text', 2)} AND closed_at IS NULL`,
-  close: 'UPDATE alerts SET closed_at = $2 WHERE id = $1 AND closed_at IS NULL RETURNING id',
-  refuse: `UPDATE tasks SET credit_refused_at = $2 WHERE id = $1 AND credit_refused_at IS NULL
-    RETURNING wallet, id AS task_id, robot_id`,
-  refused: `SELECT count(*) AS tasks, min(at) AS since FROM (
-      SELECT credit_refused_at AS at FROM tasks
-      WHERE wallet = $1 AND status = 'claimed' AND credit_refused_at IS NOT NULL
-      ORDER BY credit_refused_at LIMIT $2) first`,
-} as const;
-
-type Watched = { wallet: string; chosen: 0 | 1 };
 type AnchorRow = AnchorCursor & Firing;
 
-export function alertStore({ read, write }: StepRunner): AlertStore {
+export function alertStore({ read, write }: Db): AlertStore {
   return {
-    listAlertRules: (wallet) => read(() => rows<AlertRule>(alertSql.rules, wallet)),
+    listAlertRules: (wallet) => read((tx) => listRules(tx, wallet)),
     saveAlertRule: (wallet, { kind, threshold }, by) =>
-      write(function* () {
-        if ((yield* rows(alertSql.save, wallet, kind, threshold)).length === 0) return;
-        yield* recordAudit(wallet, 'alert_rule_changed', by, { detail: `${kind}: ${threshold}` });
+      write(async (tx) => {
+        const changed = await tx.run(sql`INSERT INTO alert_rules (wallet, kind, threshold)
+          VALUES (${wallet}, ${kind}, ${threshold})
+          ON CONFLICT (wallet, kind) DO UPDATE SET threshold = excluded.threshold
+            WHERE alert_rules.threshold <> excluded.threshold`);
+        if (changed === 0) return;
+        await recordAudit(tx, wallet, 'alert_rule_changed', by, {
+          detail: `${kind}: ${threshold}`,
+        });
       }),
     deleteAlertRule: (wallet, kind, by) =>
-      write(function* () {
-        if ((yield* rows(alertSql.remove, wallet, kind)).length === 0) return false;
-        yield* recordAudit(wallet, 'alert_rule_deleted', by, { detail: kind });
+      write(async (tx) => {
+        const deleted = await tx.run(
+          sql`DELETE FROM alert_rules WHERE wallet = ${wallet} AND kind = ${kind}`,
+        );
+        if (deleted === 0) return false;
+        await recordAudit(tx, wallet, 'alert_rule_deleted', by, { detail: kind });
         return true;
       }),
     listAlerts: (wallet, { open, limit, before }) =>
-      read(() =>
-        rows<AlertRecord>(alertSql[open ? 'listOpen' : 'list'], wallet, before ?? LAST_ID, limit),
+      read((tx) =>
+        tx.all<AlertRecord>(sql`SELECT ${COLUMNS} FROM alerts
+          WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID}
+            ${open ? sql`AND closed_at IS NULL` : sql``}
+          ORDER BY id DESC LIMIT ${limit}`),
       ),
-    acknowledgeAlert: async (id, wallet, now) =>
-      (await write(() => rows<AlertRecord>(alertSql.acknowledge, id, wallet, now)))[0] ?? null,
-    countRefused: async (wallet, limit) =>
-      (await read(() => first<RefusedTasks>(alertSql.refused, wallet, limit))) ?? {
-        tasks: 0,
-        since: null,
-      },
-    deleteAlerts: async (before, limit) =>
-      (await write(() => rows(alertSql.expire, before, limit))).length === limit,
+    async acknowledgeAlert(id, wallet, now) {
+      const alert = await write((tx) =>
+        tx.get<AlertRecord>(sql`UPDATE alerts SET acknowledged_at = coalesce(acknowledged_at, ${now})
+          WHERE id = ${id} AND wallet = ${wallet} RETURNING ${COLUMNS}`),
+      );
+      return alert ?? null;
+    },
+    async countRefused(wallet, limit) {
+      const refused = await read((tx) =>
+        tx.get<RefusedTasks>(sql`SELECT count(*) AS tasks, min(at) AS since FROM (
+          SELECT credit_refused_at AS at FROM tasks
+          WHERE wallet = ${wallet} AND status = 'claimed' AND credit_refused_at IS NOT NULL
+          ORDER BY credit_refused_at LIMIT ${limit}) first`),
+      );
+      return refused ?? { tasks: 0, since: null };
+    },
+    async deleteAlerts(before, limit) {
+      const deleted = await write((tx) =>
+        tx.run(sql`DELETE FROM alerts WHERE id IN (SELECT id FROM alerts
+          WHERE closed_at < ${before} ORDER BY closed_at LIMIT ${limit})`),
+      );
+      return deleted === limit;
+    },
 
     async noteEvaluation(now, gapMs) {
-      const noted = await write(() => rows<{ since: number }>(alertSql.note, now, gapMs));
-      return noted[0]?.since ?? now;
+      const noted = await write((tx) =>
+        tx.get<{ since: number }>(sql`INSERT INTO alert_watch (id, evaluated_at, since)
+          VALUES (1, ${now}, ${now})
+          ON CONFLICT (id) DO UPDATE SET evaluated_at = excluded.evaluated_at, since =
+            CASE WHEN abs(excluded.evaluated_at - alert_watch.evaluated_at) > ${gapMs}
+              THEN excluded.since ELSE alert_watch.since END
+          RETURNING since`),
+      );
+      return noted?.since ?? now;
     },
     async listWatched(after, isFunded, now) {
-      const values = [after, now - FUNDED_MS, Number(isFunded)];
-      const found = await read(() => rows<Watched>(alertSql.watched, ...values));
+      type Watched = { wallet: string; chosen: 0 | 1 };
+      const found = await read((tx) => tx.all<Watched>(watchedAfter(after, isFunded, now)));
       const wallets = found.flatMap(({ wallet, chosen }) => (chosen ? [wallet] : []));
       return { wallets, last: found.at(-1)?.wallet ?? null };
     },
-    listFiring: (kind, wallets, now) => {
-      const needsTime = kind !== 'battery_low' && kind !== 'webhook_disabled';
-      const values = [JSON.stringify(wallets), ...(needsTime ? [now] : [])];
-      return read(() => rows<Firing>(firing[kind], ...values));
-    },
+    listFiring: (kind, wallets, now) =>
+      read((tx) =>
+        tx.all<Firing>(
+          kind === 'webhook_disabled' ? failedWebhooks(wallets) : firing(kind, wallets, now),
+        ),
+      ),
     async listAnchors(kind, now, after) {
       const start = { at: kind === 'anchor_failed' ? now - OLDEST_MS : 0, task_id: NO_ID };
-      const { at, task_id: id } = after ?? start;
-      const found = await read(() => rows<AnchorRow>(anchors[kind], now, at, id));
+      const found = await read((tx) => tx.all<AnchorRow>(anchors(kind, now, after ?? start)));
       // The kind is null without a rule.
       const firing = found.filter((one) => one.kind !== null);
       return { firing, last: found.length < ANCHORS_AT_ONCE ? null : (found.at(-1) ?? null) };
     },
+    // Rules, and alerts that a refusal opened without a rule.
     listCreditRules: (wallets) =>
-      read(() => rows<CreditRule>(alertSql.credit, JSON.stringify(wallets))),
+      read((tx) =>
+        tx.all<CreditRule>(sql`
+          SELECT a.wallet, 'credit_low' AS kind, coalesce(r.threshold, 1) AS threshold,
+            NULL AS robot_id, a.anchor_quota, CAST(a.gas_credit_wei AS text) AS gas_wei
+          FROM accounts a
+          LEFT JOIN alert_rules r ON r.wallet = a.wallet AND r.kind = 'credit_low'
+          WHERE a.wallet ${among('text', wallets)}
+            AND (r.threshold IS NOT NULL OR EXISTS (SELECT 1 FROM alerts o
+              WHERE o.kind = 'credit_low' AND o.wallet = a.wallet AND o.closed_at IS NULL))`),
+      ),
     listOpenAlerts: (kind, wallets) =>
-      read(() => rows<OpenAlert>(alertSql.open, kind, JSON.stringify(wallets))),
+      read((tx) =>
+        tx.all<OpenAlert>(sql`SELECT id, wallet, kind, threshold, robot_id FROM alerts
+          WHERE kind = ${kind} AND wallet ${among('text', wallets)} AND closed_at IS NULL`),
+      ),
     changeAlerts: (opened, closed, now) =>
-      write(function* () {
-        const messages = yield* openAlerts(opened, now);
+      write(async (tx) => {
+        const messages = await openAlerts(tx, opened, now);
         const gone = [];
         for (const alert of closed) {
-          if ((yield* rows(alertSql.close, alert.id, now)).length > 0) gone.push(alert);
+          const changed = await tx.run(sql`UPDATE alerts SET closed_at = ${now}
+            WHERE id = ${alert.id} AND closed_at IS NULL`);
+          if (changed > 0) gone.push(alert);
         }
-        yield* queueMessages([...messages, ...messagesOf('alert.closed', gone)], now);
+        await queueMessages(tx, [...messages, ...messagesOf('alert.closed', gone)], now);
       }),
   };
 }
 
+function listRules(tx: Tx, wallet: string) {
+  return tx.all<AlertRule>(
+    sql`SELECT kind, threshold FROM alert_rules WHERE wallet = ${wallet} ORDER BY kind`,
+  );
+}
+
+/** Goes from one watched account to the next, so that the others cost nothing. */
+function watchedAfter(after: string, isFunded: boolean, now: number): Sql {
+  const hasGrant = isFundedSince(now - FUNDED_MS, sql`w.wallet`);
+  const isChosen = isFunded ? hasGrant : sql`NOT ${hasGrant}`;
+  // `robots` is the sum of those before.
+  return sql`WITH RECURSIVE watched AS (
+      SELECT ${nextWatched(after)} AS wallet, 1 AS place, CAST(0 AS bigint) AS robots
+      UNION ALL SELECT ${nextWatched(sql`w.wallet`)}, place + 1,
+        w.robots + CASE WHEN ${isChosen}
+          THEN (SELECT count(*) FROM robots b WHERE b.wallet = w.wallet) ELSE 0 END
+      FROM watched w WHERE w.wallet IS NOT NULL
+        AND place < ${ACCOUNTS_AT_ONCE} AND robots < ${ROBOTS_AT_ONCE})
+    SELECT w.wallet, CASE WHEN ${isChosen} THEN 1 ELSE 0 END AS chosen
+    FROM watched w WHERE w.wallet IS NOT NULL ORDER BY place`;
+}
+
+/** The first account after another one that has a rule, an open alert or a webhook that failed. */
+function nextWatched(after: string | Sql): Sql {
+  return sql`(SELECT min(wallet) FROM (
+    SELECT min(wallet) AS wallet FROM alert_rules WHERE wallet > ${after}
+    UNION ALL SELECT min(wallet) FROM alerts WHERE wallet > ${after} AND closed_at IS NULL
+    UNION ALL SELECT min(wallet) FROM webhooks
+      WHERE wallet > ${after} AND disabled_for IN ('failures', 'backlog')) AS first)`;
+}
+
+type RobotKind = 'robot_offline' | 'battery_low' | 'error_event';
+
+/** The rules that hold for robots of the accounts. Their thresholds of time are in minutes. */
+function firing(kind: RobotKind, wallets: readonly string[], now: number): Sql {
+  const condition = {
+    robot_offline: sql`b.last_seen_at <= ${now} - r.threshold * 60000`,
+    battery_low: sql`b.battery_pct < r.threshold`,
+    error_event: sql`(SELECT e.created_at FROM events e
+      WHERE e.robot_id = b.id AND e.severity = 'error'
+      ORDER BY e.seq DESC LIMIT 1) > ${now} - r.threshold * 60000`,
+  }[kind];
+  return sql`SELECT r.wallet, r.kind, r.threshold, b.id AS robot_id
+    FROM alert_rules r JOIN robots b ON b.wallet = r.wallet
+    WHERE r.kind = ${kind} AND r.wallet ${among('text', wallets)} AND ${condition}`;
+}
+
+/** Needs no rule, and its threshold has no meaning. */
+function failedWebhooks(wallets: readonly string[]): Sql {
+  return sql`SELECT DISTINCT wallet, 'webhook_disabled' AS kind, 1 AS threshold, NULL AS robot_id
+    FROM webhooks
+    WHERE disabled_for IN ('failures', 'backlog') AND wallet ${among('text', wallets)}
+      AND NOT EXISTS (SELECT 1
+        FROM accounts a WHERE a.wallet = webhooks.wallet AND a.deleting_at IS NOT NULL)`;
+}
+
+/** By kind, the completions that it may concern: their states, the time in their index, and when the rule holds. */
+const concerned = {
+  anchor_failed: {
+    states: raw(`state = 'failed'`),
+    time: raw('updated_at'),
+    isOver: raw('>'),
+  },
+  anchor_stuck: {
+    states: raw(`state IN ('queued', 'submitted')`),
+    time: raw('queued_at'),
+    isOver: raw('<='),
+  },
+} as const;
+
+const LIMIT_ANCHORS = raw(`LIMIT ${ANCHORS_AT_ONCE}`);
+
+/** The next completions in the order of an index, each with the rule that holds for it at `now`. */
+function anchors(kind: AnchorKind, now: number, { at, task_id: id }: AnchorCursor): Sql {
+  const { states, time, isOver } = concerned[kind];
+  return sql`SELECT c.at, c.task_id, t.wallet, t.robot_id, r.kind, r.threshold
+    FROM (SELECT task_id, ${time} AS at FROM completions
+      WHERE ${states} AND (${time}, task_id) > (${at}, ${id})
+      ORDER BY ${time}, task_id ${LIMIT_ANCHORS}) c
+    JOIN tasks t ON t.id = c.task_id
+    LEFT JOIN alert_rules r ON r.wallet = t.wallet AND r.kind = ${kind}
+      AND c.at ${isOver} ${now} - r.threshold * 60000
+    ORDER BY c.at, c.task_id`;
+}
+
 /** Opens alerts that are not open yet. Returns their messages. Call it inside a write. */
-function* openAlerts(found: readonly Firing[], now: number): Steps<Message[]> {
+async function openAlerts(tx: Tx, found: readonly Firing[], now: number): Promise<Message[]> {
   const alerts = found.map((one) => ({ id: newId(), ...one, opened_at: now }));
-  const opened = new Set(yield* insert('alerts', alerts));
+  const opened = new Set(await insert(tx, 'alerts', alerts));
   for (const wallet of new Set(found.map((one) => one.wallet))) {
-    yield* rows(alertSql.surplus, wallet);
+    await tx.run(sql`DELETE FROM alerts WHERE wallet = ${wallet} AND closed_at IS NOT NULL
+      AND id < (SELECT id FROM alerts WHERE wallet = ${wallet}
+        ORDER BY id DESC LIMIT 1 OFFSET ${limits.alertsKept - 1})`);
   }
   return messagesOf(
     'alert.opened',
@@ -225,18 +260,24 @@ function messagesOf(type: 'alert.opened' | 'alert.closed', alerts: readonly Open
  * Marks a task whose completion lacks credit. The first time, it is reported and opens the credit alert: that of the
  * account's rule, or without a rule one of threshold 1.
  */
-export function* refuseForCredit(taskId: string, reason: string, now: number): Steps<void> {
-  const [task] = yield* rows<{ wallet: string }>(alertSql.refuse, taskId, now);
+export async function refuseForCredit(
+  tx: Tx,
+  taskId: string,
+  reason: string,
+  now: number,
+): Promise<void> {
+  const task = await tx.get<{ wallet: string }>(sql`UPDATE tasks SET credit_refused_at = ${now}
+    WHERE id = ${taskId} AND credit_refused_at IS NULL
+    RETURNING wallet, id AS task_id, robot_id`);
   if (task === undefined) return;
   const { wallet, ...data } = task;
   const refused: Message = { wallet, type: 'task.refused', data: { ...data, reason } };
-  const rules = yield* rows<AlertRule>(alertSql.rules, wallet);
-  const rule = rules.find(({ kind }) => kind === 'credit_low');
-  const alert = {
-    kind: 'credit_low',
-    threshold: rule?.threshold ?? 1,
-    wallet,
-    robot_id: null,
-  } as const;
-  yield* queueMessages([refused, ...(yield* openAlerts([alert], now))], now);
+  const rule = (await listRules(tx, wallet)).find(({ kind }) => kind === 'credit_low');
+  const threshold = rule?.threshold ?? 1;
+  const opened = await openAlerts(
+    tx,
+    [{ kind: 'credit_low', threshold, wallet, robot_id: null }],
+    now,
+  );
+  await queueMessages(tx, [refused, ...opened], now);
 }

@@ -4,29 +4,25 @@ import { v7 as newId } from 'uuid';
 import type { AuditKind } from '../../protocol/audit-log.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Actor, AuditLogStore, AuditRecord, AuditTarget } from '../ports/account.ts';
-import { insert, LAST_ID, NO_ID, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
+import type { Db } from './db/database.ts';
+import { insert, LAST_ID, NO_ID } from './db/rows.ts';
+import { raw, sql } from './db/sql.ts';
+import type { Tx } from './db/tx.ts';
 
 /** The columns have the names of the API. */
-const COLUMNS = 'id, kind, actor, actor_name, source, target_id, detail, count, at';
+const COLUMNS = raw('id, kind, actor, actor_name, source, target_id, detail, count, at');
+
+const BEYOND_LIMIT = raw(`LIMIT 1 OFFSET ${limits.auditLogEntries - 1}`);
 
 const HOUR_MS = 60 * 60_000;
 
-export const auditSql = {
-  isAccount: 'SELECT wallet FROM accounts WHERE wallet = $1',
-  countAgain: `UPDATE audit_log SET count = count + 1, source = $3
-    WHERE wallet = $1 AND at = $2 AND kind = 'sign_in_failed'`,
-  page: `SELECT ${COLUMNS} FROM audit_log WHERE wallet = $1 AND id < $2
-    ORDER BY id DESC LIMIT $3`,
-  surplus: `DELETE FROM audit_log WHERE wallet = $1 AND id < (SELECT id FROM audit_log
-    WHERE wallet = $1 ORDER BY id DESC LIMIT 1 OFFSET ${limits.auditLogEntries - 1}) RETURNING id`,
-  expire: `DELETE FROM audit_log WHERE at < $1 AND id IN
-    (SELECT id FROM audit_log WHERE id > '${NO_ID}' ORDER BY id LIMIT $2) RETURNING id`,
-} as const;
-
-export function auditLogStore({ read, write }: StepRunner): AuditLogStore {
+export function auditLogStore({ read, write }: Db): AuditLogStore {
   async function recordCall(wallet: string, kind: AuditKind, by: Actor): Promise<boolean> {
-    if (!(await read(() => some(auditSql.isAccount, wallet)))) return false;
-    await write(() => recordAudit(wallet, kind, by));
+    const account = await read((tx) =>
+      tx.get(sql`SELECT wallet FROM accounts WHERE wallet = ${wallet}`),
+    );
+    if (account === undefined) return false;
+    await write((tx) => recordAudit(tx, wallet, kind, by));
     return true;
   }
   return {
@@ -36,10 +32,18 @@ export function auditLogStore({ read, write }: StepRunner): AuditLogStore {
     recordExport: (wallet, by) => recordCall(wallet, 'account_exported', by),
 
     listAuditLog: (wallet, limit, before) =>
-      read(() => rows<AuditRecord>(auditSql.page, wallet, before ?? LAST_ID, limit)),
+      read((tx) =>
+        tx.all<AuditRecord>(sql`SELECT ${COLUMNS} FROM audit_log
+          WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID} ORDER BY id DESC LIMIT ${limit}`),
+      ),
 
-    deleteAuditLog: async (before, limit) =>
-      (await write(() => rows(auditSql.expire, before, limit))).length === limit,
+    async deleteAuditLog(before, limit) {
+      const deleted = await write((tx) =>
+        tx.run(sql`DELETE FROM audit_log WHERE at < ${before} AND id IN
+          (SELECT id FROM audit_log WHERE id > ${NO_ID} ORDER BY id LIMIT ${limit})`),
+      );
+      return deleted === limit;
+    },
   };
 }
 
@@ -47,17 +51,23 @@ export function auditLogStore({ read, write }: StepRunner): AuditLogStore {
  * Adds an entry if there is an actor. Failed sign-ins of one hour share an entry, so that strangers cannot fill the log.
  * Call it inside a write.
  */
-export function* recordAudit(
+export async function recordAudit(
+  tx: Tx,
   wallet: string,
   kind: AuditKind,
   by: Actor | undefined,
   target: AuditTarget = {},
-): Steps<void> {
+): Promise<void> {
   if (by === undefined) return;
   const at = kind === 'sign_in_failed' ? by.at - (by.at % HOUR_MS) : by.at;
-  const added = yield* insert('audit_log', [auditEntry(wallet, kind, { ...by, at }, target)]);
-  if (added.length === 0) yield* rows(auditSql.countAgain, wallet, at, by.source);
-  else yield* rows(auditSql.surplus, wallet);
+  const added = await insert(tx, 'audit_log', [auditEntry(wallet, kind, { ...by, at }, target)]);
+  if (added.length === 0) {
+    await tx.run(sql`UPDATE audit_log SET count = count + 1, source = ${by.source}
+      WHERE wallet = ${wallet} AND at = ${at} AND kind = 'sign_in_failed'`);
+  } else {
+    await tx.run(sql`DELETE FROM audit_log WHERE wallet = ${wallet} AND id <
+      (SELECT id FROM audit_log WHERE wallet = ${wallet} ORDER BY id DESC ${BEYOND_LIMIT})`);
+  }
 }
 
 /** The row of a new entry. */
@@ -67,9 +77,10 @@ export function auditEntry(wallet: string, kind: AuditKind, by: Actor, target: A
 
 /** As `recordAudit`, of a robot or a fleet. */
 export function recordNamed(
+  tx: Tx,
   kind: AuditKind,
   { id, wallet, name }: { id: string; wallet: string; name: string },
   by: Actor | undefined,
-): Steps<void> {
-  return recordAudit(wallet, kind, by, { target_id: id, detail: name });
+): Promise<void> {
+  return recordAudit(tx, wallet, kind, by, { target_id: id, detail: name });
 }

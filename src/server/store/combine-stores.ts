@@ -1,7 +1,7 @@
 // Combines the stores of all nouns that both databases run.
 
 import type { Store } from '../ports/store.ts';
-import { accountStore, creditStore, deletionStore } from './account.ts';
+import { accountStore, deletionStore } from './account.ts';
 import { alertStore } from './alerts.ts';
 import { attemptStore } from './anchoring/anchor-attempts.ts';
 import { chainProofStore } from './anchoring/chain-proofs.ts';
@@ -11,10 +11,11 @@ import { leaseStore } from './anchoring/leases.ts';
 import { settlementStore } from './anchoring/settlement.ts';
 import { auditLogStore } from './audit-log.ts';
 import { checkedTimeStore } from './checked-time.ts';
-import type { StepRunner } from './engine/steps.ts';
+import type { Db } from './db/database.ts';
 import { eventStore } from './events.ts';
 import { evidenceStore } from './evidence.ts';
 import { fleetStore } from './fleets.ts';
+import { creditStore } from './ledger.ts';
 import { anchoringAccountStore, operationsStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion, robotStore } from './robots.ts';
@@ -32,34 +33,34 @@ interface Shared {
   feed: ChangeFeed;
 }
 
-function sharedStores(steps: StepRunner, { usage, feed }: Shared) {
+function sharedStores(db: Db, { usage, feed }: Shared) {
   return {
-    ...signInStore(steps),
-    ...robotStore(steps),
-    ...robotDeletion(steps),
-    ...fleetStore(steps),
-    ...taskStore(steps),
-    ...evidenceStore(steps),
-    ...sessionStore(steps),
-    ...auditLogStore(steps),
-    ...accountStore(steps),
-    ...telemetryReads(steps),
-    ...statsStore(steps),
-    ...retentionStore(steps),
-    ...creditStore(steps),
-    ...chainStatusStore(steps),
-    ...leaseStore(steps),
-    ...anchoringAccountStore(steps),
-    ...attemptStore(steps),
-    ...settlementStore(steps),
-    ...inclusionStore(steps),
-    ...chainProofStore(steps),
-    ...webhookStore(steps),
-    ...alertStore(steps),
-    ...deletionStore(steps),
-    ...operationsStore(steps),
-    ...checkedTimeStore(steps),
-    ...eventStore(steps, usage),
+    ...signInStore(db),
+    ...robotStore(db),
+    ...robotDeletion(db),
+    ...fleetStore(db),
+    ...taskStore(db),
+    ...evidenceStore(db),
+    ...sessionStore(db),
+    ...auditLogStore(db),
+    ...accountStore(db),
+    ...telemetryReads(db),
+    ...statsStore(db),
+    ...retentionStore(db),
+    ...creditStore(db),
+    ...chainStatusStore(db),
+    ...leaseStore(db),
+    ...anchoringAccountStore(db),
+    ...attemptStore(db),
+    ...settlementStore(db),
+    ...inclusionStore(db),
+    ...chainProofStore(db),
+    ...webhookStore(db),
+    ...alertStore(db),
+    ...deletionStore(db),
+    ...operationsStore(db),
+    ...checkedTimeStore(db),
+    ...eventStore(db, usage),
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),
     changed: (wallet, changes) => feed.changed(wallet, changes),
@@ -69,10 +70,10 @@ function sharedStores(steps: StepRunner, { usage, feed }: Shared) {
 
 /** `own` is what only one of the databases does in its way. */
 export function combineStores(
-  steps: StepRunner,
+  db: Db,
   shared: Shared,
   own: Omit<Store, keyof ReturnType<typeof sharedStores>>,
 ): Store {
-  const store: Store = { ...sharedStores(steps, shared), ...own };
-  return publishAnchors(store, shared.feed, taskOwners(steps));
+  const store: Store = { ...sharedStores(db, shared), ...own };
+  return publishAnchors(store, shared.feed, taskOwners(db));
 }

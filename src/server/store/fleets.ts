@@ -5,11 +5,12 @@ import { limits } from '../../protocol/limits.ts';
 import type { FleetRecord, FleetStore } from '../ports/fleets.ts';
 import { nextSortOrder, reorderedFleets } from '../rules/fleets.ts';
 import { recordNamed } from './audit-log.ts';
+import type { Db } from './db/database.ts';
 import { forUpdate } from './db/dialect.ts';
-import { insert, lockAccount } from './db/rows.ts';
+import { lockAccount } from './db/locks.ts';
+import { insert, NO_ID } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
-import { NO_ID, type StepRunner } from './engine/steps.ts';
 
 // An account has few robots, so counting those of a fleet is cheap.
 const COLUMNS = raw(`id, wallet, name, description, location, shift, tags,
@@ -19,7 +20,7 @@ const COLUMNS = raw(`id, wallet, name, description, location, shift, tags,
 /** `tags` is a JSON array. */
 type FleetRow = Omit<FleetRecord, 'tags'> & { tags: string };
 
-export function fleetStore({ read, write }: StepRunner): FleetStore {
+export function fleetStore({ read, write }: Db): FleetStore {
   return {
     createFleet: ({ createdAt, tags, ...fleet }, by) =>
       write(async (tx) => {
@@ -41,7 +42,7 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
         await insert(tx, 'fleets', [{ ...fleet, ...json, ...times }]);
         const stored = await findFleet(tx, fleet.id, fleet.wallet);
         if (stored === null) return { outcome: 'id_used', fleet: null };
-        await tx.steps(recordNamed('fleet_created', stored, by));
+        await recordNamed(tx, 'fleet_created', stored, by);
         return { outcome: 'created', fleet: stored };
       }),
 
@@ -67,7 +68,7 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
           location = ${fleet.location}, shift = ${fleet.shift}, tags = ${JSON.stringify(fleet.tags)},
           sort_order = ${fleet.sortOrder}, updated_at = ${now} WHERE id = ${id}`);
         if (!isDeepStrictEqual(fleet, before)) {
-          await tx.steps(recordNamed('fleet_changed', fleet, by));
+          await recordNamed(tx, 'fleet_changed', fleet, by);
         }
         return findFleet(tx, id, wallet);
       }),
@@ -83,7 +84,7 @@ export function fleetStore({ read, write }: StepRunner): FleetStore {
           sql`UPDATE robots SET fleet_id = NULL, updated_at = ${now} WHERE fleet_id = ${id}`,
         );
         await tx.run(sql`DELETE FROM fleets WHERE id = ${id}`);
-        await tx.steps(recordNamed('fleet_deleted', fleet, by));
+        await recordNamed(tx, 'fleet_deleted', fleet, by);
         return true;
       }),
 

@@ -1,107 +1,116 @@
 // Stores operations: the backlog, holds after a restore, nonces used elsewhere, and the list of anchoring accounts.
+
 import { randomBytes } from 'node:crypto';
 import { SvcError } from '../../base/svc-error.ts';
 import type { SenderKey } from '../ports/anchoring.ts';
 import type {
   AnchoringAccount,
   AnchoringAccountStore,
+  Backlog,
   OperationsStore,
+  Sender,
 } from '../ports/operations.ts';
-import { nextNonce, openAttempts } from './anchoring/anchor-attempts.ts';
+import { IS_OPEN, nextNonce, openAttempts } from './anchoring/anchor-attempts.ts';
 import { recordAudit } from './audit-log.ts';
-import { first, lockRows, mutex, rows, type StepRunner, type Steps, some } from './engine/steps.ts';
-import { type BacklogRow, READ_BACKLOG, toBacklog } from './rows/anchoring.ts';
+import type { Db } from './db/database.ts';
+import { forShare, onPostgres } from './db/dialect.ts';
+import { lockName } from './db/locks.ts';
+import { raw, type Sql, sql } from './db/sql.ts';
+import type { Tx } from './db/tx.ts';
 
-export const operationsSql = {
-  senders: 'SELECT chain_id AS "chainId", address FROM leases ORDER BY chain_id, address',
-  backlog: READ_BACKLOG,
-  // Waits for the writes of all anchorers, and keeps new ones out.
-  takeLeases: 'LOCK TABLE leases IN EXCLUSIVE MODE',
-  begin: `INSERT INTO restoration (id, restored_at) VALUES (1, $1)
-    ON CONFLICT (id) DO UPDATE SET restored_at = excluded.restored_at`,
-  forgetReconciled: 'DELETE FROM reconciled_senders',
-  endLeases: 'UPDATE leases SET holder = NULL, expires_at = 0',
-  replaceKey: 'UPDATE challenge_key SET key = $1 WHERE id = 1',
-  lockRestoration: 'SELECT id FROM restoration WHERE id = 1 FOR SHARE',
-  reconcile: `INSERT INTO reconciled_senders (chain_id, address, reconciled_at) VALUES ($1, $2, $3)
-    ON CONFLICT (chain_id, address) DO UPDATE SET reconciled_at = excluded.reconciled_at`,
-  held: `SELECT id FROM restoration WHERE id = 1 AND NOT EXISTS
-    (SELECT 1 FROM reconciled_senders WHERE chain_id = $1 AND address = $2)`,
-  anyReconciled: 'SELECT address FROM reconciled_senders WHERE chain_id > 0 LIMIT 1',
-  saveReasons: `INSERT INTO chain_status (id, degraded, updated_at) VALUES (1, $1, $2)
-    ON CONFLICT (id) DO UPDATE SET degraded = excluded.degraded, updated_at = excluded.updated_at
-    WHERE chain_status.degraded <> excluded.degraded`,
-  addForeign: `INSERT INTO foreign_nonces (chain_id, sender, nonce, tx_hash, recorded_at)
-    VALUES ($1, $2, $3, $4, $5)`,
-  addTaken: `INSERT INTO foreign_nonces (chain_id, sender, nonce, tx_hash, recorded_at)
-    SELECT chain_id, sender, nonce, $4, $5 FROM attempts
-    WHERE chain_id = $1 AND sender = $2 AND nonce = $3
-      AND state IN ('signed', 'submitted', 'reorged')
-    ON CONFLICT (chain_id, sender, nonce)
-      DO UPDATE SET tx_hash = excluded.tx_hash, recorded_at = excluded.recorded_at
-    RETURNING nonce`,
-  walletsIn: `SELECT DISTINCT t.wallet FROM attempts a
-    JOIN leaves l ON l.attempt_id = a.id AND l.live
-    JOIN tasks t ON t.id = l.task_id
-    WHERE a.chain_id = $1 AND a.sender = $2 AND a.nonce = $3`,
-} as const;
-
-export function operationsStore({ read, snapshot, write }: StepRunner) {
+export function operationsStore({ read, snapshot, write }: Db) {
   return {
     listSenders: () =>
-      snapshot(function* () {
-        const senders: Awaited<ReturnType<OperationsStore['listSenders']>> = [];
-        for (const sender of yield* rows<SenderKey>(operationsSql.senders)) {
-          const [next, open] = [yield* nextNonce(sender), yield* openAttempts(sender)];
-          senders.push({ ...sender, nextNonce: next, openAttempts: open });
+      snapshot(async (tx) => {
+        const senders: Sender[] = [];
+        const keys = await tx.all<SenderKey>(
+          sql`SELECT chain_id AS "chainId", address FROM leases ORDER BY chain_id, address`,
+        );
+        for (const key of keys) {
+          const next = await nextNonce(tx, key);
+          const open = await openAttempts(tx, key);
+          senders.push({ ...key, nextNonce: next, openAttempts: open });
         }
         return senders;
       }),
 
-    readBacklog: async () => toBacklog(await read(() => first<BacklogRow>(operationsSql.backlog))),
+    readBacklog: () => read(readBacklog),
 
-    holdQueue: (now) => write(() => holdQueue(now)),
+    holdQueue: (now) => write((tx) => holdQueue(tx, now)),
 
     liftHold: (senders, now) =>
-      write(function* () {
-        if (!(yield* some(operationsSql.lockRestoration))) return;
+      write(async (tx) => {
+        const hold = await tx.get(sql`SELECT id FROM restoration WHERE id = 1 ${forShare}`);
+        if (hold === undefined) return;
         for (const { chainId, address } of senders) {
-          yield* rows(operationsSql.reconcile, chainId, address, now);
+          await tx.run(sql`INSERT INTO reconciled_senders (chain_id, address, reconciled_at)
+            VALUES (${chainId}, ${address}, ${now})
+            ON CONFLICT (chain_id, address) DO UPDATE SET reconciled_at = excluded.reconciled_at`);
         }
-        yield* rows(operationsSql.saveReasons, '[]', now);
+        await saveReasons(tx, [], now);
       }),
 
     recordForeignNonces: (sender, uses, now) =>
-      write(function* () {
-        yield* lockRows(operationsSql.takeLeases);
-        const next = yield* nextNonce(sender);
+      write(async (tx) => {
+        await takeLeases(tx);
+        const next = await nextNonce(tx, sender);
         for (const [i, { nonce, txHash }] of uses.entries()) {
           if (next === null || nonce !== next + i) {
             throw new SvcError('nonce_conflict', `Nonce ${nonce} does not follow the known ones.`);
           }
-          const { chainId, address } = sender;
-          yield* rows(operationsSql.addForeign, chainId, address, nonce, txHash, now);
+          await tx.run(sql`
+            INSERT INTO foreign_nonces (chain_id, sender, nonce, tx_hash, recorded_at)
+            VALUES (${sender.chainId}, ${sender.address}, ${nonce}, ${txHash}, ${now})`);
         }
       }),
 
-    recordTakenNonces: ({ chainId, address }, uses, now, by) =>
-      write(function* () {
-        yield* lockRows(operationsSql.takeLeases);
+    recordTakenNonces: (sender, uses, now, by) =>
+      write(async (tx) => {
+        await takeLeases(tx);
         for (const { nonce, txHash } of uses) {
-          const key = [chainId, address, nonce];
-          if (!(yield* some(operationsSql.addTaken, ...key, txHash, now))) {
+          const isIt = sql`a.chain_id = ${sender.chainId} AND a.sender = ${sender.address}
+            AND a.nonce = ${nonce}`;
+          const taken = await tx.run(sql`
+            INSERT INTO foreign_nonces (chain_id, sender, nonce, tx_hash, recorded_at)
+            SELECT chain_id, sender, nonce, ${txHash}, ${now} FROM attempts a
+            WHERE ${isIt} AND state IN ('signed', 'submitted', 'reorged')
+            ON CONFLICT (chain_id, sender, nonce)
+              DO UPDATE SET tx_hash = excluded.tx_hash, recorded_at = excluded.recorded_at`);
+          if (taken === 0) {
             throw new SvcError('nonce_conflict', `Nonce ${nonce} has no unmined attempt.`);
           }
-          const detail = `nonce ${nonce} of ${address} was used by ${txHash}`;
-          for (const { wallet } of yield* rows<{ wallet: string }>(
-            operationsSql.walletsIn,
-            ...key,
-          )) {
-            yield* recordAudit(wallet, 'anchor_reconciled', by, { detail });
+          const detail = `nonce ${nonce} of ${sender.address} was used by ${txHash}`;
+          for (const wallet of await walletsIn(tx, isIt)) {
+            await recordAudit(tx, wallet, 'anchor_reconciled', by, { detail });
           }
         }
       }),
   } satisfies Omit<OperationsStore, 'hasRoom'>;
+}
+
+async function readBacklog(tx: Tx): Promise<Backlog> {
+  type Row = Omit<Backlog, 'attempts' | 'submitted'> & Backlog['attempts'] & { leaves: number };
+  const row = await tx.get<Row>(sql`SELECT
+      (SELECT count(*) FROM completions WHERE state = 'queued') AS queued,
+      (SELECT min(queued_at) FROM completions WHERE state = 'queued') AS "oldestQueuedAt",
+      (SELECT count(*) FROM attempts WHERE state = 'included') AS included,
+      coalesce(sum(unsettled_leaves), 0) AS leaves,
+      count(*) FILTER (WHERE state = 'signed') AS signed,
+      count(*) FILTER (WHERE state = 'submitted') AS submitted,
+      count(*) FILTER (WHERE state = 'reorged') AS reorged,
+      min(created_at) FILTER (WHERE state NOT IN ('included', 'finalized')) AS "oldestUnminedAt"
+    FROM attempts WHERE ${IS_OPEN}`);
+  if (row === undefined) throw new Error('The backlog query returned no row');
+  const { queued, oldestQueuedAt, leaves, oldestUnminedAt, ...attempts } = row;
+  return { queued, oldestQueuedAt, submitted: leaves, attempts, oldestUnminedAt };
+}
+
+/** The accounts with a proof in the attempt `a`. */
+async function walletsIn(tx: Tx, isIt: Sql): Promise<string[]> {
+  const found = await tx.all<{ wallet: string }>(sql`SELECT DISTINCT t.wallet FROM attempts a
+    JOIN leaves l ON l.attempt_id = a.id AND l.live
+    JOIN tasks t ON t.id = l.task_id WHERE ${isIt}`);
+  return found.map(({ wallet }) => wallet);
 }
 
 /**
@@ -109,31 +118,48 @@ export function operationsStore({ read, snapshot, write }: StepRunner) {
  * database may lack anchors made after its backup. The reason `restored` is in the chain status, or
  * `key_not_reconciled` for a sender that came later; all other reasons are in the senders' leases. Call it inside a write.
  */
-export function* holdQueue(now: number): Steps<void> {
-  yield* lockRows(operationsSql.takeLeases);
-  yield* rows(operationsSql.begin, now);
-  yield* rows(operationsSql.forgetReconciled);
-  yield* rows(operationsSql.endLeases);
-  yield* rows(operationsSql.replaceKey, randomBytes(32));
-  yield* showHold(now);
+export async function holdQueue(tx: Tx, now: number): Promise<void> {
+  await takeLeases(tx);
+  await tx.run(sql`INSERT INTO restoration (id, restored_at) VALUES (1, ${now})
+    ON CONFLICT (id) DO UPDATE SET restored_at = excluded.restored_at`);
+  await tx.run(sql`DELETE FROM reconciled_senders`);
+  await tx.run(sql`UPDATE leases SET holder = NULL, expires_at = 0`);
+  await tx.run(sql`UPDATE challenge_key SET key = ${randomBytes(32)} WHERE id = 1`);
+  await showHold(tx, now);
+}
+
+/** Waits for the writes of all anchorers, and keeps new ones out. */
+async function takeLeases(tx: Tx): Promise<void> {
+  await tx.run(onPostgres(sql`LOCK TABLE leases IN EXCLUSIVE MODE`));
 }
 
 /** Whether the sender is held; then the chain status shows it. Call it inside a write. */
-export function* isHeld({ chainId, address }: SenderKey, now: number): Steps<boolean> {
-  const isIt = yield* some(operationsSql.held, chainId, address);
-  if (isIt) yield* showHold(now);
-  return isIt;
+export async function isHeld(
+  tx: Tx,
+  { chainId, address }: SenderKey,
+  now: number,
+): Promise<boolean> {
+  const hold = await tx.get(sql`SELECT id FROM restoration WHERE id = 1 AND NOT EXISTS
+    (SELECT 1 FROM reconciled_senders WHERE chain_id = ${chainId} AND address = ${address})`);
+  if (hold === undefined) return false;
+  await showHold(tx, now);
+  return true;
 }
 
 /** Shows the reason: nothing was reconciled yet, or all but a sender that came later. */
-function* showHold(now: number): Steps<void> {
-  const reason = (yield* some(operationsSql.anyReconciled)) ? 'key_not_reconciled' : 'restored';
-  yield* rows(operationsSql.saveReasons, JSON.stringify([reason]), now);
+async function showHold(tx: Tx, now: number): Promise<void> {
+  const reconciled = await tx.get(
+    sql`SELECT address FROM reconciled_senders WHERE chain_id > 0 LIMIT 1`,
+  );
+  await saveReasons(tx, [reconciled === undefined ? 'restored' : 'key_not_reconciled'], now);
 }
 
-/** The sequence number of the next list. Two changes at the same time would get the same one, without the mutex. */
-const NEXT_LIST = '(SELECT coalesce(max(changed_in), 0) + 1 FROM anchoring_accounts)';
-const MUTEX = 'anchoring accounts';
+async function saveReasons(tx: Tx, reasons: readonly string[], now: number): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO chain_status (id, degraded, updated_at) VALUES (1, ${JSON.stringify(reasons)}, ${now})
+    ON CONFLICT (id) DO UPDATE SET degraded = excluded.degraded, updated_at = excluded.updated_at
+    WHERE chain_status.degraded <> excluded.degraded`);
+}
 
 interface AccountRow extends Omit<AnchoringAccount, 'firstBlock' | 'lastBlock' | 'endsElsewhere'> {
   firstBlock: number;
@@ -141,47 +167,56 @@ interface AccountRow extends Omit<AnchoringAccount, 'firstBlock' | 'lastBlock' |
   endsElsewhere: number | boolean;
 }
 
-export const anchoringAccountSql = {
-  list: `SELECT chain_id AS "chainId", address, first_block AS "firstBlock",
-      last_block AS "lastBlock", changed_in AS "changedIn", origin, signature,
-      coalesce((SELECT max(nonce) FROM foreign_nonces f
-          WHERE f.chain_id = anchoring_accounts.chain_id AND f.sender = anchoring_accounts.address), -1)
-        > coalesce((SELECT nonce FROM attempts a
-          WHERE a.chain_id = anchoring_accounts.chain_id AND a.sender = anchoring_accounts.address AND state = 'finalized'
-          ORDER BY nonce DESC LIMIT 1), -1) AS "endsElsewhere"
-    FROM anchoring_accounts ORDER BY first_block, chain_id, address`,
-  add: `INSERT INTO anchoring_accounts (chain_id, address, first_block, changed_in, origin, signature)
-    VALUES ($1, $2, $3, ${NEXT_LIST}, $4, $5) ON CONFLICT (chain_id, address) DO NOTHING`,
-  newest: `SELECT coalesce((SELECT mined_block_number FROM attempts a
-      WHERE a.chain_id = l.chain_id AND a.sender = l.address AND state = 'finalized'
-      ORDER BY nonce DESC LIMIT 1), first_block) AS block
-    FROM anchoring_accounts l WHERE chain_id = $1 AND address = $2 AND last_block IS NULL`,
-  retire: `UPDATE anchoring_accounts SET changed_in = ${NEXT_LIST}, last_block = $3
-    WHERE chain_id = $1 AND address = $2`,
-} as const;
+/** The sequence number of the next list. */
+const NEXT_LIST = raw('(SELECT coalesce(max(changed_in), 0) + 1 FROM anchoring_accounts)');
 
-export function anchoringAccountStore({ read, write, leased }: StepRunner): AnchoringAccountStore {
+export function anchoringAccountStore({ read, write, leased }: Db): AnchoringAccountStore {
   return {
-    listAnchoringAccounts: async () =>
-      (await read(() => rows<AccountRow>(anchoringAccountSql.list))).map(toAccount),
+    listAnchoringAccounts: async () => (await read(anchoringAccounts)).map(toAccount),
 
     addAnchoringAccount: ({ chainId, address, firstBlock, origin, signature }) =>
-      write(function* () {
-        yield* mutex(MUTEX);
-        const values = [chainId, address, Number(firstBlock), origin, signature];
-        yield* rows(anchoringAccountSql.add, ...values);
+      write(async (tx) => {
+        await lockList(tx);
+        await tx.run(sql`INSERT INTO anchoring_accounts
+            (chain_id, address, first_block, changed_in, origin, signature)
+          VALUES (${chainId}, ${address}, ${Number(firstBlock)}, ${NEXT_LIST}, ${origin}, ${signature})
+          ON CONFLICT (chain_id, address) DO NOTHING`);
       }),
 
     retireAnchoringAccount: (lease, atLeast = 0n) =>
-      leased.write(lease, function* () {
-        yield* mutex(MUTEX);
-        const key = [lease.chainId, lease.sender];
-        const newest = yield* first<{ block: number }>(anchoringAccountSql.newest, ...key);
+      leased.write(lease, async (tx) => {
+        await lockList(tx);
+        const isIt = sql`chain_id = ${lease.chainId} AND address = ${lease.sender}`;
+        const newest = await tx.get<{ block: number }>(sql`
+          SELECT coalesce((SELECT mined_block_number FROM attempts a
+            WHERE a.chain_id = l.chain_id AND a.sender = l.address AND state = 'finalized'
+            ORDER BY nonce DESC LIMIT 1), first_block) AS block
+          FROM anchoring_accounts l WHERE ${isIt} AND last_block IS NULL`);
         if (newest === undefined) return;
         const last = Math.max(newest.block, Number(atLeast));
-        yield* rows(anchoringAccountSql.retire, ...key, last);
+        await tx.run(sql`UPDATE anchoring_accounts SET changed_in = ${NEXT_LIST}, last_block = ${last}
+          WHERE ${isIt}`);
       }),
   };
+}
+
+/** Without it, two changes at the same time would get the same sequence number. */
+function lockList(tx: Tx): Promise<void> {
+  return lockName(tx, 'anchoring accounts');
+}
+
+function anchoringAccounts(tx: Tx) {
+  return tx.all<AccountRow>(sql`
+    SELECT chain_id AS "chainId", address, first_block AS "firstBlock", last_block AS "lastBlock",
+      changed_in AS "changedIn", origin, signature,
+      coalesce((SELECT max(nonce) FROM foreign_nonces f
+          WHERE f.chain_id = anchoring_accounts.chain_id
+            AND f.sender = anchoring_accounts.address), -1)
+        > coalesce((SELECT nonce FROM attempts a
+          WHERE a.chain_id = anchoring_accounts.chain_id
+            AND a.sender = anchoring_accounts.address AND state = 'finalized'
+          ORDER BY nonce DESC LIMIT 1), -1) AS "endsElsewhere"
+    FROM anchoring_accounts ORDER BY first_block, chain_id, address`);
 }
 
 function toAccount({ firstBlock, lastBlock, endsElsewhere, ...row }: AccountRow): AnchoringAccount {

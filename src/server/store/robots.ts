@@ -1,21 +1,23 @@
 // Stores robots: creation, keys, fleet membership, and deletion with their tasks.
 import { isDeepStrictEqual } from 'node:util';
-import { FairQueue } from '../../base/fair-queue.ts';
+import { FairQueue } from '../../base/async/fair-queue.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { RobotRecord, RobotStore } from '../ports/robots.ts';
 import type { CompletionState, TaskRecord } from '../ports/tasks.ts';
 import { returnsReservation } from '../rules/completions.ts';
-import { releaseReservations } from './account.ts';
 import { recordAudit, recordNamed } from './audit-log.ts';
+import type { Db, DeletionLimits } from './db/database.ts';
 import { deleteInCommit } from './db/deletion.ts';
 import { among, each, forUpdate, selected } from './db/dialect.ts';
-import { insert, lockAccount } from './db/rows.ts';
+import { lockAccount } from './db/locks.ts';
+import { insert, NO_ID } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
-import { type Freed, NO_ID, type StepRunner } from './engine/steps.ts';
 import { findFleet } from './fleets.ts';
-import { bytesIn } from './storage-usage.ts';
-import { completionTopic } from './tasks.ts';
+import { releaseReservations } from './ledger.ts';
+import type { CountedIn } from './stats.ts';
+import { bytesIn, type Freed, subtractUsage } from './storage-usage.ts';
+import { completionTopic } from './topics.ts';
 
 const COLUMNS = raw(`id, wallet, name, description, fleet_id AS "fleetId", key_hint AS "keyHint",
   created_at AS "createdAt", updated_at AS "updatedAt", last_seen_at AS "lastSeenAt",
@@ -24,7 +26,7 @@ const COLUMNS = raw(`id, wallet, name, description, fleet_id AS "fleetId", key_h
 
 type Changes = Omit<RobotStore, 'authenticateRobot' | 'deleteRobot'>;
 
-export function robotStore({ read, write }: StepRunner): Changes {
+export function robotStore({ read, write }: Db): Changes {
   return {
     createRobot: ({ id, wallet, name, description, keyHash, createdAt }, by) =>
       write(async (tx) => {
@@ -40,7 +42,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
         await insert(tx, 'robots', [{ id, wallet, name, description, ...key, ...times }]);
         const robot = await find(tx, id, wallet);
         if (robot === null) return { outcome: 'id_used', robot };
-        await tx.steps(recordNamed('robot_created', robot, by));
+        await recordNamed(tx, 'robot_created', robot, by);
         return { outcome: 'created', robot };
       }),
 
@@ -64,7 +66,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
           WHERE id = ${id} RETURNING ${COLUMNS}`);
         if (robot === undefined) return { outcome: 'robot_not_found' };
         if (!isDeepStrictEqual({ ...robot, updatedAt: before.updatedAt }, before)) {
-          await tx.steps(recordNamed('robot_changed', robot, by));
+          await recordNamed(tx, 'robot_changed', robot, by);
         }
         return { outcome: 'patched', robot };
       }),
@@ -87,7 +89,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
         // One entry, however many robots: strangers must not fill the disk with them.
         if (count > 0) {
           const target = { target_id: fleetId, detail: String(count) };
-          await tx.steps(recordAudit(wallet, 'robots_moved', by, target));
+          await recordAudit(tx, wallet, 'robots_moved', by, target);
         }
         return { outcome: 'assigned', robots: ids.flatMap((id) => moved.get(id) ?? []) };
       }),
@@ -100,7 +102,7 @@ export function robotStore({ read, write }: StepRunner): Changes {
           WHERE id = ${id} AND wallet = ${wallet} RETURNING ${COLUMNS}`);
         if (robot === undefined) return null;
         const kind = keyHash === null ? 'key_revoked' : 'key_rotated';
-        await tx.steps(recordNamed(kind, robot, by));
+        await recordNamed(tx, kind, robot, by);
         return robot;
       }),
   };
@@ -112,6 +114,21 @@ async function find(tx: Tx, id: string, wallet: string): Promise<RobotRecord | n
     sql`SELECT ${COLUMNS} FROM robots WHERE id = ${id} AND wallet = ${wallet}`,
   );
   return robot ?? null;
+}
+
+export async function ownsRobot(tx: Tx, wallet: string, id: string): Promise<boolean> {
+  return (await find(tx, id, wallet)) !== null;
+}
+
+/** Locks the robot of a call. `undefined` if its key was revoked after the call was authenticated. */
+export function lockRobot(tx: Tx, id: string, keyHash: string) {
+  return tx.get<CountedIn>(sql`SELECT wallet, fleet_id FROM robots
+    WHERE id = ${id} AND key_hash = ${keyHash} ${forUpdate}`);
+}
+
+export async function markSeen(tx: Tx, id: string, at: number): Promise<void> {
+  await tx.run(sql`UPDATE robots SET last_seen_at = ${at}
+    WHERE id = ${id} AND (last_seen_at IS NULL OR last_seen_at < ${at})`);
 }
 
 function listIds(tx: Tx, wallet: string) {
@@ -140,8 +157,8 @@ interface Robot {
 type TakenTask = Pick<TaskRecord, 'id' | 'status' | 'wallet'> & { bytes: number };
 
 /** Deletes a robot and its tasks. Their leaves and ledger entries stay; they refer to the tasks by id. */
-export function robotDeletion(runner: StepRunner): Pick<RobotStore, 'deleteRobot'> {
-  const { write, wake, purgeLog } = runner;
+export function robotDeletion(db: Db): Pick<RobotStore, 'deleteRobot'> {
+  const { write, wake, purgeLog } = db;
   // One robot per account at a time, and one commit at a time among all deletions: other writes and other accounts
   // get their commits in between, however many robots are being deleted.
   const inAccount = new FairQueue({ atOnce: Number.POSITIVE_INFINITY });
@@ -150,7 +167,7 @@ export function robotDeletion(runner: StepRunner): Pick<RobotStore, 'deleteRobot
   async function forgetAll(robot: Robot, now: number): Promise<void> {
     for (let more = true; more; ) {
       const step = await inStore.run(robot.wallet, () =>
-        write((tx) => deleteSome(tx, runner, robot, now)),
+        write((tx) => deleteSome(tx, db.deletions, robot, now)),
       );
       wake(step.forgotten.map(completionTopic));
       more = step.more;
@@ -164,7 +181,7 @@ export function robotDeletion(runner: StepRunner): Pick<RobotStore, 'deleteRobot
         const robot = await endKey(tx, { id, wallet }, now);
         if (robot === undefined) return false;
         const target = { target_id: id, detail: robot.name };
-        await tx.steps(recordAudit(wallet, 'robot_deleted', by, target));
+        await recordAudit(tx, wallet, 'robot_deleted', by, target);
         return true;
       });
       if (!isFound) return false;
@@ -182,14 +199,14 @@ function endKey(tx: Tx, { id, wallet }: Robot, now: number) {
 }
 
 /** Deletes up to `TASKS_PER_COMMIT` tasks, and the robot if no task is left. */
-async function deleteSome(tx: Tx, runner: StepRunner, robot: Robot, now: number) {
+async function deleteSome(tx: Tx, deletions: DeletionLimits, robot: Robot, now: number) {
   const forgotten: string[] = [];
   await lockAccount(tx, robot.wallet);
   // Again in each commit: the robot may have got a new key, and with it tasks. Without a key it gets no new task.
   if ((await endKey(tx, robot, now)) === undefined) return { forgotten, more: false };
-  const { more } = await deleteInCommit(runner.deletions, TASKS_PER_COMMIT, async (most) => {
+  const { more } = await deleteInCommit(deletions, TASKS_PER_COMMIT, async (most) => {
     const tasks = await takeTasks(tx, robot.id, most);
-    await forget(tx, runner, tasks, now);
+    await forget(tx, tasks, now);
     forgotten.push(...tasks.map((task) => task.id));
     return tasks.length;
   });
@@ -213,12 +230,7 @@ async function takeTasks(tx: Tx, robotId: string, most: number): Promise<TakenTa
   return claimed.length > 0 ? claimed : take('verified');
 }
 
-async function forget(
-  tx: Tx,
-  runner: StepRunner,
-  tasks: readonly TakenTask[],
-  now: number,
-): Promise<void> {
+async function forget(tx: Tx, tasks: readonly TakenTask[], now: number): Promise<void> {
   const [task] = tasks;
   if (task === undefined) return;
   const ids = tasks.map(({ id }) => id);
@@ -231,14 +243,14 @@ async function forget(
     returnsReservation({ status, state: states.get(id) ?? null }),
   );
   const returnedIds = returned.map(({ id }) => id);
-  await tx.steps(releaseReservations(returnedIds, now));
+  await releaseReservations(tx, returnedIds, now);
   await tx.run(sql`DELETE FROM receipts WHERE ${ofTasks}`);
   const proofs = await tx.all<{ bytes: number }>(sql`DELETE FROM proofs WHERE ${ofTasks}
     RETURNING ${raw(bytesIn('proofs', 'proofs'))} AS bytes`);
   await tx.run(sql`DELETE FROM completions WHERE ${ofTasks}`);
   await tx.run(sql`DELETE FROM tasks WHERE id ${among('uuid', ids)}`);
   const freed: Freed[] = proofs.map(({ bytes }) => ({ wallet: task.wallet, bytes }));
-  await tx.steps(runner.free([...freed, ...tasks]));
+  await subtractUsage(tx, [...freed, ...tasks]);
   await tx.run(sql`INSERT INTO tombstones (task_id, deleted_at)
     SELECT value, ${now} FROM (${each('uuid', ids)}) AS ids`);
 }

@@ -6,284 +6,330 @@ import type {
   Challenge,
   CliCode,
   NewSession,
+  SessionRecord,
   SessionStore,
   SignInMethod,
   SignInStore,
   SignupGrant,
 } from '../ports/sign-in.ts';
 import { isSignupGrantDue } from '../rules/credits.ts';
-import { ledgerSql, openAccount, postEntries } from './account.ts';
+import { openAccount } from './account.ts';
 import { recordAudit } from './audit-log.ts';
-import {
-  first,
-  insert,
-  LAST_ID,
-  lock,
-  mutex,
-  rows,
-  type StepRunner,
-  type Steps,
-  selected,
-  some,
-} from './engine/steps.ts';
-import {
-  DAY_MS,
-  grantEntry,
-  keptChallenges,
-  SESSION_COLUMNS,
-  type SessionRow,
-  toSession,
-} from './rows/account.ts';
+import { type Db, databaseTime } from './db/database.ts';
+import { forUpdate, onPostgres, selected } from './db/dialect.ts';
+import { lockAccount, lockName } from './db/locks.ts';
+import { insert, LAST_ID } from './db/rows.ts';
+import { NOW, raw, type Sql, sql } from './db/sql.ts';
+import type { Tx } from './db/tx.ts';
+import { findGrant, grantEntry, postEntries } from './ledger.ts';
 
 /** Expired or surplus rows deleted per write: more than a write adds, and few enough to be quick. */
-const PURGED_PER_WRITE = 10;
+const PURGED_PER_WRITE = raw('10');
 
-/** Deletes challenges beyond the newest `kept`. PostgreSQL does not lock the rows that OFFSET skips. */
-const beyond = (where: string, kept: number) =>
-  `DELETE FROM challenges WHERE seq ${selected(
-    `SELECT seq FROM challenges WHERE seq IN (SELECT seq FROM challenges WHERE ${where}
-    ORDER BY seq DESC LIMIT ${PURGED_PER_WRITE} OFFSET ${kept}) FOR UPDATE SKIP LOCKED`,
-  )}`;
+/** Concurrent writes delete different rows. */
+const skipLocked = onPostgres(sql`FOR UPDATE SKIP LOCKED`);
 
-export const signInSql = {
-  save: `INSERT INTO challenges (nonce, wallet, source, message, expires_at)
-    VALUES ($1, $2, $3, $4, $5) ON CONFLICT (nonce) DO NOTHING`,
-  purge: `DELETE FROM challenges WHERE seq ${selected(`SELECT seq FROM challenges
-    WHERE expires_at <= (SELECT instant_or($1)) ORDER BY expires_at LIMIT ${PURGED_PER_WRITE}
-    FOR UPDATE SKIP LOCKED`)}`,
-  trimWallet: beyond('wallet = $1 AND source = $2', keptChallenges.ofWallet),
-  trimSource: beyond('source = $1', keptChallenges.ofSource),
-  key: 'SELECT key FROM challenge_key WHERE id = 1',
-  open: `SELECT nonce, wallet, message, expires_at AS "expiresAt" FROM challenges
-    WHERE wallet = $1 AND source = $2 AND expires_at > $3 ORDER BY seq DESC`,
-  isSpent: 'SELECT nonce FROM spent_challenges WHERE nonce = $1',
-  spend: `INSERT INTO spent_challenges (nonce, expires_at) VALUES ($1, $2)
-    ON CONFLICT (nonce) DO NOTHING RETURNING nonce`,
-  forget: 'DELETE FROM challenges WHERE nonce = $1',
-  purgeSpent: `DELETE FROM spent_challenges WHERE nonce IN (SELECT nonce FROM spent_challenges
-    WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)`,
-  account:
-    'SELECT coalesce(suspended_at, deleting_at) AS suspended_at FROM accounts WHERE wallet = $1',
-  purgeSessions: `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions
-    WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)`,
-  endSession: 'DELETE FROM sessions WHERE token_hash = $1 RETURNING id, wallet',
-  qualify: `UPDATE accounts SET qualified_at = coalesce(qualified_at, $2)
-    WHERE wallet = $1 RETURNING qualified_at`,
-  grantedSince: `SELECT CAST(coalesce(sum(anchors), 0) AS bigint) AS anchors
-    FROM ledger WHERE note = 'signup' AND at > $1 AND anchors > 0`,
-} as const;
+/** Kept challenges: of one wallet for one source, and of one source for all wallets. */
+const keptChallenges = { ofWallet: limits.challengesPerSource, ofSource: 1_000 };
 
-export function signInStore({ read, write, clock }: StepRunner) {
+/** The period of the daily limit of sign-up grants. */
+const DAY_MS = 24 * 60 * 60_000;
+
+export type SessionRow = Omit<SessionRecord, 'isSuspended'> & { suspendedAt: number | null };
+
+export const SESSION_COLUMNS = raw(`id, wallet, signed_in_with AS "signedInWith",
+  created_at AS "createdAt", expires_at AS "expiresAt", name, scope, last_used_at AS "lastUsedAt",
+  (SELECT coalesce(suspended_at, deleting_at) FROM accounts WHERE accounts.wallet = sessions.wallet)
+    AS "suspendedAt"`);
+
+export function toSession({ suspendedAt, ...row }: SessionRow): SessionRecord {
+  return { ...row, isSuspended: suspendedAt !== null };
+}
+
+export function signInStore({ read, write }: Db) {
   return {
     async challengeKey() {
-      const row = await read(() => first<{ key: Buffer }>(signInSql.key));
+      const row = await read((tx) =>
+        tx.get<{ key: Buffer }>(sql`SELECT key FROM challenge_key WHERE id = 1`),
+      );
       if (row === undefined) throw new Error('The database has no challenge key');
       return row.key;
     },
 
     isChallengeOpen: ({ nonce, expiresAt }) =>
-      read(function* () {
-        return expiresAt > (yield* clock()) && !(yield* some(signInSql.isSpent, nonce));
+      read(async (tx) => {
+        if (expiresAt <= (await databaseTime(tx))) return false;
+        const spent = sql`SELECT nonce FROM spent_challenges WHERE nonce = ${nonce}`;
+        return (await tx.get(spent)) === undefined;
       }),
 
-    spendChallenge: ({ nonce, expiresAt }) =>
-      write(function* () {
-        yield* rows(signInSql.forget, nonce);
-        return expiresAt > (yield* clock()) && (yield* some(signInSql.spend, nonce, expiresAt));
+    spendChallenge: (challenge) =>
+      write(async (tx) => {
+        await forgetChallenge(tx, challenge.nonce);
+        return challenge.expiresAt > (await databaseTime(tx)) && spend(tx, challenge);
       }),
 
     openChallenges: (wallet, source) =>
-      read(function* () {
-        const values = [wallet, source, yield* clock()];
-        return yield* rows<Challenge>(signInSql.open, ...values);
-      }),
+      read((tx) =>
+        tx.all<Challenge>(sql`SELECT nonce, wallet, message, expires_at AS "expiresAt"
+          FROM challenges
+          WHERE wallet = ${wallet} AND source = ${source} AND expires_at > (SELECT ${NOW})
+          ORDER BY seq DESC`),
+      ),
 
     signIn: ({ challenge, session, mayOpen, grant, now, by }) =>
-      write(function* () {
+      write(async (tx) => {
         const { nonce, wallet, expiresAt } = challenge;
-        const instant = yield* clock();
+        const instant = await databaseTime(tx);
         if (expiresAt <= instant) return 'challenge_spent';
-        type Account = { suspended_at: number | null };
-        const account = yield* first<Account>(signInSql.account, wallet);
+        const account = await tx.get<{ suspended_at: number | null }>(
+          sql`SELECT coalesce(suspended_at, deleting_at) AS suspended_at FROM accounts
+            WHERE wallet = ${wallet}`,
+        );
         if (account === undefined && !mayOpen) return 'signup_refused';
         if (account && account.suspended_at !== null) return 'account_suspended';
-        if (!(yield* some(signInSql.spend, nonce, expiresAt))) return 'challenge_spent';
-        yield* rows(signInSql.forget, nonce);
-        yield* rows(signInSql.purgeSpent, instant);
-        yield* openAccount(wallet, now);
-        if (grant !== null) yield* grantWhenDue(wallet, grant, now);
-        yield* rows(signInSql.purgeSessions, now);
-        yield* openSession(session, wallet, 'wallet', by);
+        if (!(await spend(tx, challenge))) return 'challenge_spent';
+        await forgetChallenge(tx, nonce);
+        await tx.run(sql`DELETE FROM spent_challenges WHERE nonce IN (SELECT nonce
+          FROM spent_challenges WHERE ${expired(instant)} ${skipLocked})`);
+        await openAccount(tx, wallet, now);
+        if (grant !== null) await grantWhenDue(tx, wallet, grant, now);
+        await tx.run(sql`DELETE FROM sessions WHERE id IN (SELECT id
+          FROM sessions WHERE ${expired(now)} ${skipLocked})`);
+        await openSession(tx, session, wallet, 'wallet', by);
         return 'signed_in';
       }),
 
     revokeSession: (tokenHash, by) =>
-      write(function* () {
-        type Ended = { id: string; wallet: string };
-        const ended = yield* first<Ended>(signInSql.endSession, tokenHash);
-        if (ended) yield* recordAudit(ended.wallet, 'sign_out', by, { target_id: ended.id });
+      write(async (tx) => {
+        const ended = await tx.get<{ id: string; wallet: string }>(
+          sql`DELETE FROM sessions WHERE token_hash = ${tokenHash} RETURNING id, wallet`,
+        );
+        if (ended) await recordAudit(tx, ended.wallet, 'sign_out', by, { target_id: ended.id });
       }),
   } satisfies Partial<SignInStore>;
 }
 
+/** The condition of the rows to purge, oldest first. */
+function expired(time: Sql | number): Sql {
+  return sql`expires_at <= ${time} ORDER BY expires_at LIMIT ${PURGED_PER_WRITE}`;
+}
+
+async function forgetChallenge(tx: Tx, nonce: string): Promise<void> {
+  await tx.run(sql`DELETE FROM challenges WHERE nonce = ${nonce}`);
+}
+
+/** Returns false if it was spent before. */
+async function spend(
+  tx: Tx,
+  { nonce, expiresAt }: Pick<Challenge, 'nonce' | 'expiresAt'>,
+): Promise<boolean> {
+  const spent = await tx.run(sql`INSERT INTO spent_challenges (nonce, expires_at)
+    VALUES (${nonce}, ${expiresAt}) ON CONFLICT (nonce) DO NOTHING`);
+  return spent > 0;
+}
+
 /** Saves a challenge, and deletes expired ones and those beyond the limits of wallet and source. */
-export function* saveChallenge(
+export async function saveChallenge(
+  tx: Tx,
   { nonce, wallet, message, expiresAt }: Challenge,
   source: string,
-  instant: number | null,
-): Steps<void> {
-  yield* rows(signInSql.purge, instant);
-  yield* rows(signInSql.save, nonce, wallet, source, message, expiresAt);
-  yield* rows(signInSql.trimWallet, wallet, source);
-  yield* rows(signInSql.trimSource, source);
+): Promise<void> {
+  await deleteChallenges(tx, expired(sql`(SELECT ${NOW})`));
+  await tx.run(sql`INSERT INTO challenges (nonce, wallet, source, message, expires_at)
+    VALUES (${nonce}, ${wallet}, ${source}, ${message}, ${expiresAt})
+    ON CONFLICT (nonce) DO NOTHING`);
+  await keepNewest(tx, sql`wallet = ${wallet} AND source = ${source}`, keptChallenges.ofWallet);
+  await keepNewest(tx, sql`source = ${source}`, keptChallenges.ofSource);
+}
+
+/** PostgreSQL must not lock the rows that OFFSET skips, so they are selected in a query of their own. */
+async function keepNewest(tx: Tx, which: Sql, kept: number): Promise<void> {
+  const surplus = sql`SELECT seq FROM challenges WHERE ${which}
+    ORDER BY seq DESC LIMIT ${PURGED_PER_WRITE} OFFSET ${raw(String(kept))}`;
+  await deleteChallenges(tx, sql`seq IN (${surplus})`);
+}
+
+async function deleteChallenges(tx: Tx, which: Sql): Promise<void> {
+  const chosen = sql`SELECT seq FROM challenges WHERE ${which} ${skipLocked}`;
+  await tx.run(sql`DELETE FROM challenges WHERE seq ${selected(chosen)}`);
 }
 
 /** Notes that the wallet qualifies, and makes its sign-up grant if that is due. Call it inside a write. */
-function* grantWhenDue(wallet: string, grant: SignupGrant, now: number): Steps<void> {
+async function grantWhenDue(
+  tx: Tx,
+  wallet: string,
+  grant: SignupGrant,
+  now: number,
+): Promise<void> {
   // The id is that of the wallet, so that it is granted once.
   const entry = grantEntry({ ...grant, id: `signup:${wallet}`, wallet, note: 'signup', now });
-  if (yield* some(ledgerSql.grant, entry.grantId)) return;
-  const account = yield* first<{ qualified_at: number }>(signInSql.qualify, wallet, now);
+  if ((await findGrant(tx, entry.grantId)) !== undefined) return;
+  const account = await tx.get<{ qualified_at: number }>(sql`UPDATE accounts
+    SET qualified_at = coalesce(qualified_at, ${now})
+    WHERE wallet = ${wallet} RETURNING qualified_at`);
   // Of two sign-ins the second sees what the first granted.
-  if (grant.anchorsPerDay !== null) yield* mutex('signup grants');
-  const granted = yield* first<{ anchors: number }>(signInSql.grantedSince, now - DAY_MS);
+  if (grant.anchorsPerDay !== null) await lockName(tx, 'signup grants');
+  const granted = await tx.get<{ anchors: number }>(
+    sql`SELECT CAST(coalesce(sum(anchors), 0) AS bigint) AS anchors
+      FROM ledger WHERE note = 'signup' AND at > ${now - DAY_MS} AND anchors > 0`,
+  );
   const state = { qualifiedAt: account?.qualified_at ?? now, grantedToday: granted?.anchors ?? 0 };
-  if (isSignupGrantDue(grant, { ...state, now })) yield* postEntries([entry]);
+  if (isSignupGrantDue(grant, { ...state, now })) await postEntries(tx, [entry]);
 }
 
-const IS_TOKEN = 'CASE WHEN scope IS NULL THEN 0 ELSE 1 END';
+/** The condition that a session is an account token, or is none. */
+function isToken(token: boolean): Sql {
+  return raw(token ? 'scope IS NOT NULL' : 'scope IS NULL');
+}
 
-export const sessionSql = {
-  page: `SELECT ${SESSION_COLUMNS} FROM sessions
-    WHERE wallet = $1 AND id < $2 AND expires_at > $3 AND ${IS_TOKEN} = $4
-    ORDER BY id DESC LIMIT $5`,
-  end: `DELETE FROM sessions WHERE id = $1 AND wallet = $2 AND ${IS_TOKEN} = $3 RETURNING name`,
-  countTokens: `SELECT count(*) AS tokens FROM sessions
-    WHERE wallet = $1 AND scope IS NOT NULL AND expires_at > $2`,
-  noteUse: `UPDATE sessions SET last_used_at = $2
-    WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $3)`,
-  beyond: `SELECT id FROM sessions WHERE wallet = $1 AND scope IS NULL
-    LIMIT ${PURGED_PER_WRITE} OFFSET ${limits.sessionsPerAccount}`,
-  endOldest: `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions
-    WHERE wallet = $1 AND scope IS NULL AND id <> $2 ORDER BY id LIMIT $3)`,
-  purgeCodes: `DELETE FROM cli_codes WHERE device_hash IN (SELECT device_hash FROM cli_codes
-    WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PURGED_PER_WRITE} FOR UPDATE SKIP LOCKED)`,
-  isSourceFull: `SELECT device_hash FROM cli_codes WHERE source = $1 AND expires_at > $2
-    LIMIT 1 OFFSET ${limits.openCliCodesOfSource - 1}`,
-  isFull: `SELECT device_hash FROM cli_codes WHERE expires_at > $1
-    LIMIT 1 OFFSET ${limits.openCliCodes - 1}`,
-  evictCode: `DELETE FROM cli_codes WHERE device_hash = (SELECT device_hash FROM cli_codes
-    WHERE source =
-      (SELECT source FROM cli_codes GROUP BY source ORDER BY count(*) DESC, min(expires_at) LIMIT 1)
-    ORDER BY expires_at LIMIT 1)`,
-  saveCode: `INSERT INTO cli_codes (device_hash, user_hash, source, name, created_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING device_hash`,
-  // The lock waits for a transaction that is ending the session, and counts concurrent guesses one after the other.
-  live: `SELECT signed_in_with, wrong_codes FROM sessions
-    WHERE id = $1 AND expires_at > $2 FOR UPDATE`,
-  undecided: `SELECT device_hash, name, created_at AS "createdAt", expires_at AS "expiresAt" FROM cli_codes
-    WHERE user_hash = $1 AND expires_at > $2 AND session_id IS NULL FOR UPDATE`,
-  countWrong: 'UPDATE sessions SET wrong_codes = wrong_codes + 1 WHERE id = $1',
-  allow: 'UPDATE cli_codes SET session_id = $2 WHERE device_hash = $1',
-  removeCode: 'DELETE FROM cli_codes WHERE device_hash = $1 RETURNING device_hash',
-  // The wallet is null if the code is pending, or if the session that allowed it has ended.
-  code: `SELECT c.session_id, s.wallet FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
-    WHERE c.device_hash = $1 AND c.expires_at > $2`,
-  suspended: `SELECT wallet FROM accounts
-    WHERE wallet = $1 AND coalesce(suspended_at, deleting_at) IS NOT NULL`,
-} as const;
-
-export function sessionStore(runner: StepRunner): SessionStore {
-  const { read, write } = runner;
+export function sessionStore(db: Db): SessionStore {
+  const { read, write } = db;
   return {
-    listSessions: async (wallet, now, limit, before, tokens = false) => {
-      const values = [wallet, before ?? LAST_ID, now, Number(tokens), limit];
-      return (await read(() => rows<SessionRow>(sessionSql.page, ...values))).map(toSession);
+    async listSessions(wallet, now, limit, before, tokens = false) {
+      const page = await read((tx) =>
+        tx.all<SessionRow>(sql`SELECT ${SESSION_COLUMNS} FROM sessions
+          WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID} AND expires_at > ${now}
+            AND ${isToken(tokens)}
+          ORDER BY id DESC LIMIT ${limit}`),
+      );
+      return page.map(toSession);
     },
 
     endSession: (wallet, id, by, token = false) =>
-      write(function* () {
-        const values = [id, wallet, Number(token)];
-        const ended = yield* first<{ name: string | null }>(sessionSql.end, ...values);
+      write(async (tx) => {
+        const ended = await tx.get<{ name: string | null }>(sql`DELETE FROM sessions
+          WHERE id = ${id} AND wallet = ${wallet} AND ${isToken(token)} RETURNING name`);
         if (ended === undefined) return false;
         const kind = token ? 'token_revoked' : 'session_revoked';
-        yield* recordAudit(wallet, kind, by, { target_id: id, detail: ended.name });
+        await recordAudit(tx, wallet, kind, by, { target_id: id, detail: ended.name });
         return true;
       }),
 
     createToken: ({ wallet, name, scope, issuer, ...session }, by) =>
-      write(function* () {
-        yield* lock(wallet);
-        if (!(yield* some(sessionSql.live, issuer, session.createdAt))) return 'session_ended';
-        const values = [wallet, session.createdAt];
-        const live = yield* first<{ tokens: number }>(sessionSql.countTokens, ...values);
+      write(async (tx) => {
+        await lockAccount(tx, wallet);
+        if ((await lockLive(tx, issuer, session.createdAt)) === undefined) return 'session_ended';
+        const live = await tx.get<{ tokens: number }>(sql`SELECT count(*) AS tokens FROM sessions
+          WHERE wallet = ${wallet} AND ${isToken(true)} AND expires_at > ${session.createdAt}`);
         if ((live?.tokens ?? 0) >= limits.tokensPerAccount) return 'token_limit_reached';
-        yield* insert('sessions', [
-          { ...newRow(session, wallet), signed_in_with: 'token', name, scope },
-        ]);
-        yield* recordAudit(wallet, 'token_created', by, { target_id: session.id, detail: name });
+        const token = { ...newRow(session, wallet), signed_in_with: 'token', name, scope };
+        await insert(tx, 'sessions', [token]);
+        const target = { target_id: session.id, detail: name };
+        await recordAudit(tx, wallet, 'token_created', by, target);
         return 'created';
       }),
 
-    noteTokenUse: async (id, now) => {
-      await write(() => rows(sessionSql.noteUse, id, now, now - limits.windowMs));
+    async noteTokenUse(id, now) {
+      await write((tx) =>
+        tx.run(sql`UPDATE sessions SET last_used_at = ${now}
+          WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${now - limits.windowMs})`),
+      );
     },
 
-    ...cliCodes(runner),
+    ...cliCodes(db),
   };
 }
 
-function cliCodes({ read, write }: StepRunner) {
+function cliCodes({ read, write }: Db) {
   return {
     saveCliCode: ({ deviceHash, userHash, source, name, createdAt, expiresAt }) =>
-      write(function* () {
-        yield* rows(sessionSql.purgeCodes, createdAt);
-        if (yield* some(sessionSql.isSourceFull, source, createdAt)) return false;
-        if (yield* some(sessionSql.isFull, createdAt)) yield* rows(sessionSql.evictCode);
-        const values = [deviceHash, userHash, source, name, createdAt, expiresAt];
-        return yield* some(sessionSql.saveCode, ...values);
+      write(async (tx) => {
+        await tx.run(sql`DELETE FROM cli_codes WHERE device_hash IN (SELECT device_hash
+          FROM cli_codes WHERE ${expired(createdAt)} ${skipLocked})`);
+        const live = sql`expires_at > ${createdAt}`;
+        const ofSource = sql`source = ${source} AND ${live}`;
+        if (await hasCodes(tx, ofSource, limits.openCliCodesOfSource)) return false;
+        if (await hasCodes(tx, live, limits.openCliCodes)) await evictCode(tx);
+        const saved = await tx.run(sql`INSERT INTO cli_codes
+            (device_hash, user_hash, source, name, created_at, expires_at)
+          VALUES (${deviceHash}, ${userHash}, ${source}, ${name}, ${createdAt}, ${expiresAt})
+          ON CONFLICT DO NOTHING`);
+        return saved > 0;
       }),
 
     decideCliCode: ({ userHash, decision, sessionId, now }) =>
-      write(function* () {
-        type Live = { signed_in_with: SignInMethod; wrong_codes: number };
-        const session = yield* first<Live>(sessionSql.live, sessionId, now);
+      write(async (tx) => {
+        const session = await lockLive(tx, sessionId, now);
         if (session === undefined) return 'session_ended';
         if (session.signed_in_with !== 'wallet') return 'not_by_wallet';
         if (session.wrong_codes >= limits.wrongCliCodes) return 'too_many_wrong';
-        const found = yield* first<CliCode & { device_hash: string }>(
-          sessionSql.undecided,
-          userHash,
-          now,
-        );
+        const found = await tx.get<CliCode & { device_hash: string }>(sql`SELECT device_hash, name,
+            created_at AS "createdAt", expires_at AS "expiresAt" FROM cli_codes
+          WHERE user_hash = ${userHash} AND expires_at > ${now} AND session_id IS NULL ${forUpdate}`);
         if (found === undefined) {
-          yield* rows(sessionSql.countWrong, sessionId);
+          await tx.run(
+            sql`UPDATE sessions SET wrong_codes = wrong_codes + 1 WHERE id = ${sessionId}`,
+          );
           return 'unknown';
         }
         const { device_hash: hash, ...code } = found;
-        if (decision === 'allow') yield* rows(sessionSql.allow, hash, sessionId);
-        if (decision === 'refuse') yield* rows(sessionSql.removeCode, hash);
+        if (decision === 'allow') {
+          await tx.run(
+            sql`UPDATE cli_codes SET session_id = ${sessionId} WHERE device_hash = ${hash}`,
+          );
+        }
+        if (decision === 'refuse') await removeCode(tx, hash);
         return code;
       }),
 
     async redeemCliCode({ deviceHash, session, now, by }) {
-      type Found = { session_id: string | null; wallet: string | null };
-      // Anyone can invent codes and ask for them often, so only an allowed one gets a write.
-      const found = await read(() => first<Found>(sessionSql.code, deviceHash, now));
+      // Anyone can invent codes and ask for them often, so only an allowed one gets a write. The wallet is null if the
+      // code is pending, or if the session that allowed it has ended.
+      const found = await read((tx) =>
+        tx.get<{
+          session_id: string | null;
+          wallet: string | null;
+        }>(sql`SELECT c.session_id, s.wallet
+          FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
+          WHERE c.device_hash = ${deviceHash} AND c.expires_at > ${now}`),
+      );
       if (found === undefined) return 'unknown';
       const { session_id: issuer, wallet } = found;
       if (issuer === null) return 'pending';
       if (wallet === null) return 'unknown';
-      return write(function* () {
-        yield* lock(wallet);
-        if (yield* some(sessionSql.suspended, wallet)) return 'account_suspended';
-        if (!(yield* some(sessionSql.removeCode, deviceHash))) return 'unknown';
-        if (!(yield* some(sessionSql.live, issuer, now))) return 'unknown';
-        yield* openSession(session, wallet, 'cli_code', by);
+      return write(async (tx) => {
+        await lockAccount(tx, wallet);
+        const suspended = sql`SELECT wallet FROM accounts
+          WHERE wallet = ${wallet} AND coalesce(suspended_at, deleting_at) IS NOT NULL`;
+        if ((await tx.get(suspended)) !== undefined) return 'account_suspended';
+        if (!(await removeCode(tx, deviceHash))) return 'unknown';
+        if ((await lockLive(tx, issuer, now)) === undefined) return 'unknown';
+        await openSession(tx, session, wallet, 'cli_code', by);
         return { wallet };
       });
     },
   } satisfies Partial<SessionStore>;
+}
+
+/** Whether there are at least `count` such codes. */
+async function hasCodes(tx: Tx, which: Sql, count: number): Promise<boolean> {
+  const last = await tx.get(sql`SELECT device_hash FROM cli_codes WHERE ${which}
+    LIMIT 1 OFFSET ${raw(String(count - 1))}`);
+  return last !== undefined;
+}
+
+/** Deletes the oldest code of the source that has the most. */
+async function evictCode(tx: Tx): Promise<void> {
+  await tx.run(sql`DELETE FROM cli_codes WHERE device_hash = (SELECT device_hash FROM cli_codes
+    WHERE source =
+      (SELECT source FROM cli_codes GROUP BY source ORDER BY count(*) DESC, min(expires_at) LIMIT 1)
+    ORDER BY expires_at LIMIT 1)`);
+}
+
+async function removeCode(tx: Tx, deviceHash: string): Promise<boolean> {
+  return (await tx.run(sql`DELETE FROM cli_codes WHERE device_hash = ${deviceHash}`)) > 0;
+}
+
+/**
+ * Finds a session that has not ended. The lock waits for a transaction that is ending it, and counts concurrent guesses
+ * one after the other.
+ */
+function lockLive(tx: Tx, id: string, now: number) {
+  return tx.get<{ signed_in_with: SignInMethod; wrong_codes: number }>(
+    sql`SELECT signed_in_with, wrong_codes FROM sessions
+      WHERE id = ${id} AND expires_at > ${now} ${forUpdate}`,
+  );
 }
 
 /**
@@ -291,17 +337,23 @@ function cliCodes({ read, write }: StepRunner) {
  * old if the clock went back. All sessions last equally long and ids are UUIDv7, so expired sessions are older than
  * live ones. Call it inside a write that has locked the account.
  */
-export function* openSession(
+async function openSession(
+  tx: Tx,
   session: NewSession,
   wallet: string,
   signedInWith: SignInMethod,
   by?: Actor,
-): Steps<void> {
+): Promise<void> {
   const opened = { ...newRow(session, wallet), signed_in_with: signedInWith };
-  yield* insert('sessions', [{ ...opened, name: null, scope: null }]);
-  yield* recordAudit(wallet, 'sign_in', by, { target_id: session.id, detail: signedInWith });
-  const { length: excess } = yield* rows(sessionSql.beyond, wallet);
-  if (excess > 0) yield* rows(sessionSql.endOldest, wallet, session.id, excess);
+  await insert(tx, 'sessions', [{ ...opened, name: null, scope: null }]);
+  const target = { target_id: session.id, detail: signedInWith };
+  await recordAudit(tx, wallet, 'sign_in', by, target);
+  const ofAccount = sql`wallet = ${wallet} AND ${isToken(false)}`;
+  const { length: excess } = await tx.all(sql`SELECT id FROM sessions WHERE ${ofAccount}
+    LIMIT ${PURGED_PER_WRITE} OFFSET ${raw(String(limits.sessionsPerAccount))}`);
+  if (excess === 0) return;
+  await tx.run(sql`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions
+    WHERE ${ofAccount} AND id <> ${session.id} ORDER BY id LIMIT ${excess})`);
 }
 
 function newRow({ id, tokenHash, createdAt, expiresAt }: NewSession, wallet: string) {

@@ -2,14 +2,10 @@
 
 import type { StorageStore } from '../ports/account.ts';
 import { FUNDED_MS, mayStore, poolShare, ROW_BYTES, type StorageLimits } from '../rules/storage.ts';
-import {
-  type Freed,
-  first,
-  rows,
-  type StepRunner,
-  type Steps,
-  type StepValue,
-} from './engine/steps.ts';
+import type { Db } from './db/database.ts';
+import { elements, onPostgres } from './db/dialect.ts';
+import { type Sql, sql, type Value } from './db/sql.ts';
+import type { Tx } from './db/tx.ts';
 
 /** The counts are saved, and usage is read again, this long after the first change. */
 const SAVE_AFTER_MS = 5_000;
@@ -25,7 +21,7 @@ export const UNLIMITED: StorageLimits = {
 /** What a database does for `StorageUsage`. */
 interface UsageSource {
   /** The differences between what is stored and what is saved, without zeros. */
-  readErrors(): Promise<{ wallet: string; bytes: number }[]>;
+  readErrors(): Promise<UsageError[]>;
   hasRoom(times: number): Promise<boolean>;
 }
 
@@ -54,7 +50,7 @@ class Count {
 }
 
 export class StorageUsage {
-  readonly #steps: StepRunner;
+  readonly #db: Db;
   readonly #source: UsageSource;
   readonly #limits: StorageLimits;
   readonly #held = new Count();
@@ -65,8 +61,8 @@ export class StorageUsage {
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> | undefined;
 
-  constructor(steps: StepRunner, source: UsageSource, limits: StorageLimits) {
-    this.#steps = steps;
+  constructor(db: Db, source: UsageSource, limits: StorageLimits) {
+    this.#db = db;
     this.#source = source;
     this.#limits = limits;
   }
@@ -147,8 +143,14 @@ export class StorageUsage {
   #read(fundedSince: number): Reading {
     if (this.#reading !== null) return this.#reading;
     const share = poolShare(this.#limits);
-    const pool = this.#steps
-      .read(() => first<{ bytes: number }>(usageSql.pool, share, fundedSince))
+    // The sum over all accounts that no operator's grant has funded since, each up to its share.
+    const pool = this.#db
+      .read((tx) =>
+        tx.get<{ bytes: number }>(sql`
+          SELECT CAST(coalesce(sum(CASE WHEN bytes < ${share} THEN bytes ELSE ${share} END), 0)
+            AS bigint) AS bytes
+          FROM storage_usage u WHERE NOT ${isFundedSince(fundedSince, sql`u.wallet`)}`),
+      )
       .then((row) => row?.bytes ?? 0);
     const reading = { pool, accounts: new Map() };
     this.#reading = reading;
@@ -171,14 +173,14 @@ export class StorageUsage {
   }
 
   async #add(bytes: [wallet: string, bytes: number][]): Promise<void> {
-    if (bytes.length > 0) {
-      await this.#steps.write(() => rows(usageSql.add, JSON.stringify(bytes)));
-    }
+    if (bytes.length > 0) await this.#db.write((tx) => tx.run(addition(bytes)));
   }
 
   async #readAccount(wallet: string, fundedSince: number): Promise<AccountUsage> {
-    const row = await this.#steps.read(() =>
-      first<AccountUsage>(usageSql.account, wallet, fundedSince),
+    const row = await this.#db.read((tx) =>
+      tx.get<AccountUsage>(sql`
+        SELECT coalesce((SELECT bytes FROM storage_usage WHERE wallet = ${wallet}), 0) AS bytes,
+          ${isFundedSince(fundedSince, wallet)} AS "isFunded"`),
     );
     return row ?? { bytes: 0, isFunded: false };
   }
@@ -190,18 +192,13 @@ export class StorageUsage {
   }
 }
 
-export const usageSql = {
-  /** Adds the bytes of accounts: a list of pairs. Locks them in the order of their wallets. */
-  add: `INSERT INTO storage_usage (wallet, bytes)
-    SELECT g.value ->> 0, (g.value ->> 1)::bigint FROM json_array_elements($1::json) AS g
+/** Adds bytes to the usage of accounts. Locks them in the order of their wallets. */
+function addition(bytes: readonly [wallet: string, bytes: number][]): Sql {
+  return sql`INSERT INTO storage_usage (wallet, bytes)
+    SELECT g.value ->> 0, CAST(g.value ->> 1 AS bigint) FROM ${elements(bytes)} AS g
     WHERE true ORDER BY 1
-    ON CONFLICT (wallet) DO UPDATE SET bytes = storage_usage.bytes + excluded.bytes`,
-  /** Sum over all accounts that no operator's grant has funded since, each up to its share. */
-  pool: `SELECT CAST(coalesce(sum(CASE WHEN bytes < $1 THEN bytes ELSE $1 END), 0) AS bigint) AS bytes
-    FROM storage_usage u WHERE NOT ${isFundedSince('$2', 'u.wallet')}`,
-  account: `SELECT coalesce((SELECT bytes FROM storage_usage WHERE wallet = $1), 0) AS bytes,
-    ${isFundedSince('$2', '$1')} AS "isFunded"`,
-} as const;
+    ON CONFLICT (wallet) DO UPDATE SET bytes = storage_usage.bytes + excluded.bytes`;
+}
 
 /** The bytes of a row in SQL, as `rowBytes` counts them. Both databases understand them. */
 const texts = {
@@ -230,22 +227,39 @@ export const freed = {
   events: `${walletOf('events.robot_id')} AS wallet, ${bytesIn('events', 'events')} AS bytes`,
 };
 
-/** Deletes rows that count in the usage of their accounts. Returns their number. */
-export function* freeing(
-  { free }: StepRunner,
-  deletion: string,
-  ...values: StepValue[]
-): Steps<number> {
-  const deleted = yield* rows<Freed>(deletion, ...values);
-  yield* free(deleted);
+/** The account of a deleted row, if it is known, and its bytes. */
+export interface Freed {
+  wallet: string | null;
+  bytes: number;
+}
+
+/** Runs a deletion of rows that count in the usage of their accounts. It returns what `freed` names; this returns the number of rows. */
+export async function freeing(tx: Tx, deletion: Sql): Promise<number> {
+  const deleted = await tx.all<Freed>(deletion);
+  await subtractUsage(tx, deleted);
   return deleted.length;
+}
+
+/** Subtracts deleted rows from the usage of their accounts. SQLite has triggers for it. */
+export async function subtractUsage(tx: Tx, deleted: readonly Freed[]): Promise<void> {
+  const changes = new Map<string, number>();
+  for (const { wallet, bytes } of deleted) {
+    if (wallet !== null) changes.set(wallet, (changes.get(wallet) ?? 0) - bytes);
+  }
+  if (changes.size > 0) await tx.run(onPostgres(addition([...changes])));
 }
 
 const ofRobots = (table: 'telemetry' | 'events') =>
   `SELECT ${walletOf('of_robots.robot_id')}, bytes FROM (
      SELECT robot_id, sum(${bytesIn(table, 'x')}) AS bytes FROM ${table} x GROUP BY robot_id) AS of_robots`;
 
-/** Selects `wallet` and `bytes`: what is stored without being saved as usage. */
+/** Bytes that are stored without being saved as usage. */
+export interface UsageError {
+  wallet: string;
+  bytes: number;
+}
+
+/** Selects each `UsageError`. */
 export const usageErrors = `SELECT wallet, sum(bytes) AS bytes FROM (
     SELECT wallet, ${bytesIn('tasks', 'tasks')} AS bytes FROM tasks
     UNION ALL SELECT tasks.wallet, ${bytesIn('proofs', 'proofs')} FROM proofs
@@ -256,7 +270,7 @@ export const usageErrors = `SELECT wallet, sum(bytes) AS bytes FROM (
   ) AS counted WHERE wallet IS NOT NULL GROUP BY wallet HAVING sum(bytes) <> 0`;
 
 /** The condition that an operator's grant after `time` funds the account. Sign-up grants do not. */
-export function isFundedSince(time: string, wallet: string): string {
-  return `EXISTS (SELECT 1 FROM ledger g WHERE g.wallet = ${wallet} AND g.kind = 'grant'
+export function isFundedSince(time: Value | Sql, wallet: Value | Sql): Sql {
+  return sql`EXISTS (SELECT 1 FROM ledger g WHERE g.wallet = ${wallet} AND g.kind = 'grant'
     AND g.grant_id NOT LIKE 'signup:%' AND g.at > ${time})`;
 }

@@ -1,65 +1,180 @@
-// Reads tasks: one by id, the list, public anchors, what decides a completion; and names what requests wait for.
+// Reads tasks: one by id, the list, public anchors, and what decides a completion.
 
+import type { Hex } from '../../proof/bytes.ts';
+import type { Finality } from '../../protocol/resources.ts';
 import type { Balance } from '../ports/account.ts';
+import type { AttemptState } from '../ports/anchoring.ts';
 import type { NewCompletion } from '../ports/completions.ts';
-import type { CompletionState, TaskRecord, TaskStore } from '../ports/tasks.ts';
+import type {
+  AnchorProgress,
+  CompletionRecord,
+  CompletionState,
+  NewTask,
+  PublicAnchor,
+  ReceiptRecord,
+  TaskListRecord,
+  TaskRecord,
+  TaskStore,
+  Viewer,
+} from '../ports/tasks.ts';
 import { decideCompletion } from '../rules/completions.ts';
-import {
-  first,
-  firstAs,
-  type InText,
-  NO_ID,
-  rows,
-  type StepRunner,
-  type Steps,
-  some,
-} from './engine/steps.ts';
-import { QUOTE_COLUMNS, type QuoteRow, toQuote } from './rows/anchoring.ts';
-import {
-  FIND_PUBLIC_ANCHOR,
-  FIND_TASK,
-  FIND_VISIBLE_TASK,
-  LIST_COLUMNS,
-  type TaskListRow,
-  toListedTask,
-  toPublicAnchor,
-  toTask,
-  viewerValues,
-  WITH_ATTEMPT,
-} from './rows/tasks.ts';
+import { QUOTE_COLUMNS, type QuoteRow, toQuote } from './anchoring/chain-status.ts';
+import type { Db } from './db/database.ts';
+import { each } from './db/dialect.ts';
+import { type InText, NO_ID } from './db/rows.ts';
+import { raw, type Sql, sql } from './db/sql.ts';
+import type { Tx } from './db/tx.ts';
+import { ownsRobot } from './robots.ts';
 import type { FindTasks } from './stream.ts';
 
-/** The topic for "a proof may be queued". */
-export const QUEUE_TOPIC = 'queue';
+type Status = TaskRecord['status'];
 
-/** The topic for "the completion of this task may be verified or failed, or the task deleted". */
-export function completionTopic(taskId: string): string {
-  return `completion:${taskId}`;
+type OrNull<Row> = { [Member in keyof Row]: Row[Member] | null };
+
+type CompletionRow = Omit<CompletionRecord, 'receipt'>;
+
+interface ReceiptRow {
+  leafIndex: number;
+  path: string;
+  attemptState: AttemptState;
+  safe: 0 | 1 | boolean;
+  chainId: number;
+  sender: string;
+  root: Hex | null;
+  leafCount: number;
+  minedTxHash: Hex;
+  minedBlockNumber: number;
+  minedAt: number;
 }
 
-type Status = 'claimed' | 'verified';
+/** A task with its completion and receipt. Their members are null if there is none. */
+export type TaskRow = Omit<TaskRecord, 'completion'> & OrNull<CompletionRow> & OrNull<ReceiptRow>;
 
-const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC LIMIT $4';
+/**
+ * The progress of the task `t`, its completion `c` and its live attempt `a`. A verified task has the state of its
+ * attempt, and is `reorged` while no attempt is both mined and settled. The newest transaction is that of the live
+ * attempt. Nulls if there is no completion.
+ */
+const PROGRESS = `CASE
+    WHEN c.task_id IS NULL OR t.status = 'claimed' THEN c.state
+    WHEN c.state = 'included' AND a.state IN ('included', 'finalized') THEN a.state
+    ELSE 'reorged' END AS state,
+  CASE WHEN c.state = 'included' AND a.updated_at > c.updated_at THEN a.updated_at
+    ELSE c.updated_at END AS "updatedAt",
+  c.proof_hash AS "proofHash",
+  (SELECT count(*) FROM leaves s WHERE s.task_id = t.id) AS attempts,
+  coalesce(a.mined_tx_hash, (SELECT v.tx_hash FROM variants v WHERE v.attempt_id = a.id
+                             ORDER BY v.seq DESC LIMIT 1)) AS "txHash"`;
+
+const COLUMNS = `t.id, t.robot_id AS "robotId", t.title, t.description,
+  t.occurred_at AS "occurredAt", t.created_at AS "createdAt", t.status,
+  t.credit_refused_at AS "creditRefusedAt", ${PROGRESS}`;
+
+/** The columns of a `TaskListRow`. They need `WITH_ATTEMPT`. */
+const LIST_COLUMNS = raw(`${COLUMNS}, a.chain_id AS "chainId"`);
+
+/** Joins the completion `c` and the live attempt `a` to the task `t`. */
+const WITH_ATTEMPT = raw(`LEFT JOIN completions c ON c.task_id = t.id
+  LEFT JOIN leaves l ON l.task_id = t.id AND l.live
+  LEFT JOIN attempts a ON a.id = l.attempt_id`);
+
+/** The columns of a `TaskRow`. They need `TASK_JOINS`. */
+export const TASK_COLUMNS = raw(`${COLUMNS}, t.wallet, t.expected_result AS "expectedResult",
+  c.claim_hash AS "claimHash", c.leaf, r.leaf_index AS "leafIndex", rl.path,
+  ra.state AS "attemptState", ra.safe, ra.chain_id AS "chainId", ra.sender, ra.root,
+  ra.leaf_count AS "leafCount", ra.mined_tx_hash AS "minedTxHash",
+  ra.mined_block_number AS "minedBlockNumber", ra.mined_at AS "minedAt"`);
+
+/** Joins completion, attempt, receipt, its attempt and its leaf to the task `t`. */
+export const TASK_JOINS = sql`${WITH_ATTEMPT}
+  LEFT JOIN receipts r ON r.task_id = t.id
+  LEFT JOIN attempts ra ON ra.id = r.attempt_id
+  LEFT JOIN leaves rl ON rl.attempt_id = r.attempt_id AND rl.leaf_index = r.leaf_index`;
+
+/** The task `t` is visible to the viewer: its robot or its account. */
+export function isVisible({ robotId, wallet }: Viewer): Sql {
+  return robotId === undefined ? sql`t.wallet = ${wallet ?? null}` : sql`t.robot_id = ${robotId}`;
+}
+
+async function firstTask(tx: Tx, condition: Sql): Promise<TaskRecord | null> {
+  const row = await tx.get<TaskRow>(
+    sql`SELECT ${TASK_COLUMNS} FROM tasks t ${TASK_JOINS} WHERE ${condition}`,
+  );
+  return row === undefined ? null : toTask(row);
+}
+
+/** Finds a task of any account with its completion and receipt. */
+export function findTask(tx: Tx, id: string): Promise<TaskRecord | null> {
+  return firstTask(tx, sql`t.id = ${id}`);
+}
+
+export function taskStore({ read }: Db): Omit<TaskStore, 'createTask'> {
+  return {
+    getTask: (id, viewer) =>
+      read((tx) => firstTask(tx, sql`t.id = ${id} AND ${isVisible(viewer)}`)),
+
+    findPublicAnchor: (proofHash, taskId) => read((tx) => findPublicAnchor(tx, proofHash, taskId)),
+
+    hasAnchorTransaction: (txHash) =>
+      read(async (tx) => {
+        const signed = sql`SELECT tx_hash FROM variants WHERE tx_hash = ${txHash}`;
+        return (await tx.get(signed)) !== undefined;
+      }),
+
+    listTasks: ({ wallet, status, robotId }, limit, after) =>
+      read(async (tx) => {
+        if (robotId !== null && !(await ownsRobot(tx, wallet, robotId))) return null;
+        const owner = robotId === null ? sql`wallet = ${wallet}` : sql`robot_id = ${robotId}`;
+        const start = after ?? { at: Number.MAX_SAFE_INTEGER, id: NO_ID };
+        return (await listNewest(tx, owner, status, start, limit)).map(toListedTask);
+      }),
+  };
+}
+
+/** Finds the task with the proof hash; without an id, the first one that was anchored, or else queued. */
+async function findPublicAnchor(tx: Tx, proofHash: Hex, taskId: string | null) {
+  const row = await tx.get<PublicAnchorRow>(sql`SELECT ${TASK_COLUMNS}, robots.name AS "robotName",
+      p.occurrences, ra.mined_block_hash AS "blockHash", ra.mined_tx_index AS "txIndex",
+      rv.raw_tx AS "rawTx", cp.header IS NOT NULL AS "isProven"
+    FROM tasks t ${TASK_JOINS}
+    JOIN robots ON robots.id = t.robot_id
+    JOIN proof_hashes p ON p.proof_hash = c.proof_hash
+    LEFT JOIN chain_proofs cp ON cp.attempt_id = ra.id
+    LEFT JOIN variants rv ON rv.tx_hash = ra.mined_tx_hash
+    WHERE c.proof_hash = ${proofHash} AND t.id = coalesce(${taskId},
+      (SELECT task_id FROM receipts WHERE proof_hash = ${proofHash} ORDER BY seq LIMIT 1),
+      (SELECT task_id FROM completions WHERE proof_hash = ${proofHash} ORDER BY reserve_seq LIMIT 1))`);
+  return row === undefined ? null : toPublicAnchor(row);
+}
+
+const NEWEST_FIRST = raw('ORDER BY created_at DESC, id DESC');
 
 /** Reads the newest tasks of each status from its index and merges them. Only a page of tasks is joined further. */
-function page(owner: 'wallet' | 'robot_id', ...statuses: Status[]): string {
-  const newest = statuses.map(
-    (status) => `SELECT * FROM (SELECT id, created_at FROM tasks
-      WHERE ${owner} = $1 AND status = '${status}' AND (created_at, id) < ($2, $3)
-      ${NEWEST_FIRST}) AS ${status}`,
-  );
-  return `SELECT ${LIST_COLUMNS} FROM (${newest.join(' UNION ALL ')} ${NEWEST_FIRST}) AS newest
-    JOIN tasks t ON t.id = newest.id ${WITH_ATTEMPT} ORDER BY t.created_at DESC, t.id DESC`;
+function listNewest(
+  tx: Tx,
+  owner: Sql,
+  status: Status | null,
+  { at, id }: { at: number; id: string },
+  limit: number,
+) {
+  // A literal, so that a plan for any values knows it.
+  const newest = (one: Status) => sql`SELECT * FROM (SELECT id, created_at FROM tasks
+    WHERE ${owner} AND status = ${raw(`'${one}'`)} AND (created_at, id) < (${at}, ${id})
+    ${NEWEST_FIRST} LIMIT ${limit}) AS ${raw(one)}`;
+  const found = status ? newest(status) : sql`${newest('claimed')} UNION ALL ${newest('verified')}`;
+  return tx.all<TaskListRow>(sql`SELECT ${LIST_COLUMNS}
+    FROM (${found} ${NEWEST_FIRST} LIMIT ${limit}) AS newest
+    JOIN tasks t ON t.id = newest.id ${WITH_ATTEMPT} ORDER BY t.created_at DESC, t.id DESC`);
 }
 
-const pages = {
-  allOfAccount: page('wallet', 'claimed', 'verified'),
-  claimedOfAccount: page('wallet', 'claimed'),
-  verifiedOfAccount: page('wallet', 'verified'),
-  allOfRobot: page('robot_id', 'claimed', 'verified'),
-  claimedOfRobot: page('robot_id', 'claimed'),
-  verifiedOfRobot: page('robot_id', 'verified'),
-} as const;
+/** Names the accounts of the tasks, and of those in the attempt. */
+export function taskOwners({ read }: Db): FindTasks {
+  return (attemptId, taskIds) =>
+    read((tx) =>
+      tx.all(sql`SELECT id, wallet FROM tasks WHERE id IN (
+        SELECT task_id FROM leaves WHERE attempt_id = ${attemptId} UNION ALL ${each('uuid', taskIds)})`),
+    );
+}
 
 /** What the databases know about a completion before it is queued. */
 export interface SituationRow extends QuoteRow, InText<Balance> {
@@ -71,64 +186,130 @@ export interface SituationRow extends QuoteRow, InText<Balance> {
   creditRefusedAt: number | null;
 }
 
-export const taskSql = {
-  ...pages,
-  situation: `SELECT a.wallet, a.anchor_quota AS "anchorQuota", a.gas_credit_wei AS "gasCreditWei",
-      t.status, t.credit_refused_at AS "creditRefusedAt", c.state, c.cycle, ${QUOTE_COLUMNS}
+/** Decides whether a completion may be queued. `wasRefused`: an earlier one was refused for lack of credit. */
+export async function decideFor(tx: Tx, { robotId, keyHash, taskId }: NewCompletion) {
+  const row = await tx.get<SituationRow>(sql`SELECT a.wallet, a.anchor_quota AS "anchorQuota",
+      a.gas_credit_wei AS "gasCreditWei", t.status, t.credit_refused_at AS "creditRefusedAt",
+      c.state, c.cycle, ${raw(QUOTE_COLUMNS)}
     FROM robots r JOIN accounts a ON a.wallet = r.wallet
-    LEFT JOIN tasks t ON t.id = $3 AND t.robot_id = r.id
+    LEFT JOIN tasks t ON t.id = ${taskId} AND t.robot_id = r.id
     LEFT JOIN completions c ON c.task_id = t.id
     LEFT JOIN chain_status s ON s.id = 1
-    WHERE r.id = $1 AND r.key_hash = $2`,
-  find: FIND_TASK,
-  visible: FIND_VISIBLE_TASK,
-  publicAnchor: FIND_PUBLIC_ANCHOR,
-  signed: 'SELECT tx_hash FROM variants WHERE tx_hash = $1',
-  ownRobot: 'SELECT id FROM robots WHERE id = $1 AND wallet = $2',
-  owners: `SELECT id, wallet FROM tasks WHERE id IN (SELECT task_id FROM leaves
-    WHERE attempt_id = $1 UNION ALL SELECT value::uuid FROM json_array_elements_text($2::json))`,
-} as const;
-
-export function taskOwners({ read }: StepRunner): FindTasks {
-  return (attemptId, taskIds) =>
-    read(() => rows(taskSql.owners, attemptId, JSON.stringify(taskIds)));
-}
-
-/** Finds a task of any account with its completion and receipt. */
-export function findTask(id: string): Steps<TaskRecord | null> {
-  return firstAs(toTask, taskSql.find, id);
-}
-
-/** Decides whether a completion may be queued. `wasRefused`: an earlier one was refused for lack of credit. */
-export function* decideFor({ robotId, keyHash, taskId }: NewCompletion) {
-  const row = (yield* first<SituationRow>(taskSql.situation, robotId, keyHash, taskId)) ?? null;
+    WHERE r.id = ${robotId} AND r.key_hash = ${keyHash}`);
   const decision = decideCompletion({
-    hasKey: row !== null,
+    hasKey: row !== undefined,
     task: row?.status ? { status: row.status, state: row.state, row } : null,
-    balance: row && { anchorQuota: row.anchorQuota, gasCreditWei: BigInt(row.gasCreditWei) },
-    quote: row && toQuote(row),
+    balance: row ? { anchorQuota: row.anchorQuota, gasCreditWei: BigInt(row.gasCreditWei) } : null,
+    quote: row ? toQuote(row) : null,
   });
-  return { decision, wasRefused: row !== null && row.creditRefusedAt !== null };
+  return { decision, wasRefused: row ? row.creditRefusedAt !== null : false };
 }
 
-export function taskStore({ read }: StepRunner): Omit<TaskStore, 'createTask'> {
+interface PublicAnchorRow extends TaskRow {
+  robotName: string;
+  occurrences: number;
+  blockHash: Hex;
+  txIndex: number;
+  rawTx: Hex;
+  isProven: 0 | 1 | boolean;
+}
+
+function toPublicAnchor(row: PublicAnchorRow): PublicAnchor {
+  const { robotName, occurrences, blockHash, txIndex, rawTx, isProven } = row;
+  const proven = isProven ? { blockHash, txIndex, rawTx } : null;
+  return { task: toTask(row), robotName, occurrences, proven };
+}
+
+export function toTask(row: TaskRow): TaskRecord {
   return {
-    getTask: (id, viewer) =>
-      read(() => firstAs(toTask, taskSql.visible, id, ...viewerValues(viewer))),
-
-    findPublicAnchor: (proofHash, taskId) =>
-      read(() => firstAs(toPublicAnchor, taskSql.publicAnchor, proofHash, taskId)),
-
-    hasAnchorTransaction: (txHash) => read(() => some(taskSql.signed, txHash)),
-
-    listTasks: ({ wallet, status, robotId }, limit, after) =>
-      read(function* () {
-        if (robotId !== null && !(yield* some(taskSql.ownRobot, robotId, wallet))) return null;
-        const owner = robotId === null ? 'OfAccount' : 'OfRobot';
-        const text = pages[`${status ?? 'all'}${owner}`];
-        const { at, id } = after ?? { at: Number.MAX_SAFE_INTEGER, id: NO_ID };
-        const listed = yield* rows<TaskListRow>(text, robotId ?? wallet, at, id, limit);
-        return listed.map(toListedTask);
-      }),
+    id: row.id,
+    robotId: row.robotId,
+    wallet: row.wallet,
+    title: row.title,
+    description: row.description,
+    expectedResult: row.expectedResult,
+    occurredAt: row.occurredAt,
+    createdAt: row.createdAt,
+    status: row.status,
+    creditRefusedAt: row.creditRefusedAt,
+    completion: isCompleted(row) ? toCompletion(row) : null,
   };
+}
+
+function toCompletion(row: TaskRow & CompletionRow): CompletionRecord {
+  return {
+    state: row.state,
+    proofHash: row.proofHash,
+    claimHash: row.claimHash,
+    leaf: row.leaf,
+    attempts: row.attempts,
+    txHash: row.txHash,
+    updatedAt: row.updatedAt,
+    receipt: isAnchored(row) ? toReceipt(row) : null,
+  };
+}
+
+function toReceipt(row: ReceiptRow): ReceiptRecord {
+  const { root, leafIndex: leaf_index, leafCount: leaf_count } = row;
+  return {
+    chainId: row.chainId,
+    txHash: row.minedTxHash,
+    from: row.sender,
+    blockNumber: BigInt(row.minedBlockNumber),
+    anchoredAt: row.minedAt,
+    inclusion: root === null ? null : { root, leaf_index, leaf_count, path: JSON.parse(row.path) },
+    finality: finalityOf(row),
+  };
+}
+
+function isCompleted(row: TaskRow): row is TaskRow & CompletionRow {
+  return row.state !== null;
+}
+
+function isAnchored<Row extends TaskRow>(row: Row): row is Row & ReceiptRow {
+  return row.attemptState !== null;
+}
+
+/** The task as its claim stores it. A literal instead of a spread: docs/performance.md, "Object literals". */
+export function claimedTask(task: NewTask, wallet: string): TaskRecord {
+  return {
+    id: task.id,
+    robotId: task.robotId,
+    wallet,
+    title: task.title,
+    description: task.description,
+    expectedResult: task.expectedResult,
+    occurredAt: task.occurredAt,
+    createdAt: task.createdAt,
+    status: 'claimed',
+    creditRefusedAt: null,
+    completion: null,
+  };
+}
+
+/** Compares the documents as text: they are canonical JSON, so equal content is equal text. */
+export function isSameClaim(stored: TaskRecord, task: NewTask): boolean {
+  return (
+    stored.robotId === task.robotId &&
+    stored.title === task.title &&
+    stored.description === task.description &&
+    stored.expectedResult === task.expectedResult &&
+    stored.occurredAt === task.occurredAt
+  );
+}
+
+type TaskListRow = Omit<TaskListRecord, 'progress'> &
+  Omit<AnchorProgress, 'state'> & { state: AnchorProgress['state'] | null };
+
+function toListedTask(row: TaskListRow): TaskListRecord {
+  const { state, proofHash, attempts, txHash, updatedAt, chainId, ...task } = row;
+  const progress = state && { state, proofHash, attempts, txHash, updatedAt, chainId };
+  return { ...task, progress };
+}
+
+/** The attempt of a receipt was mined. In any state but `included` and `finalized` it was reorganized out. */
+function finalityOf({ attemptState: state, safe }: ReceiptRow): Finality {
+  if (state === 'finalized') return 'finalized';
+  if (state !== 'included') return 'reorged';
+  return safe ? 'safe' : 'included';
 }

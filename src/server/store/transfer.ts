@@ -1,5 +1,19 @@
 // Lists the tables that a move from SQLite to PostgreSQL copies, and compares rows of both.
 
+/** The store that the rows come from. */
+export interface TransferSource {
+  /** True if it was marked before: an earlier move to the same target may have succeeded. */
+  wasMarked: boolean;
+  /** All rows of a table in the order of its key, in pages. */
+  pages(table: TransferTable, most: PageSize): Iterable<TransferRow[]>;
+  /**
+   * Marks the database as moved, durably. Call it before the commit of the target: from then on only another move to
+   * the same target opens the database.
+   */
+  markExported(): void;
+  takeBackMark(): void;
+}
+
 /** A table that exists in both databases. */
 export interface TransferTable {
   name: string;

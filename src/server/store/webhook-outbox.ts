@@ -4,47 +4,20 @@ import { randomUUID } from 'node:crypto';
 import { limits } from '../../protocol/limits.ts';
 import type { WebhookType } from '../../protocol/webhooks.ts';
 import { FUNDED_MS, ROW_BYTES, rowBytes } from '../rules/storage.ts';
-import { among, first, insert, rows, type Steps, some } from './engine/steps.ts';
+import { among, onPostgres } from './db/dialect.ts';
+import { insert } from './db/rows.ts';
+import { raw, sql } from './db/sql.ts';
+import type { Tx } from './db/tx.ts';
 import { isFundedSince } from './storage-usage.ts';
 
 /** To make room, as many delivered and abandoned messages as needed are deleted, but only among so many of the oldest. */
-const OLDEST = 100;
+const OLDEST = raw('LIMIT 100');
 
 /** `next_at` of a webhook with nothing to send: no message waits, it is disabled, or its account is suspended. */
-export const NEVER = Number.MAX_SAFE_INTEGER;
+export const NEVER = raw(String(Number.MAX_SAFE_INTEGER));
 
-export const outboxSql = {
-  anyWebhook: `SELECT id FROM webhooks WHERE wallet > '' LIMIT 1`,
-  subscribed: `SELECT id FROM webhooks
-    WHERE wallet = $1 AND disabled_at IS NULL AND events LIKE '%"' || $2 || '"%'`,
-  verified: `SELECT t.wallet, t.id AS task_id, t.robot_id, c.proof_hash, a.chain_id,
-      a.mined_tx_hash AS tx_hash, a.mined_block_number AS block_number
-    FROM leaves l JOIN attempts a ON a.id = l.attempt_id JOIN tasks t ON t.id = l.task_id
-    JOIN completions c ON c.task_id = t.id
-    WHERE l.attempt_id = $1 AND l.leaf_index BETWEEN $2 AND $3 AND l.settled_at IS NULL
-      AND EXISTS (SELECT 1 FROM webhooks w WHERE w.wallet = t.wallet)`,
-  taskOf: 'SELECT wallet, id AS task_id, robot_id FROM tasks WHERE id = $1',
-  // The lock lets the numbers follow the order of the commits.
-  open: `SELECT last_number, stored_bytes, missing_from,
-      CASE WHEN ${isFundedSince('$2', 'webhooks.wallet')} THEN 1 ELSE 0 END AS funded,
-      (SELECT number FROM webhook_deliveries WHERE webhook_id = webhooks.id AND state = 'pending'
-        ORDER BY number LIMIT 1) AS oldest
-    FROM webhooks WHERE id = $1 AND disabled_at IS NULL FOR NO KEY UPDATE`,
-  oldest: `SELECT id, state, octet_length(data) + ${ROW_BYTES} AS bytes FROM webhook_deliveries
-    WHERE webhook_id = $1 ORDER BY number LIMIT ${OLDEST} FOR UPDATE SKIP LOCKED`,
-  remove: `DELETE FROM webhook_deliveries WHERE id ${among('uuid', 1)}`,
-  save: `UPDATE webhooks SET last_number = $2, stored_bytes = stored_bytes + $3, missing_from = $4,
-      funded = $5, next_at = CASE WHEN next_at = ${NEVER} THEN $6 ELSE next_at END
-    WHERE id = $1`,
-  gap: `SELECT last_number, missing_from, funded FROM webhooks
-    WHERE id = $1 AND disabled_at IS NULL AND missing_from IS NOT NULL FOR NO KEY UPDATE`,
-  tooMany: `SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND state = 'pending'
-    ORDER BY number LIMIT 1 OFFSET ${limits.webhookBacklog}`,
-  disable: `UPDATE webhooks SET disabled_at = $2, disabled_for = $3, next_at = ${NEVER}
-    WHERE id = $1 AND disabled_at IS NULL`,
-  abandon: `UPDATE webhook_deliveries SET state = 'abandoned'
-    WHERE webhook_id = $1 AND state = 'pending'`,
-} as const;
+/** A lock on a webhook that lets its numbers follow the order of the commits. */
+export const whileNumbering = onPostgres(sql`FOR NO KEY UPDATE`);
 
 /** A fact that webhooks of the account report. */
 export interface Message {
@@ -64,27 +37,46 @@ interface Outbox {
 }
 
 /** Writes messages to the outboxes of the accounts' webhooks. Call it once in the write of their facts. */
-export function* queueMessages(messages: readonly Message[], now: number): Steps<void> {
-  if (messages.length === 0 || !(yield* some(outboxSql.anyWebhook))) return;
+export async function queueMessages(
+  tx: Tx,
+  messages: readonly Message[],
+  now: number,
+): Promise<void> {
+  if (messages.length === 0 || !(await hasWebhooks(tx))) return;
   const byWebhook = new Map<string, Message[]>();
   for (const message of messages) {
     const { wallet, type } = message;
-    for (const { id } of yield* rows<{ id: string }>(outboxSql.subscribed, wallet, type)) {
+    const subscribed = await tx.all<{ id: string }>(sql`SELECT id FROM webhooks
+      WHERE wallet = ${wallet} AND disabled_at IS NULL AND events LIKE ${`%"${type}"%`}`);
+    for (const { id } of subscribed) {
       byWebhook.set(id, [...(byWebhook.get(id) ?? []), message]);
     }
   }
   // Every write locks webhooks in this order, so that no two of them wait for each other.
-  for (const id of [...byWebhook.keys()].sort()) yield* enqueue(id, byWebhook.get(id) ?? [], now);
+  for (const id of [...byWebhook.keys()].sort()) {
+    await enqueue(tx, id, byWebhook.get(id) ?? [], now);
+  }
+}
+
+/** Whether there is any webhook at all. Without one, writes read nothing else here. */
+async function hasWebhooks(tx: Tx): Promise<boolean> {
+  return (await tx.get(sql`SELECT id FROM webhooks WHERE wallet > '' LIMIT 1`)) !== undefined;
 }
 
 /** Writes messages to the outbox of one webhook. Those that have no room only take a number; a `gap` reports them. */
-export function* enqueue(
+export async function enqueue(
+  tx: Tx,
   id: string,
   messages: readonly Pick<Message, 'type' | 'data'>[],
   now: number,
-): Steps<void> {
+): Promise<void> {
   type Opened = Outbox & { stored_bytes: number; oldest: number | null };
-  const outbox = yield* first<Opened>(outboxSql.open, id, now - FUNDED_MS);
+  const isFunded = isFundedSince(now - FUNDED_MS, sql`webhooks.wallet`);
+  const outbox = await tx.get<Opened>(sql`SELECT last_number, stored_bytes, missing_from,
+      CASE WHEN ${isFunded} THEN 1 ELSE 0 END AS funded,
+      (SELECT number FROM webhook_deliveries WHERE webhook_id = webhooks.id AND state = 'pending'
+        ORDER BY number LIMIT 1) AS oldest
+    FROM webhooks WHERE id = ${id} AND disabled_at IS NULL ${whileNumbering}`);
   if (outbox === undefined) return;
   const wanted = messages.map(({ type, data }) => rowOf(id, type, data, now));
   const most = outbox.funded ? limits.webhookBytes : limits.webhookBytesWithoutGrant;
@@ -92,7 +84,7 @@ export function* enqueue(
   const needed = bytesOf(wanted);
   if (needed > room) {
     // An outbox larger than its limit, as after the end of a grant, drops no message while old ones go, two for one.
-    const deleted = yield* makeRoom(id, Math.min(needed - room, 2 * needed));
+    const deleted = await makeRoom(tx, id, Math.min(needed - room, 2 * needed));
     room = Math.max(room, 0) + deleted;
   }
   let { last_number: number, missing_from: missingFrom } = outbox;
@@ -111,44 +103,63 @@ export function* enqueue(
       room -= bytesOf([row]);
     }
   }
-  yield* save(id, stored, { ...outbox, last_number: number, missing_from: missingFrom }, now);
+  await save(tx, id, stored, { ...outbox, last_number: number, missing_from: missingFrom }, now);
   const mayBeTooMany = number - (outbox.oldest ?? number) >= limits.webhookBacklog;
-  if (stored.length > 0 && mayBeTooMany && (yield* some(outboxSql.tooMany, id))) {
-    yield* disable(id, 'backlog', now);
+  if (stored.length > 0 && mayBeTooMany && (await isBacklogged(tx, id))) {
+    await disable(tx, id, 'backlog', now);
   }
 }
 
+async function isBacklogged(tx: Tx, id: string): Promise<boolean> {
+  const tooMany = await tx.get(sql`SELECT id FROM webhook_deliveries
+    WHERE webhook_id = ${id} AND state = 'pending'
+    ORDER BY number LIMIT 1 OFFSET ${limits.webhookBacklog}`);
+  return tooMany !== undefined;
+}
+
 /** Deletes the oldest messages that do not wait, until so many bytes are free. Returns how many are. */
-function* makeRoom(id: string, bytes: number): Steps<number> {
+async function makeRoom(tx: Tx, id: string, bytes: number): Promise<number> {
   type Old = { id: string; state: string; bytes: number };
   const removed: string[] = [];
   let free = 0;
-  for (const old of yield* rows<Old>(outboxSql.oldest, id)) {
+  const oldest = await tx.all<Old>(sql`
+    SELECT id, state, octet_length(data) + ${ROW_BYTES} AS bytes FROM webhook_deliveries
+    WHERE webhook_id = ${id} ORDER BY number ${OLDEST} ${onPostgres(sql`FOR UPDATE SKIP LOCKED`)}`);
+  for (const old of oldest) {
     if (old.state === 'pending' || free >= bytes) continue;
     removed.push(old.id);
     free += old.bytes;
   }
-  yield* rows(outboxSql.remove, JSON.stringify(removed));
+  await tx.run(sql`DELETE FROM webhook_deliveries WHERE id ${among('uuid', removed)}`);
   return free;
 }
 
 /** Reports the messages that had no room since the last one that had, if there are any. */
-export function* reportGap(id: string, now: number): Steps<void> {
-  const outbox = yield* first<Outbox & { missing_from: number }>(outboxSql.gap, id);
+export async function reportGap(tx: Tx, id: string, now: number): Promise<void> {
+  const outbox = await tx.get<Outbox & { missing_from: number }>(sql`
+    SELECT last_number, missing_from, funded FROM webhooks
+    WHERE id = ${id} AND disabled_at IS NULL AND missing_from IS NOT NULL ${whileNumbering}`);
   if (outbox === undefined) return;
   const gap = gapOf(id, [outbox.missing_from, outbox.last_number], now);
-  yield* save(id, [gap], { ...outbox, last_number: gap.number, missing_from: null }, now);
+  await save(tx, id, [gap], { ...outbox, last_number: gap.number, missing_from: null }, now);
 }
 
 type Row = ReturnType<typeof rowOf>;
 type Numbered = Row & { number: number };
 
-function* save(id: string, stored: readonly Numbered[], outbox: Outbox, now: number): Steps<void> {
-  const inserted = yield* insert('webhook_deliveries', stored);
+async function save(
+  tx: Tx,
+  id: string,
+  stored: readonly Numbered[],
+  { last_number, missing_from, funded }: Outbox,
+  now: number,
+): Promise<void> {
+  const inserted = await insert(tx, 'webhook_deliveries', stored);
   if (inserted.length < stored.length) throw new Error('A message was not stored');
-  const { last_number, missing_from, funded } = outbox;
-  const values = [last_number, bytesOf(stored), missing_from, funded, now];
-  yield* rows(outboxSql.save, id, ...values);
+  await tx.run(sql`UPDATE webhooks SET last_number = ${last_number},
+      stored_bytes = stored_bytes + ${bytesOf(stored)}, missing_from = ${missing_from},
+      funded = ${funded}, next_at = CASE WHEN next_at = ${NEVER} THEN ${now} ELSE next_at END
+    WHERE id = ${id}`);
 }
 
 /** The message that reports these numbers, the first and the last, under the next one. */
@@ -166,20 +177,35 @@ function bytesOf(found: readonly Pick<Row, 'data'>[]): number {
 }
 
 /** Disables the webhook, and abandons its messages. */
-export function* disable(id: string, reason: string, now: number): Steps<void> {
-  yield* rows(outboxSql.disable, id, now, reason);
-  yield* rows(outboxSql.abandon, id);
+export async function disable(tx: Tx, id: string, reason: string, now: number): Promise<void> {
+  await endSending(tx, id, reason, now);
+  await tx.run(sql`UPDATE webhook_deliveries SET state = 'abandoned'
+    WHERE webhook_id = ${id} AND state = 'pending'`);
+}
+
+/** Disables the webhook. Its messages wait on. */
+export async function endSending(tx: Tx, id: string, reason: string, now: number): Promise<void> {
+  await tx.run(sql`UPDATE webhooks
+    SET disabled_at = ${now}, disabled_for = ${reason}, next_at = ${NEVER}
+    WHERE id = ${id} AND disabled_at IS NULL`);
 }
 
 /** Reports the tasks of unsettled leaves, from the first to the last index. Call it before the leaves are settled. */
-export function* queueVerified(
+export async function queueVerified(
+  tx: Tx,
   attemptId: string,
   [first, last]: readonly [number, number],
   now: number,
-): Steps<void> {
-  if (!(yield* some(outboxSql.anyWebhook))) return;
+): Promise<void> {
+  if (!(await hasWebhooks(tx))) return;
   type Verified = { wallet: string; block_number: number };
-  const tasks = yield* rows<Verified>(outboxSql.verified, attemptId, first, last);
+  const tasks = await tx.all<Verified>(sql`
+    SELECT t.wallet, t.id AS task_id, t.robot_id, c.proof_hash, a.chain_id,
+      a.mined_tx_hash AS tx_hash, a.mined_block_number AS block_number
+    FROM leaves l JOIN attempts a ON a.id = l.attempt_id JOIN tasks t ON t.id = l.task_id
+    JOIN completions c ON c.task_id = t.id
+    WHERE l.attempt_id = ${attemptId} AND l.leaf_index BETWEEN ${first} AND ${last}
+      AND l.settled_at IS NULL AND EXISTS (SELECT 1 FROM webhooks w WHERE w.wallet = t.wallet)`);
   const messages = tasks.map(({ wallet, block_number, ...data }) => {
     return {
       wallet,
@@ -187,18 +213,25 @@ export function* queueVerified(
       data: { ...data, block_number: `${block_number}` },
     };
   });
-  yield* queueMessages(messages, now);
+  await queueMessages(tx, messages, now);
 }
 
 /** Reports tasks with the reason of their failure. */
-export function* queueFailed(taskIds: readonly string[], reason: string, now: number): Steps<void> {
-  if (!(yield* some(outboxSql.anyWebhook))) return;
+export async function queueFailed(
+  tx: Tx,
+  taskIds: readonly string[],
+  reason: string,
+  now: number,
+): Promise<void> {
+  if (!(await hasWebhooks(tx))) return;
   const messages: Message[] = [];
   for (const id of taskIds) {
-    const [task] = yield* rows<{ wallet: string }>(outboxSql.taskOf, id);
+    const task = await tx.get<{ wallet: string }>(
+      sql`SELECT wallet, id AS task_id, robot_id FROM tasks WHERE id = ${id}`,
+    );
     if (task === undefined) continue;
     const { wallet, ...data } = task;
     messages.push({ wallet, type: 'task.failed', data: { ...data, reason } });
   }
-  yield* queueMessages(messages, now);
+  await queueMessages(tx, messages, now);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generatePrivateKey } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { groupsFor } from '../../../src/cli/program/groups.ts';
+import { groupsFor } from '../../../src/cli/groups.ts';
 import { type DevProcess, run, startDev } from '../../support/programs.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
 import { createSvcUser, registerRobot, type SvcUser } from '../../support/svc.ts';

@@ -5,42 +5,16 @@ import { openTemporarySqlite } from '../../contract/temporary-sqlite.ts';
 import { type OpenStore, World } from '../../contract/world.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';
 
-/** More messages and alerts than an account may keep, which takes seconds to write. */
+/** More alerts and audit entries than an account may keep, which takes seconds to write. */
 describe.each<[string, OpenStore]>([
   ['SQLite', openTemporarySqlite],
   ['PostgreSQL', openTemporaryPostgres],
-])('the store on %s webhooks and alerts', (database, open) => {
+])('the store on %s', (database, open) => {
   let world: World;
   beforeEach(async () => {
     world = await World.open(open);
   });
   afterEach(() => world.close());
-
-  it('disables a webhook with too many messages waiting, even while it is deferred', async () => {
-    const { wallet } = await world.robot();
-    const id = randomUUID();
-    const by = { actor: 'session', actor_name: null, source: null, at: world.now } as const;
-    await world.store.createWebhook(
-      {
-        ...{ id, wallet, url: 'https://ops.example.org', created_at: world.now },
-        ...{ events: JSON.stringify(['alert.opened']), secret: Buffer.alloc(60) },
-      },
-      by,
-    );
-    await world.store.deferWebhook(id, { at: world.now + 3_600_000 }, world.now);
-    const firing = { wallet, kind: 'battery_low' as const, threshold: 20 };
-    const robots = (count: number) =>
-      Array.from({ length: count }, () => ({ ...firing, robot_id: randomUUID() }));
-    const shown = async () => (await world.store.listWebhooks(wallet, 1, null))[0]?.disabled_for;
-    await world.store.changeAlerts(robots(limits.webhookBacklog), [], world.now);
-    expect(await shown()).toBe(null);
-    await world.store.changeAlerts(robots(1), [], world.now);
-
-    expect(await shown()).toBe('backlog');
-    expect(await world.store.listWaiting(id, 1)).toEqual([]);
-    expect(await world.store.deleteWebhook(id, { ...by, wallet })).toBe(true);
-    expect(await world.store.listWebhooks(wallet, 1, null)).toEqual([]);
-  });
 
   // The same statement on both databases; 20 000 commits take PostgreSQL 80 s.
   it.skipIf(database === 'PostgreSQL')('keeps the newest entries of the audit log', async () => {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { Triggers } from '../../../src/base/triggers.ts';
+import { Triggers } from '../../../src/base/async/triggers.ts';
 import {
   type Connections,
   openConnections,

@@ -1,82 +1,111 @@
 // Stores chain proofs: the final anchors that are due for one, and what was built for them.
 
+import type { Hex } from '../../../proof/bytes.ts';
+import type { ChainProof } from '../../../proof/chain-proof.ts';
 import type { ChainProofStore, UnprovenAnchor } from '../../ports/anchoring.ts';
-import { first, insert, rows, type StepRunner, type Steps, some } from '../engine/steps.ts';
-import {
-  MOST_COUNTED,
-  RECORDED_ANCHOR_COLUMNS,
-  type RecordedAnchorRow,
-  toRecordedAnchor,
-} from '../rows/anchoring.ts';
+import type { Db } from '../db/database.ts';
+import { onPostgres } from '../db/dialect.ts';
+import { insert } from '../db/rows.ts';
+import { raw, sql } from '../db/sql.ts';
+import type { Tx } from '../db/tx.ts';
 
-/** `header IS NULL` is the condition of the index `chain_proofs_missing`. A row with `due_at` has no header. */
-const IS_DUE = 'header IS NULL AND due_at <= $1';
-/** A time that is further ahead than the longest pause is of a clock that was wrong. */
-const IS_TOO_LATE = 'header IS NULL AND due_at > $2';
+/** More missing chain proofs are not counted, so that a read of the metrics stays short where none is built. */
+const MOST_COUNTED = 100_000;
 
-export const chainProofSql = {
-  anyDue: `SELECT attempt_id FROM chain_proofs WHERE (${IS_DUE}) OR (${IS_TOO_LATE}) LIMIT 1`,
-  bringForward: `UPDATE chain_proofs SET due_at = $1 WHERE ${IS_TOO_LATE}`,
-  // SKIP LOCKED: two instances that ask at the same moment take different anchors.
-  oldest: `SELECT attempt_id, tries FROM chain_proofs WHERE ${IS_DUE} ORDER BY due_at LIMIT $2
-    FOR UPDATE SKIP LOCKED`,
-  putOff: 'UPDATE chain_proofs SET tries = tries + 1, due_at = $2 WHERE attempt_id = $1',
-  unproven: `SELECT ${RECORDED_ANCHOR_COLUMNS} FROM chain_proofs p JOIN attempts a ON a.id = p.attempt_id
-    JOIN variants v ON v.tx_hash = a.mined_tx_hash WHERE p.attempt_id = $1`,
-  // A reorganization deletes the row. It waits for this statement, or this statement finds no row.
-  record: `UPDATE chain_proofs SET header = $4, nodes = $5, due_at = NULL
-    WHERE attempt_id = $1 AND due_at IS NOT NULL AND EXISTS (SELECT 1 FROM attempts a
-      WHERE a.id = attempt_id AND a.state = 'finalized'
-        AND a.mined_tx_hash = $2 AND a.mined_block_hash = $3)
-    RETURNING attempt_id`,
-  countMissing: `SELECT count(*) AS total FROM
-    (SELECT 1 FROM chain_proofs WHERE header IS NULL LIMIT ${MOST_COUNTED}) AS missing`,
-  remove: 'DELETE FROM chain_proofs WHERE attempt_id = $1',
-} as const;
+/** The condition of the index `chain_proofs_missing`. A row with `due_at` has no header. */
+const IS_MISSING = raw('header IS NULL');
 
-export function chainProofStore({ read, write }: StepRunner): ChainProofStore {
+export type RecordedAnchorRow = Omit<UnprovenAnchor, 'blockNumber'> & { blockNumber: number };
+
+/** The columns of a `RecordedAnchorRow`, from the chain proof `p`, its attempt `a` and its mined variant `v`. */
+export const RECORDED_ANCHOR_COLUMNS = `p.attempt_id AS "attemptId", a.chain_id AS "chainId", a.sender,
+  a.payload, a.mined_tx_hash AS "txHash", v.raw_tx AS "rawTx", a.mined_block_number AS "blockNumber",
+  a.mined_block_hash AS "blockHash", a.mined_tx_index AS "txIndex", p.tries`;
+
+export function toRecordedAnchor(row: RecordedAnchorRow): UnprovenAnchor {
+  return { ...row, blockNumber: BigInt(row.blockNumber) };
+}
+
+/** Null if no chain proof is stored. `nodes` is a JSON array. */
+export interface ChainProofRow {
+  header: Hex | null;
+  nodes: string | null;
+}
+
+export function toChainProof({ header, nodes }: ChainProofRow): ChainProof | null {
+  return header === null || nodes === null ? null : { header, nodes: JSON.parse(nodes) };
+}
+
+export function chainProofStore({ read, write }: Db): ChainProofStore {
   return {
     async takeUnproven(limit, { firstMs, maxMs }, now) {
-      if (!(await read(() => some(chainProofSql.anyDue, now, now + maxMs)))) return [];
-      return write(function* () {
-        yield* rows(chainProofSql.bringForward, now, now + maxMs);
-        type Due = { attempt_id: string; tries: number };
+      const isDue = sql`${IS_MISSING} AND due_at <= ${now}`;
+      // A time that is further ahead than the longest pause is of a clock that was wrong.
+      const isTooLate = sql`${IS_MISSING} AND due_at > ${now + maxMs}`;
+      const any = await read((tx) =>
+        tx.get(sql`SELECT attempt_id FROM chain_proofs WHERE (${isDue}) OR (${isTooLate}) LIMIT 1`),
+      );
+      if (any === undefined) return [];
+      return write(async (tx) => {
+        await tx.run(sql`UPDATE chain_proofs SET due_at = ${now} WHERE ${isTooLate}`);
+        // SKIP LOCKED: two instances that ask at the same moment take different anchors.
+        const due = await tx.all<{ id: string; tries: number }>(sql`
+          SELECT attempt_id AS id, tries FROM chain_proofs WHERE ${isDue}
+          ORDER BY due_at LIMIT ${limit} ${onPostgres(sql`FOR UPDATE SKIP LOCKED`)}`);
         const taken: UnprovenAnchor[] = [];
-        for (const { attempt_id: id, tries } of yield* rows<Due>(
-          chainProofSql.oldest,
-          now,
-          limit,
-        )) {
+        for (const { id, tries } of due) {
           const pauseMs = Math.min(maxMs, firstMs * 2 ** tries);
-          yield* rows(chainProofSql.putOff, id, now + pauseMs);
-          const anchor = yield* first<RecordedAnchorRow>(chainProofSql.unproven, id);
-          if (anchor) taken.push(toRecordedAnchor(anchor));
+          await tx.run(sql`UPDATE chain_proofs SET tries = tries + 1, due_at = ${now + pauseMs}
+            WHERE attempt_id = ${id}`);
+          const anchor = await recordedAnchor(tx, id);
+          if (anchor !== undefined) taken.push(toRecordedAnchor(anchor));
         }
         return taken;
       });
     },
 
-    recordChainProof: ({ attemptId, txHash, blockHash }, { header, nodes }) => {
-      const values = [attemptId, txHash, blockHash, header, JSON.stringify(nodes)];
-      return write(() => some(chainProofSql.record, ...values));
+    async recordChainProof({ attemptId, txHash, blockHash }, { header, nodes }) {
+      // A reorganization deletes the row. It waits for this statement, or this statement finds no row.
+      const recorded = await write((tx) =>
+        tx.run(sql`UPDATE chain_proofs
+          SET header = ${header}, nodes = ${JSON.stringify(nodes)}, due_at = NULL
+          WHERE attempt_id = ${attemptId} AND due_at IS NOT NULL AND EXISTS (
+            SELECT 1 FROM attempts a WHERE a.id = attempt_id AND a.state = 'finalized'
+              AND a.mined_tx_hash = ${txHash} AND a.mined_block_hash = ${blockHash})`),
+      );
+      return recorded > 0;
     },
 
     async countMissingChainProofs() {
-      const row = await read(() => first<{ total: number }>(chainProofSql.countMissing));
+      const row = await read((tx) =>
+        tx.get<{ total: number }>(sql`SELECT count(*) AS total FROM
+          (SELECT 1 FROM chain_proofs WHERE ${IS_MISSING} LIMIT ${MOST_COUNTED}) AS missing`),
+      );
       return row?.total ?? 0;
     },
   };
 }
 
+function recordedAnchor(tx: Tx, attemptId: string) {
+  return tx.get<RecordedAnchorRow>(sql`SELECT ${raw(RECORDED_ANCHOR_COLUMNS)}
+    FROM chain_proofs p JOIN attempts a ON a.id = p.attempt_id
+      JOIN variants v ON v.tx_hash = a.mined_tx_hash
+    WHERE p.attempt_id = ${attemptId}`);
+}
+
 /** Makes attempts due for a chain proof. Call it inside the write that makes them final. */
-export function* expectChainProofs(attemptIds: readonly string[], now: number): Steps<void> {
-  yield* insert(
-    'chain_proofs',
-    attemptIds.map((id) => ({ attempt_id: id, due_at: now })),
-  );
+export async function expectChainProofs(
+  tx: Tx,
+  attemptIds: readonly string[],
+  now: number,
+): Promise<void> {
+  const due = attemptIds.map((id) => ({ attempt_id: id, due_at: now }));
+  await insert(tx, 'chain_proofs', due);
 }
 
 /** Call it inside the write that records the attempts as reorganized. */
-export function* dropChainProofs(attemptIds: readonly string[]): Steps<void> {
-  for (const id of attemptIds) yield* rows(chainProofSql.remove, id);
+export async function dropChainProofs(tx: Tx, attemptIds: readonly string[]): Promise<void> {
+  for (const id of attemptIds) {
+    await tx.run(sql`DELETE FROM chain_proofs WHERE attempt_id = ${id}`);
+  }
 }

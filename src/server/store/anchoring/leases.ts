@@ -3,10 +3,10 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
 import { FOLLOWER } from '../../rules/anchoring.ts';
+import type { Db } from '../db/database.ts';
 import { forShare, onPostgres } from '../db/dialect.ts';
 import { NOW, raw, type Sql, sql } from '../db/sql.ts';
 import type { Work } from '../db/tx.ts';
-import type { StepRunner } from '../engine/steps.ts';
 import { isHeld } from '../operations.ts';
 
 /** The lease is owned now. */
@@ -48,7 +48,7 @@ function leaseLost(): SvcError {
   );
 }
 
-export function leaseStore({ read, write }: StepRunner) {
+export function leaseStore({ read, write }: Db) {
   async function update(lease: Lease, change: Sql): Promise<void> {
     const changed = await write((tx) =>
       tx.run(sql`UPDATE leases SET ${change} WHERE ${isOwned(lease)}`),
@@ -75,7 +75,7 @@ export function leaseStore({ read, write }: StepRunner) {
         // Conflicts with the lock of `holdQueue`: that one waits for this lease to be taken, or this transaction sees
         // the hold.
         await tx.run(onPostgres(sql`LOCK TABLE leases IN ROW EXCLUSIVE MODE`));
-        if (await tx.steps(isHeld({ chainId, address }, now))) return null;
+        if (await isHeld(tx, { chainId, address }, now)) return null;
         const isKept = sql`l.holder = ${holder} AND l.expires_at > ${NOW}`;
         const row = await tx.get<{ fence: number }>(sql`
           INSERT INTO leases AS l (chain_id, address, holder, fence, expires_at)

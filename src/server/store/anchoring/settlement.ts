@@ -1,17 +1,27 @@
 // Stores settlement: charges, receipts and verified tasks (step 6), failed proofs, and attempts with a replaced nonce.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { runYielding } from '../../../base/async/cooperative-yield.ts';
 import type { Hex } from '../../../proof/bytes.ts';
+import { growMerkleTree } from '../../../proof/tree.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import { lockReserving, postEntries, releaseReservations, reservationsOf } from '../account.ts';
-import { among, first, lockRows, rows, type StepRunner, type Steps } from '../engine/steps.ts';
-import { chargesOf } from '../rows/account.ts';
-import { inclusionPaths, type PathOf } from '../rows/anchoring.ts';
+import type { Db } from '../db/database.ts';
+import { among, elements, onPostgres, typed } from '../db/dialect.ts';
+import { raw, type Sql, sql } from '../db/sql.ts';
+import type { Tx } from '../db/tx.ts';
+import {
+  chargesOf,
+  lockReserving,
+  postEntries,
+  releaseReservations,
+  reservationsOf,
+} from '../ledger.ts';
 import { countAnchors } from '../stats.ts';
-import { completionTopic, QUEUE_TOPIC } from '../tasks.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import { queueFailed, queueVerified } from '../webhook-outbox.ts';
 import { moveAttempts } from './anchor-attempts.ts';
+import { endOffers } from './waits.ts';
 
 /** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */
 const WAKES_PER_TURN = 16;
@@ -19,52 +29,6 @@ const WAKES_PER_TURN = 16;
 const settle = completionMove('settle');
 const requeue = completionMove('requeue');
 const fail = completionMove('fail');
-
-/** The unsettled leaves of the attempt `$1` from `$2` to `$3`. */
-const THESE = `FROM leaves l WHERE l.attempt_id = $1
-  AND l.leaf_index BETWEEN $2 AND $3 AND l.settled_at IS NULL`;
-
-export const settlementSql = {
-  leaves: 'SELECT leaf FROM leaves WHERE attempt_id = $1 ORDER BY leaf_index',
-  attempt: 'SELECT leaf_count, unsettled_leaves, cost_wei FROM attempts WHERE id = $1',
-  unsettled: `SELECT leaf_index, task_id, EXISTS (SELECT 1 FROM ledger
-        WHERE ledger.task_id = leaves.task_id AND kind = 'settle') AS charged
-    FROM leaves WHERE attempt_id = $1 AND settled_at IS NULL ORDER BY leaf_index LIMIT $2`,
-  lockTasks: `SELECT c.task_id FROM tasks t JOIN completions c ON c.task_id = t.id
-    WHERE t.id ${among('uuid', 1)} ORDER BY t.id FOR NO KEY UPDATE`,
-  // Locked in order of robots, because the trigger on tasks would lock them in the order of its rows.
-  lockCounts: `SELECT robot_id FROM task_counts
-    WHERE robot_id IN (SELECT robot_id FROM tasks WHERE id ${among('uuid', 1)})
-    ORDER BY robot_id FOR NO KEY UPDATE`,
-  // A deleted task gets no receipt.
-  giveReceipts: `INSERT INTO receipts (task_id, proof_hash, attempt_id, leaf_index)
-    SELECT c.task_id, c.proof_hash, these.attempt_id, these.leaf_index
-    FROM (SELECT l.* ${THESE}) AS these JOIN completions c ON c.task_id = these.task_id
-    WHERE true ORDER BY these.leaf_index
-    ON CONFLICT (task_id) DO UPDATE SET
-      attempt_id = excluded.attempt_id, leaf_index = excluded.leaf_index
-    RETURNING task_id`,
-  complete: `UPDATE completions SET updated_at = $4, state = ${settle.to}
-    WHERE task_id IN (SELECT l.task_id ${THESE}) AND state IN ${settle.from} RETURNING task_id`,
-  verify: `UPDATE tasks SET status = 'verified' WHERE id IN (SELECT l.task_id ${THESE})`,
-  // Each given leaf names its attempt: with `attempt_id = $1`, SQLite walks the list once for each leaf of the attempt.
-  settleLeaves: `UPDATE leaves SET settled_at = $1, path = g.value ->> 2
-    FROM json_array_elements($2::json) AS g
-    WHERE attempt_id = (g.value ->> 0)::uuid AND leaf_index = (g.value ->> 1)::integer`,
-  count: `UPDATE attempts SET unsettled_leaves = unsettled_leaves - $2, updated_at = $3
-    WHERE id = $1`,
-  endLeaves: 'UPDATE leaves SET live = false WHERE attempt_id = $1 RETURNING task_id',
-  requeue: `UPDATE completions
-    SET state = ${requeue.to}, generation = generation + 1, updated_at = $2
-    WHERE task_id ${among('uuid', 1)} AND state IN ${requeue.from} RETURNING task_id`,
-  charged: `SELECT task_id FROM ledger WHERE task_id ${among('uuid', 1)} AND kind = 'settle'`,
-  lockFailing: `SELECT task_id FROM completions WHERE task_id ${among('uuid', 1)}
-    ORDER BY task_id FOR NO KEY UPDATE`,
-  // Only generation 0: a proof of a later generation was signed before, and a signed proof keeps its reservation.
-  fail: `UPDATE completions SET state = ${fail.to}, failure = $2, updated_at = $3
-    WHERE task_id ${among('uuid', 1)} AND state IN ${fail.from} AND generation = 0
-    RETURNING task_id`,
-} as const;
 
 interface AttemptRow {
   leaf_count: number;
@@ -80,26 +44,28 @@ interface LeafRow {
 
 type TaskRow = { task_id: string };
 
-export function settlementStore({ read, leased, endOffers, wake }: StepRunner) {
+export function settlementStore({ read, leased, wake }: Db) {
   const paths = inclusionPaths(async (attemptId) => {
-    const leaves = await read(() => rows<{ leaf: Hex }>(settlementSql.leaves, attemptId));
+    const leaves = await read((tx) =>
+      tx.all<{ leaf: Hex }>(
+        sql`SELECT leaf FROM leaves WHERE attempt_id = ${attemptId} ORDER BY leaf_index`,
+      ),
+    );
     return leaves.map(({ leaf }) => leaf);
   });
 
   return {
     async settleLeaves(lease, attemptId, limit, now) {
       const pathOf = await paths.of(attemptId);
-      const { taskIds, left } = await leased.write(lease, function* () {
-        yield* moveAttempts(lease, [attemptId], 'settle', now);
-        const attempt = yield* first<AttemptRow>(settlementSql.attempt, attemptId);
+      const { taskIds, left } = await leased.write(lease, async (tx) => {
+        await moveAttempts(tx, lease, [attemptId], 'settle', now);
+        const attempt = await tx.get<AttemptRow>(sql`SELECT leaf_count, unsettled_leaves, cost_wei
+          FROM attempts WHERE id = ${attemptId}`);
         if (attempt === undefined) throw new Error('The attempt does not exist');
-        const leaves = yield* rows<LeafRow>(settlementSql.unsettled, attemptId, limit);
-        yield* charge(attempt, leaves, now);
-        yield* verify(attemptId, { leaves, pathOf, now });
-        return {
-          taskIds: leaves.map(({ task_id }) => task_id),
-          left: attempt.unsettled_leaves - leaves.length,
-        };
+        const leaves = await unsettledLeaves(tx, attemptId, limit);
+        await charge(tx, attempt, leaves, now);
+        await verify(tx, attemptId, { leaves, pathOf, now });
+        return { taskIds: idsOf(leaves), left: attempt.unsettled_leaves - leaves.length };
       });
       if (left === 0) paths.forget(attemptId);
       for (let i = 0; i < taskIds.length; i += WAKES_PER_TURN) {
@@ -110,33 +76,39 @@ export function settlementStore({ read, leased, endOffers, wake }: StepRunner) {
     },
 
     async recordReplacedNonce(lease, attemptId, now) {
-      await leased.write(lease, function* () {
-        yield* moveAttempts(lease, [attemptId], 'die', now);
-        const ended = yield* rows<TaskRow>(settlementSql.endLeaves, attemptId);
-        const taskIds = ended.map(({ task_id }) => task_id);
-        yield* lockReserving(taskIds);
-        const gone = yield* queueAgain(taskIds, now);
-        yield* endOffers(taskIds);
+      await leased.write(lease, async (tx) => {
+        await moveAttempts(tx, lease, [attemptId], 'die', now);
+        const ended = await tx.all<TaskRow>(sql`UPDATE leaves SET live = false
+          WHERE attempt_id = ${attemptId} RETURNING task_id`);
+        const taskIds = idsOf(ended);
+        await lockReserving(tx, taskIds);
+        const gone = await queueAgain(tx, taskIds, now);
+        await endOffers(tx, taskIds);
         // A deleted task that was never charged gets its reservation back.
-        const charged = yield* rows<TaskRow>(settlementSql.charged, JSON.stringify(gone));
-        const kept = new Set(charged.map(({ task_id }) => task_id));
-        yield* releaseReservations(
-          gone.filter((taskId) => !kept.has(taskId)),
-          now,
-        );
+        const charged = await tx.all<TaskRow>(sql`SELECT task_id FROM ledger
+          WHERE task_id ${among('uuid', gone)} AND kind = 'settle'`);
+        const kept = new Set(idsOf(charged));
+        const free = gone.filter((taskId) => !kept.has(taskId));
+        await releaseReservations(tx, free, now);
       });
       wake([QUEUE_TOPIC]);
     },
 
     async failQueuedProofs(lease, taskIds, reason, now) {
-      const moved = await leased.write(lease, function* () {
-        yield* lockReserving(taskIds);
-        const given = JSON.stringify(taskIds);
-        yield* lockRows(settlementSql.lockFailing, given);
-        const failed = yield* rows<TaskRow>(settlementSql.fail, given, reason, now);
-        const ids = failed.map(({ task_id }) => task_id);
-        yield* releaseReservations(ids, now);
-        yield* queueFailed(ids, reason, now);
+      const moved = await leased.write(lease, async (tx) => {
+        await lockReserving(tx, taskIds);
+        const isGiven = sql`task_id ${among('uuid', taskIds)}`;
+        await tx.run(
+          onPostgres(sql`SELECT task_id FROM completions WHERE ${isGiven}
+            ORDER BY task_id FOR NO KEY UPDATE`),
+        );
+        // Only generation 0: a proof of a later generation was signed before, and a signed proof keeps its reservation.
+        const failed = await tx.all<TaskRow>(sql`UPDATE completions
+          SET state = ${raw(fail.to)}, failure = ${reason}, updated_at = ${now}
+          WHERE ${isGiven} AND state IN ${raw(fail.from)} AND generation = 0 RETURNING task_id`);
+        const ids = idsOf(failed);
+        await releaseReservations(tx, ids, now);
+        await queueFailed(tx, ids, reason, now);
         return ids;
       });
       wake(moved.map(completionTopic));
@@ -144,50 +116,137 @@ export function settlementStore({ read, leased, endOffers, wake }: StepRunner) {
   } satisfies Partial<AnchorStore>;
 }
 
+function idsOf(found: readonly TaskRow[]): string[] {
+  return found.map(({ task_id }) => task_id);
+}
+
+function unsettledLeaves(tx: Tx, attemptId: string, limit: number) {
+  return tx.all<LeafRow>(sql`SELECT leaf_index, task_id, EXISTS (SELECT 1 FROM ledger
+      WHERE ledger.task_id = leaves.task_id AND kind = 'settle') AS charged
+    FROM leaves WHERE attempt_id = ${attemptId} AND settled_at IS NULL
+    ORDER BY leaf_index LIMIT ${limit}`);
+}
+
 /** Charges each task once, at its first settlement. Anchoring it again after a reorganization is free. */
-function* charge(attempt: AttemptRow, leaves: readonly LeafRow[], at: number): Steps<void> {
+async function charge(
+  tx: Tx,
+  attempt: AttemptRow,
+  leaves: readonly LeafRow[],
+  at: number,
+): Promise<void> {
   const due = leaves.filter(({ charged }) => !charged);
   if (due.length === 0) return;
   // Read from the ledger, because the task may be deleted.
-  const reservationOf = yield* reservationsOf(due.map(({ task_id }) => task_id));
+  const reservationOf = await reservationsOf(tx, idsOf(due));
   const charges = chargesOf(attempt, due, reservationOf);
-  yield* postEntries(
+  await postEntries(
+    tx,
     charges.map(({ chargeWei: _, ...charge }) => ({ kind: 'settle', anchors: 0, ...charge, at })),
   );
-  yield* countAnchors(charges, at);
+  await countAnchors(tx, charges, at);
 }
 
-/** Stores receipt, path and state of consecutive unsettled leaves. Locks the tasks by id, then the counts by robot. */
-function* verify(
-  attemptId: string,
-  { leaves, pathOf, now }: { leaves: readonly LeafRow[]; pathOf: PathOf; now: number },
-): Steps<void> {
+interface Settling {
+  leaves: readonly LeafRow[];
+  pathOf: PathOf;
+  now: number;
+}
+
+/** Stores receipt, path and state of consecutive unsettled leaves. */
+async function verify(tx: Tx, attemptId: string, settling: Settling): Promise<void> {
+  const { leaves, now } = settling;
   const [lowest, highest] = [leaves[0], leaves.at(-1)];
   if (lowest === undefined || highest === undefined) return;
-  const taskIds = JSON.stringify(leaves.map(({ task_id }) => task_id));
-  yield* lockRows(settlementSql.lockTasks, taskIds);
-  yield* lockRows(settlementSql.lockCounts, taskIds);
   const [from, to] = [lowest.leaf_index, highest.leaf_index];
-  yield* queueVerified(attemptId, [from, to], now);
-  const receipts = yield* rows(settlementSql.giveReceipts, attemptId, from, to);
-  const completed = yield* rows(settlementSql.complete, attemptId, from, to, now);
-  if (completed.length !== receipts.length) throw unexpectedState();
-  yield* rows(settlementSql.verify, attemptId, from, to);
-  const settled = leaves.map(({ leaf_index: i }) => [attemptId, i, JSON.stringify(pathOf(i))]);
-  yield* rows(settlementSql.settleLeaves, now, JSON.stringify(settled));
-  yield* rows(settlementSql.count, attemptId, leaves.length, now);
+  await lockForVerification(tx, idsOf(leaves));
+  await queueVerified(tx, attemptId, [from, to], now);
+  const these = sql`FROM leaves l WHERE l.attempt_id = ${attemptId}
+    AND l.leaf_index BETWEEN ${from} AND ${to} AND l.settled_at IS NULL`;
+  // A deleted task gets no receipt.
+  const receipts = await tx.run(sql`
+    INSERT INTO receipts (task_id, proof_hash, attempt_id, leaf_index)
+    SELECT c.task_id, c.proof_hash, these.attempt_id, these.leaf_index
+    FROM (SELECT l.* ${these}) AS these JOIN completions c ON c.task_id = these.task_id
+    WHERE true ORDER BY these.leaf_index
+    ON CONFLICT (task_id) DO UPDATE SET
+      attempt_id = excluded.attempt_id, leaf_index = excluded.leaf_index`);
+  const completed = await tx.run(sql`UPDATE completions
+    SET updated_at = ${now}, state = ${raw(settle.to)}
+    WHERE task_id IN (SELECT l.task_id ${these}) AND state IN ${raw(settle.from)}`);
+  if (completed !== receipts) throw unexpectedState();
+  await tx.run(sql`UPDATE tasks SET status = 'verified' WHERE id IN (SELECT l.task_id ${these})`);
+  await markSettled(tx, attemptId, settling);
+}
+
+/** Locks the tasks by id, then the counts by robot: the trigger on tasks would lock those in the order of its rows. */
+async function lockForVerification(tx: Tx, taskIds: readonly string[]): Promise<void> {
+  await tx.run(onPostgres(locked(taskIds)));
+  await tx.run(
+    onPostgres(sql`SELECT robot_id FROM task_counts
+      WHERE robot_id IN (SELECT robot_id FROM tasks WHERE id ${among('uuid', taskIds)})
+      ORDER BY robot_id FOR NO KEY UPDATE`),
+  );
+}
+
+async function markSettled(tx: Tx, attemptId: string, { leaves, pathOf, now }: Settling) {
+  // Each given leaf names its attempt: with `attempt_id = …`, SQLite walks the list once for each leaf of the attempt.
+  const given = leaves.map(({ leaf_index: i }) => [attemptId, i, JSON.stringify(pathOf(i))]);
+  await tx.run(sql`UPDATE leaves SET settled_at = ${now}, path = g.value ->> 2
+    FROM ${elements(given)} AS g
+    WHERE attempt_id = ${typed('uuid', sql`(g.value ->> 0)`)}
+      AND leaf_index = CAST(g.value ->> 1 AS integer)`);
+  await tx.run(sql`UPDATE attempts
+    SET unsettled_leaves = unsettled_leaves - ${leaves.length}, updated_at = ${now}
+    WHERE id = ${attemptId}`);
 }
 
 /** Queues the completions of tasks that still exist, in their next generation. Returns the tasks that do not. */
-function* queueAgain(taskIds: readonly string[], now: number): Steps<string[]> {
-  const given = JSON.stringify(taskIds);
-  const waiting = yield* rows<TaskRow>(settlementSql.lockTasks, given);
-  const queued = yield* rows(settlementSql.requeue, given, now);
-  if (queued.length !== waiting.length) throw unexpectedState();
-  const existing = new Set(waiting.map(({ task_id }) => task_id));
+async function queueAgain(tx: Tx, taskIds: readonly string[], now: number): Promise<string[]> {
+  const waiting = await tx.all<TaskRow>(locked(taskIds));
+  const queued = await tx.run(sql`UPDATE completions
+    SET state = ${raw(requeue.to)}, generation = generation + 1, updated_at = ${now}
+    WHERE task_id ${among('uuid', taskIds)} AND state IN ${raw(requeue.from)}`);
+  if (queued !== waiting.length) throw unexpectedState();
+  const existing = new Set(idsOf(waiting));
   return taskIds.filter((taskId) => !existing.has(taskId));
+}
+
+/** Selects the tasks that still exist, and locks them with their completions. */
+function locked(taskIds: readonly string[]): Sql {
+  return sql`SELECT c.task_id FROM tasks t JOIN completions c ON c.task_id = t.id
+    WHERE t.id ${among('uuid', taskIds)} ORDER BY t.id ${onPostgres(sql`FOR NO KEY UPDATE`)}`;
 }
 
 function unexpectedState(): Error {
   return new Error('A leaf of the attempt has a completion in an unexpected state');
+}
+
+/** The inclusion path of a leaf by its index in the attempt. */
+type PathOf = (leafIndex: number) => Hex[];
+
+/** Attempts that are settled at the same time; more come from attempts that never finish here, and are forgotten. */
+const KEPT_TREES = 16;
+
+/**
+ * Computes the inclusion paths of attempts from their leaves, and keeps them until `forget`. The paths are stored at
+ * settlement, not before the broadcast: they are ten times the bytes of the rest and would make that commit long.
+ */
+function inclusionPaths(readLeaves: (attemptId: string) => Promise<Hex[]>) {
+  const known = new Map<string, PathOf>();
+  return {
+    async of(attemptId: string): Promise<PathOf> {
+      const before = known.get(attemptId);
+      if (before !== undefined) return before;
+      const leaves = await readLeaves(attemptId);
+      if (leaves.length < 2) return () => [];
+      const { path } = await runYielding(growMerkleTree(leaves));
+      known.set(attemptId, path);
+      const [oldest] = known.keys();
+      if (known.size > KEPT_TREES && oldest !== undefined) known.delete(oldest);
+      return path;
+    },
+    forget(attemptId: string): void {
+      known.delete(attemptId);
+    },
+  };
 }

@@ -1,97 +1,103 @@
-// Lists queued proofs, and waits for them and for completions.
+// Waits for queued proofs and for completions.
 
-import type { Triggers } from '../../../base/triggers.ts';
+import { batching } from '../../../base/async/batching.ts';
+import { onAbort } from '../../../base/async/on-abort.ts';
+import { singleFlight } from '../../../base/async/single-flight.ts';
+import type { Triggers } from '../../../base/async/triggers.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import type { CompletionStore } from '../../ports/completions.ts';
-import { batching } from '../engine/batching.ts';
-import { rows, type StepRunner } from '../engine/steps.ts';
-import { QUEUED_COLUMNS } from '../rows/anchoring.ts';
-import { completionTopic, QUEUE_TOPIC } from '../tasks.ts';
+import type { Db } from '../db/database.ts';
+import { among, each, onPostgres } from '../db/dialect.ts';
+import { raw, sql } from '../db/sql.ts';
+import type { Tx } from '../db/tx.ts';
+import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 
-export const waitSql = {
-  queued: `SELECT ${QUEUED_COLUMNS} FROM completions
-    WHERE state = 'queued' ORDER BY round, reserve_seq LIMIT $1`,
-  /** The tasks that are verified, failed or deleted. */
-  over: `SELECT g.value AS id FROM json_array_elements_text($1::json) AS g
-    LEFT JOIN tasks t ON t.id = g.value::uuid LEFT JOIN completions c ON c.task_id = t.id
-    WHERE t.id IS NULL OR t.status = 'verified' OR c.state = 'failed'`,
-} as const;
+export const QUEUED_COLUMNS = raw(
+  `task_id AS "taskId", proof_hash AS "proofHash", leaf, generation`,
+);
 
-/** `anyQueued` answers whether a proof is queued for any sender. */
-export function waits(runner: StepRunner, triggers: Triggers, anyQueued: () => Promise<boolean>) {
-  const isOver = overTogether(runner);
-  const polls = new Set<() => void>();
-  let ticks: NodeJS.Timeout | undefined;
+/** Ends the offers of queued proofs, each to one sender. SQLite makes none. */
+export async function endOffers(tx: Tx, taskIds: readonly string[]): Promise<void> {
+  await tx.run(
+    onPostgres(sql`UPDATE completions SET offered_to = NULL, offered_until = 0
+      WHERE task_id ${among('uuid', taskIds)}`),
+  );
+}
 
-  /** All waits look again together. */
-  function enter(poll: () => void): void {
-    polls.add(poll);
-    if (runner.pollMs === null) return;
-    ticks ??= setInterval(() => {
-      for (const one of [...polls]) one();
-    }, runner.pollMs).unref();
-  }
-
-  function leave(poll: () => void): void {
-    polls.delete(poll);
-    if (polls.size > 0) return;
-    clearInterval(ticks);
-    ticks = undefined;
-  }
-
-  async function wait(
-    topic: string,
-    signal: AbortSignal,
-    isDone: (isPoll: boolean) => Promise<boolean>,
-  ): Promise<void> {
-    let isPoll = false;
-    let look = () => {};
-    const wake = () => look();
-    const poll = () => {
-      isPoll = true;
-      look();
-    };
-    const unsubscribe = triggers.subscribe(topic, wake);
-    signal.addEventListener('abort', wake);
-    enter(poll);
-    try {
-      while (!signal.aborted) {
-        // Before the read, so that no change and no poll during it is missed.
-        const woken = new Promise<void>((resolve) => {
-          look = resolve;
-        });
-        const asPoll = isPoll;
-        isPoll = false;
-        if (await isDone(asPoll)) return;
-        await woken;
-      }
-    } finally {
-      leave(poll);
-      signal.removeEventListener('abort', wake);
-      unsubscribe();
-    }
-  }
-
+/** `anyQueued` returns whether a proof is queued for any sender. */
+export function waits(db: Db, triggers: Triggers, anyQueued: () => Promise<boolean>) {
+  const isOver = overTogether(db);
+  const looks = looksOf(db.pollMs, triggers);
   return {
-    waitForQueuedProof: (signal) => wait(QUEUE_TOPIC, signal, anyQueued),
-    waitForCompletion: (taskId, signal) =>
-      wait(completionTopic(taskId), signal, (isPoll) =>
-        // After a failed poll the next one tries again.
-        isPoll ? isOver(taskId).catch(() => false) : isOver(taskId),
-      ),
+    async waitForQueuedProof(signal) {
+      for await (const _ of looks(QUEUE_TOPIC, signal)) if (await anyQueued()) return;
+    },
+
+    async waitForCompletion(taskId, signal) {
+      for await (const cause of looks(completionTopic(taskId), signal)) {
+        try {
+          if (await isOver(taskId)) return;
+        } catch (error) {
+          // After a failed poll, the next one tries again.
+          if (cause !== 'poll') throw error;
+        }
+      }
+    },
   } satisfies Partial<AnchorStore & CompletionStore>;
 }
 
+type Cause = 'start' | 'wake' | 'poll';
+
+/**
+ * Returns an iterator over the times to look: at the start, after each wake of the topic and after each poll, until the
+ * signal aborts.
+ */
+function looksOf(pollMs: number | null, triggers: Triggers) {
+  /** All waits poll together. */
+  const poll =
+    pollMs === null
+      ? null
+      : singleFlight(() => new Promise<void>((resolve) => setTimeout(resolve, pollMs).unref()));
+
+  return async function* looks(topic: string, signal: AbortSignal): AsyncGenerator<Cause> {
+    let wake = () => {};
+    const unsubscribe = triggers.subscribe(topic, () => wake());
+    const ignore = onAbort(signal, () => wake());
+    try {
+      for (let cause: Cause = 'start'; !signal.aborted; ) {
+        // Before the caller looks, so that it misses no change and no poll meanwhile.
+        const next = new Promise<Cause>((resolve) => {
+          wake = () => resolve('wake');
+          void poll?.().then(() => resolve('poll'));
+        });
+        yield cause;
+        cause = await next;
+      }
+    } finally {
+      ignore();
+      unsubscribe();
+    }
+  };
+}
+
 /** Combines the lookups of concurrent waits into one query. */
-function overTogether({ read }: StepRunner): (taskId: string) => Promise<boolean> {
+function overTogether({ read }: Db): (taskId: string) => Promise<boolean> {
   return batching({
     atOnce: 4,
     keyOf: (taskId: string) => taskId,
     startGroup: () => () => true,
     async doTogether(taskIds) {
-      const found = await read(() => rows<{ id: string }>(waitSql.over, JSON.stringify(taskIds)));
+      const found = await read((tx) => endedTasks(tx, taskIds));
       const over = new Set(found.map(({ id }) => id));
       return (taskId: string) => over.has(taskId);
     },
   });
+}
+
+/** Selects the tasks that are verified, failed or deleted. */
+function endedTasks(tx: Tx, taskIds: readonly string[]) {
+  return tx.all<{ id: string }>(sql`SELECT given.value AS id
+    FROM (${each('uuid', taskIds)}) AS given
+    LEFT JOIN tasks t ON t.id = given.value LEFT JOIN completions c ON c.task_id = t.id
+    WHERE t.id IS NULL OR t.status = 'verified' OR c.state = 'failed'`);
 }

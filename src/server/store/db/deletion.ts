@@ -1,6 +1,6 @@
 // Deletes many rows in short commits, so that they do not delay other writes.
 
-import type { DeletionLimits } from '../engine/steps.ts';
+import type { DeletionLimits } from './database.ts';
 
 /**
  * Repeats a deletion inside a write until it deletes nothing, `limit` rows are gone, or the time of a commit is used

@@ -1,6 +1,6 @@
 // Names what the two databases write differently.
 
-import { PerDialect, raw, type Sql, sql } from './sql.ts';
+import { PerDialect, raw, type Sql, sql, type Value } from './sql.ts';
 
 const none = sql``;
 
@@ -37,4 +37,41 @@ export function selected(query: Sql): Sql {
 /** A condition: the value before it is among the values. PostgreSQL looks each of them up in an index. */
 export function among(type: 'uuid' | 'text', values: readonly string[]): Sql {
   return selected(each(type, values));
+}
+
+/** The elements of a JSON array as rows with a column `value`, which is JSON. */
+export function elements(values: readonly unknown[]): Sql {
+  const json = JSON.stringify(values);
+  return sql`${new PerDialect({
+    sqlite: sql`json_each(${json})`,
+    postgres: sql`json_array_elements(${json}::json)`,
+  })}`;
+}
+
+/** A value whose type PostgreSQL cannot see from its place. SQLite stores texts of wei as they are. */
+export function typed(type: 'uuid' | 'numeric', value: Value | Sql): Sql {
+  return sql`${new PerDialect({
+    sqlite: sql`${value}`,
+    postgres: sql`${value}::${raw(type)}`,
+  })}`;
+}
+
+/**
+ * The condition and the order of the rows whose first columns have the values and whose column `seq` is below `below`,
+ * newest first. A range instead of equality: no other index of PostgreSQL has this order. With equality, the index on
+ * seq has the order too, and a plan could walk through the rows of all others. SQLite finds the index by equality.
+ */
+export function newestBelow(
+  columns: readonly string[],
+  values: readonly (Value | Sql)[],
+  below: Value,
+): Sql {
+  const names = raw(columns.join(', '));
+  const given = values
+    .slice(1)
+    .reduce<Sql>((list, value) => sql`${list}, ${value}`, sql`${values[0] ?? null}`);
+  return sql`${new PerDialect({
+    sqlite: sql`(${names}) = (${given}) AND seq < ${below}`,
+    postgres: sql`(${names}, seq) >= (${given}, 0) AND (${names}, seq) < (${given}, ${below})`,
+  })} ORDER BY ${raw([...columns, 'seq'].map((column) => `${column} DESC`).join(', '))}`;
 }

@@ -1,8 +1,18 @@
-// Inserts many rows at once, and serializes writes of an account.
+// Inserts many rows at once, and names what rows have in common.
 
-import { onPostgres } from './dialect.ts';
 import { PerDialect, raw, type Sql, sql } from './sql.ts';
 import type { Tx } from './tx.ts';
+
+/** Sorts after every id. */
+export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Sorts before every id. */
+export const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** A row of the record, in which wei are texts. */
+export type InText<Record> = {
+  [Member in keyof Record]: Record[Member] extends bigint ? string : Record[Member];
+};
 
 /** The columns of tables that get many rows at once. The first one is the key. */
 export const insertColumns = {
@@ -36,9 +46,4 @@ function insertion(table: Table, json: string): Sql {
         FROM jsonb_populate_recordset(NULL::${raw(table)}, ${json})`,
     })}
     ON CONFLICT DO NOTHING RETURNING ${raw(key)} AS id`;
-}
-
-/** Serializes writes of the account. */
-export async function lockAccount(tx: Tx, wallet: string): Promise<void> {
-  await tx.run(onPostgres(sql`SELECT FROM accounts WHERE wallet = ${wallet} FOR NO KEY UPDATE`));
 }

@@ -1,7 +1,10 @@
 // Statements, written as templates where they run: sql`SELECT … WHERE id = ${id}`.
 
 /** A value of a statement. Wei are texts, which both databases convert. */
-export type Value = string | number | Buffer | null;
+export type Value = string | number | Buffer | null | PostgresArray;
+
+/** The values of a column, for statements of PostgreSQL only. */
+type PostgresArray = readonly (string | number | Buffer | null)[];
 
 export type Dialect = 'sqlite' | 'postgres';
 

@@ -15,8 +15,6 @@ export interface Tx {
   get<Row extends object>(statement: Sql): Awaitable<Row | undefined>;
   /** Returns the number of rows that it changed. */
   run(statement: Sql): Awaitable<number>;
-  /** Runs code that yields its statements. */
-  steps<Result>(steps: Generator<unknown, Result, object[]>): Awaitable<Result>;
 }
 
 /** Code of a transaction. It awaits nothing but its `tx`: on SQLite, all writes share one connection. */

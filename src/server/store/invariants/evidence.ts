@@ -9,8 +9,8 @@ import {
   RECORDED_ANCHOR_COLUMNS,
   type RecordedAnchorRow,
   toRecordedAnchor,
-} from '../rows/anchoring.ts';
-import { openProof } from '../rows/evidence.ts';
+} from '../anchoring/chain-proofs.ts';
+import { openProof } from '../evidence.ts';
 import { folded, type Invariant, type Snapshot } from './snapshot.ts';
 
 interface ProofRow {
@@ -78,7 +78,9 @@ export async function* payloadsRebuild({ scan }: Snapshot): AsyncGenerator<strin
       return attempt;
     },
   });
-  for await (const attempt of attempts) yield* violationsOfAttempt(attempt);
+  for await (const attempt of attempts) {
+    for (const violation of violationsOfAttempt(attempt)) yield violation;
+  }
   const empty = scan<{ id: string }>(
     'SELECT id FROM attempts a WHERE NOT EXISTS (SELECT 1 FROM leaves l WHERE l.attempt_id = a.id)',
   );

@@ -1,11 +1,13 @@
 // One snapshot of a database, as the checks of the invariants read it.
 
+import type { Tx } from '../db/tx.ts';
+
 /** Its queries run on both databases. */
 export interface Snapshot {
   /** Yields the rows of a query without values one by one, so that memory does not grow with the database. */
   scan<Row extends object>(query: string): AsyncIterable<Row>;
-  /** Returns the rows of a query with the values `$1`, `$2` … */
-  rows<Row extends object>(query: string, values: readonly (string | number)[]): Promise<Row[]>;
+  /** For queries with values. */
+  tx: Tx;
 }
 
 /** Yields violations. */

@@ -1,6 +1,7 @@
 // Checks the roll-ups of telemetry against the samples.
 
 import { type SampleRecord, stepMs } from '../../ports/telemetry.ts';
+import { sql } from '../db/sql.ts';
 import {
   type Aggregate,
   agree,
@@ -10,14 +11,14 @@ import {
   readingsOf,
   rollUpNames,
   type StoredNames,
-} from '../rows/aggregate.ts';
+} from '../telemetry/aggregate.ts';
 import {
   type AggregateOfDay,
   beginOf,
   DayAggregates,
   resolutions,
   type StoredAggregate,
-} from '../rows/roll-ups.ts';
+} from '../telemetry/roll-ups.ts';
 import { SAMPLE_COLUMNS } from '../telemetry.ts';
 import { folded, type Snapshot, selecting } from './snapshot.ts';
 
@@ -50,8 +51,10 @@ export async function* rollupsFollowSamples(snapshot: Snapshot): AsyncGenerator<
       return open;
     },
   });
-  for await (const day of days) yield* violationsOfDay(snapshot, day);
-  yield* rollupsWithoutSamples(snapshot);
+  for await (const day of days) {
+    for (const violation of await violationsOfDay(snapshot, day)) yield violation;
+  }
+  for await (const violation of rollupsWithoutSamples(snapshot)) yield violation;
 }
 
 /** Selects roll-ups of days without samples, which the comparison by day does not visit. */
@@ -64,34 +67,32 @@ const rollupsWithoutSamples = selecting(`
     SELECT 1 FROM telemetry t WHERE t.robot_id = r.robot_id
       AND t.recorded_at >= r.day AND t.recorded_at < r.day + 86400000)`);
 
-async function startDay({ rows }: Snapshot, { robotId, recordedAt }: SampleRow): Promise<RobotDay> {
+async function startDay({ tx }: Snapshot, { robotId, recordedAt }: SampleRow): Promise<RobotDay> {
   const day = beginOf('day', recordedAt);
-  const [row] = await rows<{ names: string }>(
-    'SELECT names FROM telemetry_names WHERE robot_id = $1 AND day = $2',
-    [robotId, day],
+  const row = await tx.get<{ names: string }>(
+    sql`SELECT names FROM telemetry_names WHERE robot_id = ${robotId} AND day = ${day}`,
   );
   const stored: StoredNames = row === undefined ? noNames : JSON.parse(row.names);
   const names = rollUpNames(stored);
   return { robotId, day, aggregates: new DayAggregates(names), storedNames: countNames(names) };
 }
 
-async function* violationsOfDay(
-  { rows }: Snapshot,
+async function violationsOfDay(
+  { tx }: Snapshot,
   { robotId, day, aggregates, storedNames }: RobotDay,
-): AsyncGenerator<string> {
-  const [deleted] = await rows<{ before: number }>(
-    'SELECT before FROM telemetry_horizons WHERE robot_id = $1',
-    [robotId],
+): Promise<string[]> {
+  const violations: string[] = [];
+  const deleted = await tx.get<{ before: number }>(
+    sql`SELECT before FROM telemetry_horizons WHERE robot_id = ${robotId}`,
   );
   // Retention deleted the robot's samples before the horizon.
   const horizon = deleted?.before ?? Number.NEGATIVE_INFINITY;
-  const stored = await rows<AggregateOfDay>(
-    `SELECT resolution, at, samples, summary FROM telemetry_rollups
-     WHERE robot_id = $1 AND resolution IN ('minute', 'hour', 'day') AND at >= $2 AND at < $3`,
-    [robotId, day, day + stepMs.day],
+  const stored = await tx.all<AggregateOfDay>(
+    sql`SELECT resolution, at, samples, summary FROM telemetry_rollups WHERE robot_id = ${robotId}
+      AND resolution IN ('minute', 'hour', 'day') AND at >= ${day} AND at < ${day + stepMs.day}`,
   );
   if (day >= horizon && countNames(aggregates.names) > storedNames) {
-    yield `day ${day} of robot ${robotId} lacks names of its samples`;
+    violations.push(`day ${day} of robot ${robotId} lacks names of its samples`);
   }
   for (const resolution of resolutions) {
     const unseen = new Map(
@@ -104,13 +105,15 @@ async function* violationsOfDay(
         continue;
       }
       if (row === undefined || !saysTheSame(row, counted)) {
-        yield `the ${resolution} ${at} of robot ${robotId} differs from its samples`;
+        violations.push(`the ${resolution} ${at} of robot ${robotId} differs from its samples`);
       }
     }
     for (const at of unseen.keys()) {
-      if (at >= horizon) yield `the ${resolution} ${at} of robot ${robotId} has no samples`;
+      if (at >= horizon)
+        violations.push(`the ${resolution} ${at} of robot ${robotId} has no samples`);
     }
   }
+  return violations;
 }
 
 function countNames({ states, metrics }: RollUpNames): number {

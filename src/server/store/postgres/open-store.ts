@@ -1,31 +1,32 @@
 // Builds the PostgreSQL store: connects, migrates, starts the engine and combines the stores of all nouns.
 
-import { singleFlight } from '../../../base/single-flight.ts';
-import { Triggers } from '../../../base/triggers.ts';
+import { singleFlight } from '../../../base/async/single-flight.ts';
+import { Triggers } from '../../../base/async/triggers.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
 import { waits } from '../anchoring/waits.ts';
 import { combineStores } from '../combine-stores.ts';
+import { sql } from '../db/sql.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
 import { anyQueued, queueStore } from './anchor-queue.ts';
-import { completionStore } from './completions.ts';
 import { checkDatabase, readUsageErrors } from './engine/check.ts';
-import { type ConnectionOptions, type Connections, sql } from './engine/connections.ts';
+import type { ConnectionOptions, Connections } from './engine/connections.ts';
+import { postgresDb } from './engine/database.ts';
 import { cannotUse } from './engine/errors.ts';
 import { migrate, requireKnown, requireSchema, type SchemaRow } from './engine/migrate.ts';
 import { startNotifications } from './engine/notifications.ts';
 import { type OnPartitions, startPartitions } from './engine/partitions.ts';
 import { openSchema } from './engine/schema.ts';
-import { stepRunner } from './engine/steps.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
+import { claimStore, completionStore } from './hot.ts';
 import { migrations } from './migrations.ts';
+import { relayLease } from './relay-lease.ts';
 import { sampleRetention } from './retention.ts';
 import { robotAuthentication } from './robots.ts';
 import { challengeStore } from './sign-in.ts';
-import { claimStore } from './tasks.ts';
 import { telemetryStore } from './telemetry.ts';
 
 export interface PostgresStoreOptions extends ConnectionOptions {
@@ -46,13 +47,6 @@ export interface PostgresStoreOptions extends ConnectionOptions {
   /** Quotas. Default: none. */
   storage?: StorageLimits;
 }
-
-const touchSchema = sql('UPDATE svc_schema SET version = version RETURNING version, works_from');
-
-const holdRelay = sql(`INSERT INTO relay_lease AS l (id, holder, expires_at)
-  VALUES (1, $1, instant_or($2) + $3)
-  ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-  WHERE l.holder = excluded.holder OR l.expires_at <= instant_or($2)`);
 
 /**
  * Opens the store in one PostgreSQL database, version 15 or later, which any number of instances share.
@@ -94,11 +88,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ? await startPartitions(access, options.onPartitions ?? (() => {}))
     : null;
   const { maxChallenges = limits.openChallenges } = options;
-  const steps = stepRunner(access, (topics) => notifications.tell(topics));
+  const db = postgresDb(access, (topics) => notifications.tell(topics));
   // The disk is the database server's. When it is full, every write is refused.
   const hasRoom = async () => true;
   const source = { readErrors: () => readUsageErrors(access), hasRoom };
-  const usage = new StorageUsage(steps, source, options.storage ?? UNLIMITED);
+  const usage = new StorageUsage(db, source, options.storage ?? UNLIMITED);
 
   async function close(): Promise<void> {
     await partitions?.stop();
@@ -109,7 +103,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 
   async function probe(): Promise<void> {
-    const schema = await access.write((tx) => tx.first<SchemaRow>(touchSchema));
+    const schema = await db.write((tx) =>
+      tx.get<SchemaRow>(sql`UPDATE svc_schema SET version = version RETURNING version, works_from`),
+    );
     if (schema === undefined) throw storageUnavailable('The database has no schema version.');
     try {
       requireKnown(schema, migrations.length);
@@ -121,19 +117,18 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 
   return combineStores(
-    steps,
+    db,
     { usage, feed },
     {
-      ...challengeStore(access, { maxChallenges }),
-      ...robotAuthentication(access),
-      ...claimStore(access, usage),
-      ...telemetryStore(access, usage),
-      ...sampleRetention(access, steps),
-      ...completionStore(access, usage, steps),
-      ...queueStore(steps),
-      ...waits(steps, triggers, () => anyQueued(steps)),
-      holdRelay: async (holder, ttlMs) =>
-        (await access.run(holdRelay, [holder, access.instant(), ttlMs])) > 0,
+      ...challengeStore(db, { maxChallenges }),
+      ...robotAuthentication(db),
+      ...claimStore(db, usage),
+      ...telemetryStore(db, usage),
+      ...sampleRetention(access, db),
+      ...completionStore(db, usage),
+      ...queueStore(db),
+      ...waits(db, triggers, () => anyQueued(db)),
+      ...relayLease(db),
       hasRoom,
       checkInvariants: () => checkDatabase(access),
       // All probes write the same row. Single flight keeps concurrent probes from occupying the connections.

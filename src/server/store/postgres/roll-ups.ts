@@ -1,18 +1,18 @@
 // Stores telemetry roll-ups: aggregates of samples by minute, hour and day.
 
-import { startYielding } from '../../../base/cooperative-yield.ts';
+import { startYielding } from '../../../base/async/cooperative-yield.ts';
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { NewSamples } from '../../ports/telemetry.ts';
-import { noNames, rollUpNames, type StoredNames } from '../rows/aggregate.ts';
+import { sql } from '../db/sql.ts';
+import type { Tx } from '../db/tx.ts';
+import { noNames, rollUpNames, type StoredNames } from '../telemetry/aggregate.ts';
 import {
   type AggregateOfDay,
   addToAggregates,
   byInterval,
   newNames,
   resolutions,
-} from '../rows/roll-ups.ts';
-import type { Queries } from './engine/connections.ts';
-import { sql } from './engine/connections.ts';
+} from '../telemetry/roll-ups.ts';
 
 type RollupRow = AggregateOfDay & { robot_id: string };
 
@@ -29,25 +29,11 @@ interface RobotDay extends RobotSamples {
   day: number;
 }
 
-const readNames = sql(`SELECT robot_id, day, names
-  FROM unnest($1::uuid[], $2::bigint[]) AS days (robot_id, day)
-  JOIN telemetry_names USING (robot_id, day)`);
-const readAggregates = sql(`SELECT robot_id, resolution, at, samples, summary
-  FROM unnest($1::uuid[], $2::text[], $3::bigint[]) AS intervals (robot_id, resolution, at)
-  JOIN telemetry_rollups USING (robot_id, resolution, at)`);
-const saveAggregates =
-  sql(`INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
-  SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[])
-  ON CONFLICT (robot_id, resolution, at) DO UPDATE
-    SET samples = excluded.samples, summary = excluded.summary`);
-const saveNames = sql(`INSERT INTO telemetry_names (robot_id, day, names)
-  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[])
-  ON CONFLICT (robot_id, day) DO UPDATE SET names = excluded.names`);
 /**
  * Adds new samples to the aggregates of their minutes, hours and days. Each aggregate is read and written once. Call it
  * inside a write that has locked the robots: every change of roll-ups locks them first.
  */
-export async function addToRollups(tx: Queries, robots: readonly RobotSamples[]): Promise<void> {
+export async function addToRollups(tx: Tx, robots: readonly RobotSamples[]): Promise<void> {
   const days = robots.flatMap(daysOf);
   if (days.length === 0) return;
   const namesOf = await storedNames(tx, days);
@@ -58,7 +44,7 @@ export async function addToRollups(tx: Queries, robots: readonly RobotSamples[])
   for (const { robotId, day, samples } of days) {
     const held = namesOf(robotId, day);
     const names = rollUpNames(held);
-    const added = addToAggregates(samples, names, (resolution, at) =>
+    const added = await addToAggregates(samples, names, (resolution, at) =>
       stored.get(keyOf(robotId, resolution, at)),
     );
     aggregates.push(...added.map((row) => ({ robot_id: robotId, ...row })));
@@ -73,28 +59,28 @@ function daysOf({ robotId, samples }: RobotSamples): RobotDay[] {
   return [...byInterval('day', samples)].map(([day, ofDay]) => ({ robotId, day, samples: ofDay }));
 }
 
-async function storedNames(queries: Queries, days: readonly RobotDay[]) {
-  const rows = await queries.rows<NamesRow>(readNames, [
-    days.map(({ robotId }) => robotId),
-    days.map(({ day }) => day),
-  ]);
+async function storedNames(tx: Tx, days: readonly RobotDay[]) {
+  const rows = await tx.all<NamesRow>(sql`SELECT robot_id, day, names
+    FROM unnest(${days.map(({ robotId }) => robotId)}::uuid[],
+      ${days.map(({ day }) => day)}::bigint[]) AS days (robot_id, day)
+    JOIN telemetry_names USING (robot_id, day)`);
   const found = new Map<string, StoredNames>(
     rows.map(({ robot_id, day, names }) => [`${robot_id} ${day}`, JSON.parse(names)]),
   );
   return (robotId: string, day: number) => found.get(`${robotId} ${day}`) ?? noNames;
 }
 
-async function storedAggregates(tx: Queries, days: RobotDay[]): Promise<Map<string, RollupRow>> {
+async function storedAggregates(tx: Tx, days: RobotDay[]): Promise<Map<string, RollupRow>> {
   const intervals = days.flatMap(({ robotId, samples }) =>
     resolutions.flatMap((resolution) =>
       [...byInterval(resolution, samples).keys()].map((at) => ({ robotId, resolution, at })),
     ),
   );
-  const rows = await tx.rows<RollupRow>(readAggregates, [
-    intervals.map(({ robotId }) => robotId),
-    intervals.map(({ resolution }) => resolution),
-    intervals.map(({ at }) => at),
-  ]);
+  const rows = await tx.all<RollupRow>(sql`SELECT robot_id, resolution, at, samples, summary
+    FROM unnest(${intervals.map(({ robotId }) => robotId)}::uuid[],
+      ${intervals.map(({ resolution }) => resolution)}::text[],
+      ${intervals.map(({ at }) => at)}::bigint[]) AS intervals (robot_id, resolution, at)
+    JOIN telemetry_rollups USING (robot_id, resolution, at)`);
   return new Map(rows.map((row) => [keyOf(row.robot_id, row.resolution, row.at), row]));
 }
 
@@ -102,18 +88,18 @@ function keyOf(robotId: string, resolution: Resolution, at: number): string {
   return `${robotId} ${resolution} ${at}`;
 }
 
-async function save(tx: Queries, aggregates: RollupRow[], names: NamesRow[]): Promise<void> {
-  await tx.run(saveAggregates, [
-    aggregates.map(({ robot_id }) => robot_id),
-    aggregates.map(({ resolution }) => resolution),
-    aggregates.map(({ at }) => at),
-    aggregates.map(({ samples }) => samples),
-    aggregates.map(({ summary }) => summary),
-  ]);
+async function save(tx: Tx, aggregates: RollupRow[], names: NamesRow[]): Promise<void> {
+  await tx.run(sql`INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
+    SELECT * FROM unnest(${aggregates.map(({ robot_id }) => robot_id)}::uuid[],
+      ${aggregates.map(({ resolution }) => resolution)}::text[],
+      ${aggregates.map(({ at }) => at)}::bigint[],
+      ${aggregates.map(({ samples }) => samples)}::bigint[],
+      ${aggregates.map(({ summary }) => summary)}::bytea[])
+    ON CONFLICT (robot_id, resolution, at) DO UPDATE
+      SET samples = excluded.samples, summary = excluded.summary`);
   if (names.length === 0) return;
-  await tx.run(saveNames, [
-    names.map(({ robot_id }) => robot_id),
-    names.map(({ day }) => day),
-    names.map((row) => row.names),
-  ]);
+  await tx.run(sql`INSERT INTO telemetry_names (robot_id, day, names)
+    SELECT robot_id, day, names FROM json_to_recordset(${JSON.stringify(names)})
+      AS days (robot_id uuid, day bigint, names text)
+    ON CONFLICT (robot_id, day) DO UPDATE SET names = excluded.names`);
 }

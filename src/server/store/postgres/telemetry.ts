@@ -1,17 +1,15 @@
 // Stores telemetry samples with everything derived from them, and lists samples and roll-ups.
 
+import { batching } from '../../../base/async/batching.ts';
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
-import { batching } from '../engine/batching.ts';
-import { type ShownRow, shownColumns } from '../rows/robots.ts';
+import { raw, type Sql, sql } from '../db/sql.ts';
+import type { Tx } from '../db/tx.ts';
 import { type CountedIn, countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
+import { SHOWN_COLUMNS, type ShownRow, shownAfter } from '../telemetry/readings.ts';
 import { isSameSample, SAMPLE_COLUMNS } from '../telemetry.ts';
-import type { Queries } from './engine/connections.ts';
-import { sql } from './engine/connections.ts';
-import { runSteps } from './engine/run-steps.ts';
-import type { Access } from './engine/transactions.ts';
-import { showNewest } from './robots.ts';
+import type { PostgresDb } from './engine/database.ts';
 import { addToRollups } from './roll-ups.ts';
 
 /** While the database writes one group, this process prepares the next. */
@@ -22,13 +20,13 @@ const SAMPLES_AT_ONCE = 2_000;
 const CHARACTERS_AT_ONCE = 1_000_000;
 
 /** Groups concurrent requests into one transaction. */
-export function telemetryStore(access: Access, usage: StorageUsage) {
+export function telemetryStore({ write }: PostgresDb, usage: StorageUsage) {
   const recordSamples = batching({
     atOnce: GROUPS_AT_ONCE,
     keyOf: ({ robotId }: NewSamples) => robotId,
     startGroup: sampleGroup,
     async doTogether(requests) {
-      const batches = await access.write((tx) => recordGroup(tx, requests));
+      const batches = await write((tx) => recordGroup(tx, requests));
       for (const { robot, samples, conflict } of batches) {
         if (conflict === null) usage.add(robot.wallet, samplesBytes(samples));
       }
@@ -75,29 +73,11 @@ interface Batch {
   conflict: number | null;
 }
 
-const lockRobots =
-  sql(`SELECT id, wallet, fleet_id, key_hash, ${shownColumns.join(', ')} FROM robots WHERE id = ANY($1::uuid[])
-  ORDER BY id FOR NO KEY UPDATE`);
-const insertNew =
-  sql(`INSERT INTO telemetry (robot_id, recorded_at, id, battery_pct, state, metrics)
-  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::double precision[], $5::text[],
-    $6::text[])
-  ON CONFLICT DO NOTHING`);
-// The given samples that this transaction did not insert.
-const readOld = sql(`SELECT robot_id AS "robotId", ${SAMPLE_COLUMNS}
-  FROM unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS given (robot_id, recorded_at, id)
-  JOIN telemetry USING (robot_id, recorded_at, id)
-  WHERE telemetry.xmin <> pg_current_xact_id()::xid`);
-const remove = sql(`DELETE FROM telemetry
-  USING unnest($1::uuid[], $2::bigint[], $3::uuid[]) AS undone (robot_id, recorded_at, id)
-  WHERE telemetry.robot_id = undone.robot_id AND telemetry.recorded_at = undone.recorded_at
-    AND telemetry.id = undone.id`);
-
 /**
  * Stores samples and everything derived from them, and returns the requests of existing robots. Call it inside a write,
  * with at most one request per robot. The robots' rows stay locked, so other changes of their samples and roll-ups wait.
  */
-async function recordGroup(tx: Queries, requests: readonly NewSamples[]): Promise<Batch[]> {
+async function recordGroup(tx: Tx, requests: readonly NewSamples[]): Promise<Batch[]> {
   const batches = await store(tx, await batchesOf(tx, requests));
   const recorded = batches.filter(({ conflict }) => conflict === null);
   const heard = recorded.map(({ robot, request: { robotId, now }, samples }) => ({
@@ -108,7 +88,10 @@ async function recordGroup(tx: Queries, requests: readonly NewSamples[]): Promis
   }));
   await addToRollups(tx, heard);
   await showNewest(tx, heard);
-  await runSteps(tx, countSamples(recorded.map(({ robot, samples }) => ({ ...robot, samples }))));
+  await countSamples(
+    tx,
+    recorded.map(({ robot, samples }) => ({ ...robot, samples })),
+  );
   return batches;
 }
 
@@ -119,8 +102,10 @@ function outcomeOf(batch: Batch | undefined): Outcome {
 }
 
 /** Locks the robots by id. Drops requests whose robot or key is gone. */
-async function batchesOf(tx: Queries, requests: readonly NewSamples[]): Promise<Batch[]> {
-  const rows = await tx.rows<RobotRow>(lockRobots, [requests.map(({ robotId }) => robotId)]);
+async function batchesOf(tx: Tx, requests: readonly NewSamples[]): Promise<Batch[]> {
+  const ids = requests.map(({ robotId }) => robotId);
+  const rows = await tx.all<RobotRow>(sql`SELECT id, wallet, fleet_id, key_hash, ${SHOWN_COLUMNS}
+    FROM robots WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`);
   const robots = new Map(rows.map((row) => [row.id, row]));
   return requests.flatMap((request) => {
     const robot = robots.get(request.robotId);
@@ -149,40 +134,56 @@ function keyOf(robotId: string, { recordedAt, id }: SampleRecord): string {
 }
 
 /** Stores the samples. Of a request with a conflict, it stores nothing. */
-async function store(tx: Queries, batches: readonly Batch[]): Promise<Batch[]> {
+async function store(tx: Tx, batches: readonly Batch[]): Promise<Batch[]> {
   const old = await insert(tx, batches);
   const compared = batches.map((batch) => withoutOld(batch, old));
   const undone = compared.filter(({ conflict }) => conflict !== null);
-  if (undone.length > 0) await tx.run(remove, keysOf(undone));
+  if (undone.length > 0) {
+    await tx.run(sql`DELETE FROM telemetry USING ${keyRows(undone)} AS undone (robot_id, recorded_at, id)
+      WHERE telemetry.robot_id = undone.robot_id AND telemetry.recorded_at = undone.recorded_at
+        AND telemetry.id = undone.id`);
+  }
   return compared;
 }
 
 /** Inserts new samples, and returns the stored ones by key. */
 async function insert(
-  tx: Queries,
+  tx: Tx,
   batches: readonly Batch[],
 ): Promise<ReadonlyMap<string, SampleRecord>> {
   const samples = batches.flatMap((batch) => batch.samples);
   if (samples.length === 0) return new Map();
-  const keys = keysOf(batches);
-  const inserted = await tx.run(insertNew, [
-    ...keys,
-    samples.map(({ batteryPct }) => batteryPct),
-    samples.map(({ state }) => state),
-    samples.map(({ metrics }) => metrics),
-  ]);
+  const { robotIds, times, ids } = keysOf(batches);
+  const inserted = await tx.run(sql`INSERT INTO telemetry
+      (robot_id, recorded_at, id, battery_pct, state, metrics)
+    SELECT * FROM unnest(${robotIds}::uuid[], ${times}::bigint[], ${ids}::uuid[],
+      ${samples.map(({ batteryPct }) => batteryPct)}::double precision[],
+      ${samples.map(({ state }) => state)}::text[], ${samples.map(({ metrics }) => metrics)}::text[])
+    ON CONFLICT DO NOTHING`);
   if (inserted === samples.length) return new Map();
-  const old = await tx.rows<SampleRecord & { robotId: string }>(readOld, keys);
+  // The given samples that this transaction did not insert.
+  type Old = SampleRecord & { robotId: string };
+  const old = await tx.all<Old>(sql`SELECT robot_id AS "robotId", ${raw(SAMPLE_COLUMNS)}
+    FROM ${keyRows(batches)} AS given (robot_id, recorded_at, id)
+    JOIN telemetry USING (robot_id, recorded_at, id)
+    WHERE telemetry.xmin <> pg_current_xact_id()::xid`);
   return new Map(old.map((sample) => [keyOf(sample.robotId, sample), sample]));
 }
 
-function keysOf(batches: readonly Batch[]): (string | number)[][] {
+function keysOf(batches: readonly Batch[]) {
   const samples = batches.flatMap((batch) => batch.samples);
-  return [
-    batches.flatMap(({ robot, samples: { length } }) => Array<string>(length).fill(robot.id)),
-    samples.map(({ recordedAt }) => recordedAt),
-    samples.map(({ id }) => id),
-  ];
+  return {
+    robotIds: batches.flatMap(({ robot, samples: { length } }) =>
+      Array<string>(length).fill(robot.id),
+    ),
+    times: samples.map(({ recordedAt }) => recordedAt),
+    ids: samples.map(({ id }) => id),
+  };
+}
+
+function keyRows(batches: readonly Batch[]): Sql {
+  const { robotIds, times, ids } = keysOf(batches);
+  return sql`unnest(${robotIds}::uuid[], ${times}::bigint[], ${ids}::uuid[])`;
 }
 
 function withoutOld(batch: Batch, old: ReadonlyMap<string, SampleRecord>): Batch {
@@ -198,4 +199,24 @@ function withoutOld(batch: Batch, old: ReadonlyMap<string, SampleRecord>): Batch
   if (conflict === undefined) return { ...batch, samples };
   const place = request.samples.indexOf(conflict);
   return { ...batch, samples, conflict: Math.min(place, batch.conflict ?? place) };
+}
+
+/** Updates the last-seen time, battery and state of robots from new samples. Each robot is in it once. */
+async function showNewest(
+  tx: Tx,
+  robots: readonly (Omit<NewSamples, 'keyHash'> & { robot: ShownRow })[],
+): Promise<void> {
+  const rows = robots.map(({ robotId, robot, samples, now }) => ({
+    robot_id: robotId,
+    at: now,
+    ...shownAfter(robot, samples, now),
+  }));
+  await tx.run(sql`UPDATE robots SET last_seen_at = greatest(last_seen_at, heard.at),
+      battery_pct = heard.battery_pct, battery_at = heard.battery_at,
+      battery_since = heard.battery_since, state = heard.state, state_at = heard.state_at,
+      state_since = heard.state_since
+    FROM json_to_recordset(${JSON.stringify(rows)}) AS heard (robot_id uuid, at bigint,
+      battery_pct double precision, battery_at bigint, battery_since bigint, state text,
+      state_at bigint, state_since bigint)
+    WHERE robots.id = heard.robot_id`);
 }

@@ -1,23 +1,23 @@
 // Builds the SQLite store: opens the file, starts the engine and combines the stores of all nouns.
 
 import type { Database } from 'better-sqlite3';
+import { Triggers } from '../../../base/async/triggers.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { sqliteErrorKind } from '../../../base/sqlite.ts';
-import { Triggers } from '../../../base/triggers.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
-import { waitSql, waits } from '../anchoring/waits.ts';
+import { waits } from '../anchoring/waits.ts';
 import { combineStores } from '../combine-stores.ts';
-import { NO_ID, rows, some } from '../engine/steps.ts';
+import { NO_ID } from '../db/rows.ts';
+import { raw, sql } from '../db/sql.ts';
 import { deleteOldOfNext } from '../retention.ts';
-import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
+import { StorageUsage, UNLIMITED, type UsageError, usageErrors } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
-import { completionStore } from './completions.ts';
-import { checkDatabase, readUsageErrors } from './engine/check.ts';
+import { anyQueued, queueStore } from './anchor-queue.ts';
+import { checkDatabase } from './engine/check.ts';
 import { Checkpoints } from './engine/checkpoints.ts';
 import {
-  type Access,
   canonicalPath,
   endLeases,
   lockDatabase,
@@ -28,6 +28,7 @@ import {
   unusable,
   usable,
 } from './engine/connections.ts';
+import { sqliteDb } from './engine/database.ts';
 import { type LogFile, openLogFile, watchDisk } from './engine/disk.ts';
 import {
   areReplaced,
@@ -42,14 +43,12 @@ import { migrate, requireSchema } from './engine/migrate.ts';
 import { RateCounters } from './engine/rate-counters.ts';
 import { readSnapshot } from './engine/read-snapshot.ts';
 import { readsOf } from './engine/reads.ts';
-import { stepRunner } from './engine/steps.ts';
 import { finishRestore, isRestoreUnfinished, refuseUnfinishedRestore } from './files/backup.ts';
 import { refuseExported } from './files/export.ts';
+import { hotStore } from './hot.ts';
 import { migrations } from './migrations.ts';
 import { robotAuthentication } from './robots.ts';
 import { challengeStore } from './sign-in.ts';
-import { claimStore } from './tasks.ts';
-import { telemetryStore } from './telemetry.ts';
 
 export interface SqliteStoreOptions {
   path: string;
@@ -202,23 +201,21 @@ function buildStore(
   const log = startLogPurge({ writer, group, checkpoints, snapshot, onFatal: fatal });
   // A crash may have happened between the commit of an erasure and its purge.
   if (exclusive) log.purge();
-  const access: Access = {
-    clock,
-    writer,
-    reader,
-    write: (work) => group.write(work),
+  const triggers = new Triggers();
+  const db = sqliteDb({
     read: readsOf({ reader, clock, snapshot, onFatal: fatal }),
-  };
+    write: (work) => group.write(work),
+    log,
+    triggers,
+  });
   const counters = new RateCounters(clock);
   if (exclusive) counters.load(reader);
-  const triggers = new Triggers();
   const feed = new ChangeFeed();
-  const steps = stepRunner(access, log, triggers);
-  const source = { readErrors: () => readUsageErrors(access), hasRoom };
-  const usage = new StorageUsage(steps, source, options.storage ?? UNLIMITED);
-  const touch = writer.prepare(
-    "INSERT INTO write_probe VALUES (1, x'') ON CONFLICT DO UPDATE SET filling = x''",
-  );
+  const source = {
+    readErrors: () => db.read((tx) => tx.all<UsageError>(raw(usageErrors))),
+    hasRoom,
+  };
+  const usage = new StorageUsage(db, source, options.storage ?? UNLIMITED);
 
   async function close(): Promise<void> {
     // If this fails, the current window starts from zero, as after a crash. Closing must go on.
@@ -232,29 +229,29 @@ function buildStore(
   let closed: Promise<void> | undefined;
 
   return combineStores(
-    steps,
+    db,
     { usage, feed },
     {
-      ...challengeStore(access, { counters, maxChallenges }),
-      ...robotAuthentication(access, counters),
-      ...claimStore(access, usage),
-      ...telemetryStore(access, usage),
+      ...challengeStore(db, { counters, clock, maxChallenges }),
+      ...robotAuthentication(db, counters),
+      ...hotStore(db, usage),
       deleteSamples: (before, limit, cursor) => {
         const from = { place: cursor ?? NO_ID, before, upTo: Number.MAX_SAFE_INTEGER };
-        return deleteOldOfNext(steps, from, limit);
+        return deleteOldOfNext(db, from, limit);
       },
-      ...completionStore(access, usage, steps),
-      listQueuedProofs: (lease, limit) =>
-        steps.leased.read(lease, () => rows(waitSql.queued, limit)),
-      ...waits(steps, triggers, () => steps.read(() => some(waitSql.queued, 1))),
+      ...queueStore(db),
+      ...waits(db, triggers, () => anyQueued(db)),
       // The lock on the file admits one server.
       holdRelay: async () => true,
       hasRoom,
       checkInvariants: () => checkDatabase(reader.name),
-      probe: () =>
-        access.write(() => {
-          touch.run();
-        }),
+      async probe() {
+        await db.write((tx) =>
+          tx.run(
+            sql`INSERT INTO write_probe VALUES (1, x'') ON CONFLICT DO UPDATE SET filling = x''`,
+          ),
+        );
+      },
       close: () => {
         closed ??= close();
         return closed;

@@ -1,26 +1,23 @@
 // Counts and keeps challenges, and authenticates sessions.
 
+import type { Clock } from '../../../base/clock.ts';
 import type { SignInStore } from '../../ports/sign-in.ts';
-import { challengeCounter, SESSION_COLUMNS, type SessionRow, toSession } from '../rows/account.ts';
-import { saveChallenge } from '../sign-in.ts';
-import type { Access } from './engine/connections.ts';
+import type { Db } from '../db/database.ts';
+import { sql } from '../db/sql.ts';
+import { challengeCounter } from '../rate-limits.ts';
+import { SESSION_COLUMNS, type SessionRow, saveChallenge, toSession } from '../sign-in.ts';
 import type { RateCounters } from './engine/rate-counters.ts';
-import { runOn } from './engine/run-steps.ts';
+
+interface ChallengeOptions {
+  counters: RateCounters;
+  clock: Clock;
+  maxChallenges: number;
+}
 
 export function challengeStore(
-  { reader, writer, clock, write, read }: Access,
-  { counters, maxChallenges }: { counters: RateCounters; maxChallenges: number },
+  { write, read }: Db,
+  { counters, clock, maxChallenges }: ChallengeOptions,
 ): Pick<SignInStore, 'countChallenge' | 'saveChallenge' | 'authenticateSession'> {
-  const run = runOn(writer);
-  const total = writer.prepare<[], { total: number }>('SELECT total FROM challenge_count');
-  const evict = writer.prepare<[number]>(
-    'DELETE FROM challenges WHERE seq IN (SELECT seq FROM challenges ORDER BY seq LIMIT ?)',
-  );
-  const findSession = reader.prepare<[string, number], SessionRow>(
-    `SELECT ${SESSION_COLUMNS} FROM sessions
-     WHERE token_hash = ? AND expires_at > ?`,
-  );
-
   return {
     countChallenge: async (wallet, device) => ({
       count: counters.count('challenge', challengeCounter(wallet, device)),
@@ -28,20 +25,25 @@ export function challengeStore(
     }),
 
     saveChallenge: (challenge, source) =>
-      write(() => {
-        run(saveChallenge(challenge, source, clock.now()));
-        const excess = (total.get()?.total ?? 0) - maxChallenges;
-        if (excess > 0) evict.run(excess);
+      write(async (tx) => {
+        await saveChallenge(tx, challenge, source);
+        const saved = await tx.get<{ total: number }>(sql`SELECT total FROM challenge_count`);
+        const excess = (saved?.total ?? 0) - maxChallenges;
+        if (excess <= 0) return;
+        await tx.run(sql`DELETE FROM challenges
+          WHERE seq IN (SELECT seq FROM challenges ORDER BY seq LIMIT ${excess})`);
       }),
 
-    authenticateSession: (tokenHash, counted, now) =>
-      read(() => {
-        const row = findSession.get(tokenHash, now);
-        if (row === undefined) return null;
-        const count = counted
-          ? counters.count('account', row.wallet)
-          : counters.peek('account', row.wallet);
-        return { session: toSession(row), count };
-      }),
+    async authenticateSession(tokenHash, counted, now) {
+      const row = await read((tx) =>
+        tx.get<SessionRow>(sql`SELECT ${SESSION_COLUMNS} FROM sessions
+          WHERE token_hash = ${tokenHash} AND expires_at > ${now}`),
+      );
+      if (row === undefined) return null;
+      const count = counted
+        ? counters.count('account', row.wallet)
+        : counters.peek('account', row.wallet);
+      return { session: toSession(row), count };
+    },
   };
 }

@@ -2,10 +2,11 @@
 
 import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import type { Snapshot } from '../../invariants/snapshot.ts';
-import { usageErrors } from '../../storage-usage.ts';
+import { type UsageError, usageErrors } from '../../storage-usage.ts';
 import type { Queries } from './connections.ts';
 import { type Sql, sql } from './connections.ts';
 import type { Access } from './transactions.ts';
+import { PostgresTx, statementsOf } from './tx.ts';
 
 /** The timeout of a statement that reads the whole database, in ms (12 hours). */
 const PATIENCE_MS = 12 * 60 * 60_000;
@@ -28,16 +29,19 @@ function snapshotOf(tx: Queries): Snapshot {
       let rows: Row[];
       do {
         rows = await tx.rows<Row>(fetch);
-        yield* rows;
+        for (const row of rows) yield row;
       } while (rows.length === ROWS_AT_ONCE);
       await tx.run(patiently(`CLOSE ${cursor}`));
     },
-    rows: (query, values) => tx.rows(sql(query), values),
+    tx: new PostgresTx(
+      tx,
+      statementsOf(() => null),
+    ),
   };
 }
 
 /** Selects what is stored without being saved as usage. */
-export function readUsageErrors(access: Access): Promise<{ wallet: string; bytes: number }[]> {
+export function readUsageErrors(access: Access): Promise<UsageError[]> {
   return access.read(async (tx) => {
     await extendTimeout(tx);
     const rows = await tx.rows<{ wallet: string; bytes: string }>(patiently(usageErrors));

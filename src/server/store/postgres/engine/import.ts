@@ -1,12 +1,12 @@
 // Imports the rows of a SQLite store into an empty PostgreSQL database.
 
 import { SvcError } from '../../../../base/svc-error.ts';
-import type { openExport } from '../../sqlite/files/export.ts';
 import {
   columnsOf,
   type PageSize,
   rowText,
   type TransferRow,
+  type TransferSource,
   type TransferTable,
   transferTables,
 } from '../../transfer.ts';
@@ -23,9 +23,6 @@ import { migrate } from './migrate.ts';
 import { makePartitions } from './partitions.ts';
 import { openSchema } from './schema.ts';
 import { accessTo } from './transactions.ts';
-
-/** The store that the rows come from. */
-type ImportSource = Omit<ReturnType<typeof openExport>, 'close'>;
 
 export interface ImportProgress {
   table: string;
@@ -49,7 +46,7 @@ const SEQUENCES = ['ledger', 'receipts', 'events'];
  */
 export async function importTables(
   options: ConnectionOptions,
-  source: ImportSource,
+  source: TransferSource,
   onProgress: (at: ImportProgress) => void,
 ): Promise<number> {
   const connections = await openSchema(options);
@@ -93,7 +90,7 @@ function setTriggers(change: 'ENABLE' | 'DISABLE'): string {
 }
 
 /** Commits. If the outcome is unknown, the mark stays, because the two databases must never both be used. */
-async function commit(connection: Connection, source: ImportSource): Promise<void> {
+async function commit(connection: Connection, source: TransferSource): Promise<void> {
   try {
     await connection.execute('COMMIT');
   } catch (error) {
@@ -111,7 +108,7 @@ async function commit(connection: Connection, source: ImportSource): Promise<voi
 /** Locks the tables until the commit and checks that they are empty. */
 async function requireEmpty(
   connection: Connection,
-  { wasMarked }: Pick<ImportSource, 'wasMarked'>,
+  { wasMarked }: Pick<TransferSource, 'wasMarked'>,
 ): Promise<void> {
   const names = transferTables.map(({ name }) => name);
   await connection.execute(`LOCK TABLE ${names.join(', ')} IN EXCLUSIVE MODE`);
@@ -131,7 +128,7 @@ async function requireEmpty(
 async function write(
   connection: Connection,
   table: TransferTable,
-  source: ImportSource,
+  source: TransferSource,
   onProgress: (at: ImportProgress) => void,
 ): Promise<number> {
   const columns = columnsOf(table);
@@ -168,7 +165,7 @@ async function columnTypes(connection: Connection, table: string): Promise<Map<s
 async function compare(
   connection: Connection,
   table: TransferTable,
-  source: ImportSource,
+  source: TransferSource,
   onProgress: (at: ImportProgress) => void,
 ): Promise<void> {
   const columns = columnsOf(table);

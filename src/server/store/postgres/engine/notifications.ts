@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import type { Triggers } from '../../../../base/triggers.ts';
+import type { Triggers } from '../../../../base/async/triggers.ts';
 import type { ChangeFeed } from '../../stream.ts';
 import type { Connections } from './connections.ts';
 import { sql } from './connections.ts';

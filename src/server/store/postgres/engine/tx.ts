@@ -2,9 +2,7 @@
 
 import { type Sql, Statements } from '../../db/sql.ts';
 import type { Tx } from '../../db/tx.ts';
-import type { Steps } from '../../engine/steps.ts';
 import { type Sql as Prepared, plannedAnew, type Queries, sql } from './connections.ts';
-import { runSteps } from './run-steps.ts';
 
 export function statementsOf(instant: () => number | null): Statements<Prepared> {
   return new Statements('postgres', instant, (text, isPage) =>
@@ -37,10 +35,6 @@ export class PostgresTx implements Tx {
   run(statement: Sql): Promise<number> {
     const { prepared, values } = this.#statements.find(statement);
     return this.#run(() => this.#queries.run(prepared, values));
-  }
-
-  steps<Result>(steps: Steps<Result>): Promise<Result> {
-    return this.#run(() => runSteps(this.#queries, steps));
   }
 
   /** Refuses later calls, and waits for those that were not awaited. Rejects if a statement failed. */

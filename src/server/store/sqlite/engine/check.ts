@@ -4,9 +4,8 @@ import { sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { storageUnavailable } from '../../../ports/errors.ts';
 import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import { type Invariant, type Snapshot, selecting } from '../../invariants/snapshot.ts';
-import { usageErrors } from '../../storage-usage.ts';
-import { type Access, openReader } from './connections.ts';
-import { prepareNumbered } from './run-steps.ts';
+import { openReader } from './connections.ts';
+import { SqliteTx, statementsOn } from './tx.ts';
 
 const keysOfErasedEvidence = `
   SELECT 'key ' || id || ' exists without its evidence' FROM proof_keys
@@ -20,10 +19,9 @@ export async function checkDatabase(path: string): Promise<Finding[]> {
   const db = openReader(path);
   const snapshot: Snapshot = {
     async *scan<Row extends object>(query: string) {
-      yield* db.prepare<[], Row>(query).iterate();
+      for (const row of db.prepare<[], Row>(query).iterate()) yield row;
     },
-    rows: async <Row extends object>(query: string, values: readonly (string | number)[]) =>
-      prepareNumbered(db, query)(values) as Row[],
+    tx: new SqliteTx(statementsOn(db, Date.now)),
   };
   try {
     db.exec('BEGIN');
@@ -41,11 +39,6 @@ export async function checkDatabase(path: string): Promise<Finding[]> {
   } finally {
     db.close();
   }
-}
-
-/** Selects what is stored without being saved as usage. */
-export function readUsageErrors({ reader, read }: Access) {
-  return read(() => reader.prepare<[], { wallet: string; bytes: number }>(usageErrors).all());
 }
 
 const fileIsSound: Invariant = async function* ({ scan }) {

@@ -3,12 +3,10 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import type { Clock } from '../../../../base/clock.ts';
 import { makeDurableFolder } from '../../../../base/durable-folder.ts';
 import { keepPrivate } from '../../../../base/private-file.ts';
 import { openSqlite, sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
-import type { Work } from '../../db/tx.ts';
 import { refuseForeignLog } from './file-identity.ts';
 
 /** How long the start and reads wait for a lock. Writes never wait inside SQLite (`prepareToServe`). */
@@ -126,19 +124,6 @@ export function closing<T>(db: Database, work: (db: Database) => T): T {
 /** Whether the integrity check of the file finds nothing. */
 export function isSound(db: Database): boolean {
   return db.pragma('integrity_check', { simple: true }) === 'ok';
-}
-
-/** What the stores of the nouns share. */
-export interface Access {
-  /** Only for statements that run inside `write`. */
-  writer: Database;
-  /** Only for statements that run inside `read`. It sees durable commits only. */
-  reader: Database;
-  clock: Clock;
-  /** See `GroupCommit.write`. */
-  write<T>(work: Work<T>): Promise<T>;
-  /** All statements see one state. Rejects with `storage_unavailable` if the database cannot be read. */
-  read<T>(work: Work<T>): Promise<T>;
 }
 
 /** Whether disk or file can no longer be trusted. The process should end. */

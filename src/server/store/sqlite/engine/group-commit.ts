@@ -244,7 +244,7 @@ export class GroupCommit {
   /** Runs one job in its savepoint. Throws only errors that undid, or must undo, the whole transaction. */
   async #runJob(job: Job): Promise<() => void> {
     this.#sql.savepoint.run();
-    const tx = new SqliteTx(this.#db, this.#statements);
+    const tx = new SqliteTx(this.#statements);
     try {
       const result = await settled(() => job.run(tx));
       if (tx.failure !== null) throw tx.failure;

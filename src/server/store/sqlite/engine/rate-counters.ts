@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../../base/clock.ts';
 import { limits } from '../../../../protocol/limits.ts';
 import type { RateCount } from '../../../ports/sign-in.ts';
-import { type RateScope, rateCount, rateLimits } from '../../rows/account.ts';
+import { type RateScope, rateCount, rateLimits } from '../../rate-limits.ts';
 
 /** Keys per scope. Beyond it the oldest counter is dropped, because anyone can invent wallets. */
 const MAX_KEYS = 200_000;

@@ -23,7 +23,7 @@ export function readsOf({ reader, clock, snapshot, onFatal }: Reading) {
 
   return async <Result>(work: Work<Result>): Promise<Result> => {
     if (!reader.open) throw storageUnavailable('The database is closed.');
-    const tx = new SqliteTx(reader, statements);
+    const tx = new SqliteTx(statements);
     try {
       const result = await snapshot.read(() => work(tx));
       if (tx.failure !== null) throw tx.failure;

@@ -3,9 +3,7 @@
 import type { Database } from 'better-sqlite3';
 import { type Sql, Statements, type Value } from '../../db/sql.ts';
 import type { Tx } from '../../db/tx.ts';
-import type { Steps } from '../../engine/steps.ts';
 import { type Prepared, prepare } from './prepare.ts';
-import { runOn } from './run-steps.ts';
 
 /** A statement that only PostgreSQL needs, such as a lock. */
 const nothing: Prepared = { all: () => [], run: () => 0 };
@@ -17,14 +15,12 @@ export function statementsOn(db: Database, now: () => number): Statements<Prepar
 }
 
 export class SqliteTx implements Tx {
-  readonly #db: Database;
   readonly #statements: Statements<Prepared>;
   #hasEnded = false;
   /** The error of the statement that failed. */
   failure: Error | null = null;
 
-  constructor(db: Database, statements: Statements<Prepared>) {
-    this.#db = db;
+  constructor(statements: Statements<Prepared>) {
     this.#statements = statements;
   }
 
@@ -39,10 +35,6 @@ export class SqliteTx implements Tx {
 
   run(statement: Sql): number {
     return this.#execute(statement, (prepared, values) => prepared.run(values));
-  }
-
-  steps<Result>(steps: Steps<Result>): Result {
-    return runOn(this.#db)(steps);
   }
 
   /** Refuses later calls. */

@@ -26,7 +26,7 @@ import {
 import { syncFile } from '../engine/disk.ts';
 import { forgetIdentity, renewIdentity } from '../engine/file-identity.ts';
 import { migrate, requireOwnSchema } from '../engine/migrate.ts';
-import { runOn } from '../engine/run-steps.ts';
+import { SqliteTx, statementsOn } from '../engine/tx.ts';
 import { migrations } from '../migrations.ts';
 
 /**
@@ -171,7 +171,12 @@ interface RestoreOptions {
  * @throws SvcError `database_locked` while a server runs, `database_exists` without `force`, and `database_foreign`,
  *   `schema_too_new` or `backup_failed` if the file is not a sound backup.
  */
-export function restoreDatabase({ databasePath, file, force, now }: RestoreOptions): string | null {
+export async function restoreDatabase({
+  databasePath,
+  file,
+  force,
+  now,
+}: RestoreOptions): Promise<string | null> {
   if (!existsSync(file)) throw new SvcError('not_found', `The file ${file} does not exist.`);
   const target = canonicalPath(databasePath, { create: true });
   const lock = lockDatabase(target);
@@ -187,7 +192,7 @@ export function restoreDatabase({ databasePath, file, force, now }: RestoreOptio
     usable(file, () => verifyCopy(file));
     copyDatabase(file, copy);
     verifyCopy(copy);
-    makeReady(copy, now);
+    await makeReady(copy, now);
     declareReady(target, now);
     return finishRestore(target);
   } finally {
@@ -197,11 +202,16 @@ export function restoreDatabase({ databasePath, file, force, now }: RestoreOptio
 }
 
 /** Migrates the copy, holds its queue and flushes it. */
-function makeReady(copy: string, now: number): void {
-  closing(openSqlite(copy, { fileMustExist: true }), (db) => {
+async function makeReady(copy: string, now: number): Promise<void> {
+  const db = openSqlite(copy, { fileMustExist: true });
+  try {
     db.pragma('secure_delete = ON');
     migrate({ db, migrations, now: null });
-    db.transaction(() => runOn(db)(holdQueue(now))).immediate();
-  });
+    db.exec('BEGIN IMMEDIATE');
+    await holdQueue(new SqliteTx(statementsOn(db, () => now)), now);
+    db.exec('COMMIT');
+  } finally {
+    db.close();
+  }
   syncFile(copy);
 }

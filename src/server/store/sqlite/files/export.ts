@@ -8,6 +8,7 @@ import {
   type PageSize,
   sizeOf,
   type TransferRow,
+  type TransferSource,
   type TransferTable,
 } from '../../transfer.ts';
 import { canonicalPath, lockDatabase, requireDatabase } from '../engine/connections.ts';
@@ -22,7 +23,7 @@ import { refuseUnfinishedRestore } from './backup.ts';
  * @throws SvcError `database_missing`, `database_locked` while a server runs, `database_moved`, `schema_too_old`,
  *   `schema_too_new`, `database_foreign`.
  */
-export function openExport(path: string, target: string) {
+export function openExport(path: string, target: string): TransferSource & { close(): void } {
   const existing = canonicalPath(path, { create: false });
   refuseUnfinishedRestore(existing);
   requireDatabase(existing);
@@ -48,10 +49,8 @@ export function openExport(path: string, target: string) {
     throw error;
   }
   return {
-    /** True if it was marked before: an earlier move to the same target may have succeeded. */
     wasMarked,
-    /** All rows of a table in the order of its key, in pages. */
-    *pages(table: TransferTable, most: PageSize): Generator<TransferRow[]> {
+    *pages(table: TransferTable, most: PageSize) {
       const columns = columnsOf(table).join(', ');
       const rows = db
         .prepare<[], TransferRow>(
@@ -71,10 +70,6 @@ export function openExport(path: string, target: string) {
       }
       if (page.length > 0) yield page;
     },
-    /**
-     * Marks the database as moved, durably. Call it before the commit of the target: from then on only another move to
-     * the same target opens the database.
-     */
     markExported: () => {
       if (exportedTo(db) !== null) return;
       db.transaction(() => {

@@ -1,10 +1,10 @@
 // Shell completion: names from the service and the configuration, for the scripts of `svc completion`.
 import type { Argument, Option } from 'commander';
-import { choicesOf, printCandidates } from '../../base/completion.ts';
-import { escapeText } from '../../base/escape.ts';
+import { choicesOf, printCandidates } from '../base/completion.ts';
+import { escapeText } from '../base/escape.ts';
 import { groupsFor } from './groups.ts';
-import type { GlobalOptions } from './options.ts';
-import { buildProgram, completesOf } from './program.ts';
+import type { GlobalOptions } from './program/options.ts';
+import { buildProgram, completesOf } from './program/program.ts';
 
 /** Prints the candidates for the last of `words`. */
 export async function complete(words: readonly string[]): Promise<void> {
@@ -27,7 +27,7 @@ async function valuesOf(part: Option | Argument, typed: Record<string, unknown>)
     const { items } = (await context.call('listTasks', { query: { limit: '200' } })).body;
     return items.map(({ id, title }) => [id, title] as const);
   }
-  const { allFleets, allRobots, allTokens } = await import('../input/find.ts');
+  const { allFleets, allRobots, allTokens } = await import('./input/find.ts');
   const read = { robot: allRobots, fleet: allFleets, token: allTokens }[completes];
   return namesAndIds(await read(context));
 }

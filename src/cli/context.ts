@@ -1,15 +1,15 @@
 // The context of a running command: output, configuration, service, session and prompts.
 
-import { createOutput } from '../../base/output/output.ts';
-import { SvcError } from '../../base/svc-error.ts';
-import { type Client, type ClientOptions, createClient } from '../../client/client.ts';
-import type { Route } from '../../protocol/route.ts';
-import { routes } from '../../protocol/routes.ts';
-import { withCheckedAnswers } from './check-answers.ts';
-import type { ConfigFile } from './config-file.ts';
-import { httpFetch } from './http-fetch.ts';
-import type { GlobalOptions } from './options.ts';
-import { chooseTarget, type NamedProfile, signInCommand, type Target } from './profiles.ts';
+import { createOutput } from '../base/output/output.ts';
+import { SvcError } from '../base/svc-error.ts';
+import { type Client, type ClientOptions, createClient } from '../client/client.ts';
+import type { Route } from '../protocol/route.ts';
+import { routes } from '../protocol/routes.ts';
+import { withCheckedAnswers } from './program/check-answers.ts';
+import type { ConfigFile } from './program/config-file.ts';
+import { httpFetch } from './program/http-fetch.ts';
+import type { GlobalOptions } from './program/options.ts';
+import { chooseTarget, type NamedProfile, signInCommand, type Target } from './program/profiles.ts';
 
 const TIMEOUT_MS = 60_000;
 
@@ -22,7 +22,7 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv) {
   let opened: ConfigFile | null = null;
 
   async function config() {
-    const { openConfigFile } = await import('./config-file.ts');
+    const { openConfigFile } = await import('./program/config-file.ts');
     opened ??= openConfigFile(env, output.warn);
     return opened;
   }
@@ -67,13 +67,13 @@ export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv) {
     session,
     call,
     async prompt() {
-      const { createPrompt } = await import('../input/prompt.ts');
+      const { createPrompt } = await import('./input/prompt.ts');
       return createPrompt(options.input);
     },
     /** Runs `work` with a spinner if stderr is a terminal. */
     async wait<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
       if (!output.mayAnimate) return work();
-      const { spin } = await import('../output/progress.ts');
+      const { spin } = await import('./output/progress.ts');
       return spin(what, work, output.messageColors.level > 0);
     },
     /** The command that signs in to the service in use; null before `target` was called. */

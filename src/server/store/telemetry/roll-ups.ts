@@ -2,6 +2,7 @@
 
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import { type SampleRecord, stepMs } from '../../ports/telemetry.ts';
+import type { Awaitable } from '../db/tx.ts';
 import {
   Aggregate,
   addEncoded,
@@ -80,19 +81,19 @@ export interface AggregateOfDay extends StoredAggregate {
 const aggregate = new Aggregate();
 
 /** The aggregates of the samples of a robot's day, added to the stored ones. Gives new names a number. */
-export function addToAggregates(
+export async function addToAggregates(
   samples: readonly SampleRecord[],
   names: RollUpNames,
-  storedOf: (resolution: Resolution, at: number) => StoredAggregate | undefined,
-): AggregateOfDay[] {
+  storedOf: (resolution: Resolution, at: number) => Awaitable<StoredAggregate | undefined>,
+): Promise<AggregateOfDay[]> {
   const counted = samples.map((sample) => {
     return { recordedAt: sample.recordedAt, readings: numbered(names, readingsOf(sample)) };
   });
   const added: AggregateOfDay[] = [];
   for (const resolution of resolutions) {
     for (const [at, ofInterval] of byInterval(resolution, counted)) {
+      const stored = await storedOf(resolution, at);
       aggregate.clear();
-      const stored = storedOf(resolution, at);
       if (stored !== undefined) addEncoded(aggregate, stored.samples, stored.summary);
       for (const { readings } of ofInterval) aggregate.add(readings);
       const summary = encodeAggregate(aggregate);

@@ -2,6 +2,7 @@
 
 import { limits } from '../../../protocol/limits.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';
+import { raw } from '../db/sql.ts';
 
 /** Columns of a robot. Those of a reading are null until the first sample that has it. */
 export interface ShownRow {
@@ -13,22 +14,23 @@ export interface ShownRow {
   state_since: number | null;
 }
 
-export const shownColumns = 'battery_pct battery_at battery_since state state_at state_since'.split(
-  ' ',
+export const SHOWN_COLUMNS = raw(
+  'battery_pct, battery_at, battery_since, state, state_at, state_since',
 );
 
 type Reading<Value> = [value: Value | null, at: number | null, since: number | null];
 
 const isLow = (pct: number) => pct < limits.lowBatteryPct;
 
-/** The values of `shownColumns` after new samples. Batteries on the same side of `limits.lowBatteryPct` are the same. */
-export function shownAfter(row: ShownRow, samples: readonly SampleRecord[], now: number) {
-  const battery: Reading<number> = [row.battery_pct, row.battery_at, row.battery_since];
-  const state: Reading<string> = [row.state, row.state_at, row.state_since];
-  return [
-    ...newest(battery, samples, now, (sample) => sample.batteryPct, isLow),
-    ...newest(state, samples, now, (sample) => sample.state, String),
-  ];
+/** The row after new samples. Batteries on the same side of `limits.lowBatteryPct` are the same. */
+export function shownAfter(row: ShownRow, samples: readonly SampleRecord[], now: number): ShownRow {
+  const batteryBefore: Reading<number> = [row.battery_pct, row.battery_at, row.battery_since];
+  const stateBefore: Reading<string> = [row.state, row.state_at, row.state_since];
+  const battery = newest(batteryBefore, samples, now, (sample) => sample.batteryPct, isLow);
+  const state = newest(stateBefore, samples, now, (sample) => sample.state, String);
+  const [battery_pct, battery_at, battery_since] = battery;
+  const [shown, state_at, state_since] = state;
+  return { battery_pct, battery_at, battery_since, state: shown, state_at, state_since };
 }
 
 /**

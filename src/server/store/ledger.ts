@@ -1,0 +1,233 @@
+// Stores the ledger: grants, reservations, charges and what they change in balances.
+
+import type { AccountStore, Balance, CreditStore, Grant, LedgerRecord } from '../ports/account.ts';
+import { wireError } from '../ports/errors.ts';
+import { chargeOf } from '../rules/credits.ts';
+import { balanceOf, lockBalances, openAccount } from './account.ts';
+import { recordAudit } from './audit-log.ts';
+import type { Db } from './db/database.ts';
+import { among, onPostgres } from './db/dialect.ts';
+import { lockAccount, lockName } from './db/locks.ts';
+import { type InText, insert } from './db/rows.ts';
+import { sql } from './db/sql.ts';
+import type { Tx } from './db/tx.ts';
+
+/** A change of an account's balance; amounts are signed. */
+interface BalanceChange {
+  wallet: string;
+  anchors: number;
+  gasWei: bigint;
+}
+
+type OfTask = { kind: 'reserve' | 'settle' | 'release'; taskId: string; cycle: number };
+type OfGrant = { kind: 'grant' | 'revoke'; grantId: string; note: string };
+
+type LedgerEntry = BalanceChange & { at: number } & (
+    | (OfTask & { grantId?: never; note?: never })
+    | (OfGrant & { taskId?: never; cycle?: never })
+  );
+
+type GrantEntry = LedgerEntry & OfGrant;
+type GrantRow = InText<Pick<GrantEntry, 'kind' | 'wallet' | 'anchors' | 'gasWei' | 'note'>>;
+
+interface Reservation {
+  wallet: string;
+  cycle: number;
+  gasWei: bigint;
+}
+
+/** The charge of a settled leaf, and what the account gets back of its reservation. */
+interface Charge extends Reservation {
+  taskId: string;
+  chargeWei: bigint;
+}
+
+export function creditStore({ read, write }: Db) {
+  return {
+    async listLedger(wallet, limit, before) {
+      const page = await read((tx) =>
+        tx.all<InText<LedgerRecord>>(sql`SELECT seq, kind, anchors, gas_wei AS "gasWei",
+            task_id AS "taskId", cycle, grant_id AS "grantId", note, at FROM ledger
+          WHERE wallet = ${wallet} AND seq < ${before ?? Number.MAX_SAFE_INTEGER}
+          ORDER BY seq DESC LIMIT ${limit}`),
+      );
+      return page.map((row) => ({ ...row, gasWei: BigInt(row.gasWei) }));
+    },
+
+    grantCredits: (grant, by) =>
+      write(async (tx) => {
+        const entry = grantEntry(grant);
+        const repeated = await repeatedGrant(tx, entry);
+        if (repeated !== null) return repeated;
+        await openAccount(tx, grant.wallet, grant.now);
+        requireRoom(await existing(tx, grant.wallet), grant);
+        await postEntries(tx, [entry]);
+        await recordAudit(tx, grant.wallet, 'credits_granted', by, { detail: detailOf(grant) });
+        return { outcome: 'granted', balance: await existing(tx, grant.wallet) };
+      }),
+
+    revokeCredits: (grant, by) =>
+      write(async (tx) => {
+        const entry = revokeEntry(grant);
+        const repeated = await repeatedGrant(tx, entry);
+        if (repeated !== null) return repeated;
+        await lockAccount(tx, grant.wallet);
+        requireCredits(await existing(tx, grant.wallet), grant);
+        await postEntries(tx, [entry]);
+        await recordAudit(tx, grant.wallet, 'credits_revoked', by, { detail: detailOf(grant) });
+        return { outcome: 'revoked', balance: await existing(tx, grant.wallet) };
+      }),
+
+    getBalance: (wallet) => read((tx) => balanceOf(tx, wallet)),
+  } satisfies CreditStore & Pick<AccountStore, 'listLedger'>;
+}
+
+/** The answer to a grant or revocation whose id the ledger has; null for a new id. Serializes calls with this id. */
+async function repeatedGrant(tx: Tx, entry: GrantEntry) {
+  await lockName(tx, entry.grantId);
+  const stored = await findGrant(tx, entry.grantId);
+  if (stored === undefined) return null;
+  requireSameGrant(stored, entry);
+  return { outcome: 'repeated' as const, balance: await existing(tx, entry.wallet) };
+}
+
+/** Finds a grant or a revocation. */
+export function findGrant(tx: Tx, id: string) {
+  return tx.get<GrantRow>(sql`SELECT kind, wallet, anchors, gas_wei AS "gasWei", note FROM ledger
+    WHERE grant_id = ${id}`);
+}
+
+async function existing(tx: Tx, wallet: string): Promise<Balance> {
+  const balance = await balanceOf(tx, wallet);
+  if (balance === null) throw new Error('The account of a grant is missing');
+  return balance;
+}
+
+const detailOf = ({ anchors, gasWei, note }: Grant) => `${anchors} anchors, ${gasWei} wei: ${note}`;
+
+export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): GrantEntry {
+  return { kind: 'grant', wallet, anchors, gasWei, grantId: id, note, at: now };
+}
+
+function revokeEntry(grant: Grant): GrantEntry {
+  const { anchors, gasWei } = grant;
+  return { ...grantEntry(grant), kind: 'revoke', anchors: 0 - anchors, gasWei: -gasWei };
+}
+
+/** @throws SvcError `id_conflict` */
+function requireSameGrant(stored: GrantRow, entry: GrantEntry): void {
+  const isSame =
+    stored.kind === entry.kind &&
+    stored.wallet === entry.wallet &&
+    stored.anchors === entry.anchors &&
+    BigInt(stored.gasWei) === entry.gasWei &&
+    stored.note === entry.note;
+  if (!isSame) throw wireError('id_conflict', 'The id is already used with other content.');
+}
+
+/** @throws SvcError `invalid_request` */
+function requireRoom(balance: Balance, grant: Grant): void {
+  const anchors = balance.anchorQuota + grant.anchors;
+  if (grant.anchors < 0 || grant.gasWei < 0n || !Number.isSafeInteger(anchors)) {
+    throw wireError(
+      'invalid_request',
+      'A grant must not be negative, and the balance must be at most 2^53 - 1 anchors.',
+    );
+  }
+}
+
+/** The balance has no reserved credits, so these stay. @throws SvcError `invalid_request` */
+function requireCredits({ anchorQuota, gasCreditWei }: Balance, grant: Grant): void {
+  const { anchors, gasWei } = grant;
+  const isAmount = Number.isSafeInteger(anchors) && anchors >= 0 && gasWei >= 0n;
+  if (isAmount && anchors <= anchorQuota && gasWei <= gasCreditWei) return;
+  throw wireError(
+    'invalid_request',
+    `Nothing was revoked: the account has ${anchorQuota} anchors and ${gasCreditWei} wei that are not reserved.`,
+  );
+}
+
+/**
+ * Appends entries and updates each balance once. Locks the accounts in the order of wallets. Call it inside a write;
+ * balances and entries always change together.
+ */
+export async function postEntries(tx: Tx, entries: readonly LedgerEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const changes = sums(entries);
+  const balances = await lockBalances(tx, [...changes.keys()]);
+  if (balances.length !== changes.size) {
+    throw new Error('The account of a ledger entry is missing');
+  }
+  for (const { wallet, anchorQuota, gasCreditWei } of balances) {
+    const { anchors = 0, gasWei = 0n } = changes.get(wallet) ?? {};
+    await tx.run(sql`UPDATE accounts SET anchor_quota = ${anchorQuota + anchors},
+      gas_credit_wei = ${String(gasCreditWei + gasWei)} WHERE wallet = ${wallet}`);
+  }
+  const appended = await insert(tx, 'ledger', entries.map(toRow));
+  if (appended.length !== entries.length) throw new Error('The ledger has such an entry already');
+}
+
+function sums(entries: readonly LedgerEntry[]): Map<string, BalanceChange> {
+  const changes = new Map<string, BalanceChange>();
+  for (const { wallet, anchors, gasWei } of entries) {
+    const sum = changes.get(wallet) ?? { wallet, anchors: 0, gasWei: 0n };
+    changes.set(wallet, { wallet, anchors: sum.anchors + anchors, gasWei: sum.gasWei + gasWei });
+  }
+  return changes;
+}
+
+function toRow({ gasWei, taskId, grantId, cycle, note, ...row }: LedgerEntry): object {
+  const ofTask = { task_id: taskId ?? null, cycle: cycle ?? null };
+  const ofGrant = { grant_id: grantId ?? null, note: note ?? null };
+  return { ...row, ...ofTask, ...ofGrant, gas_wei: String(gasWei) };
+}
+
+/** Locks the accounts that reserved credits for the tasks. Call it inside a write, before locking the tasks. */
+export async function lockReserving(tx: Tx, taskIds: readonly string[]): Promise<void> {
+  await tx.run(
+    onPostgres(sql`SELECT wallet FROM accounts WHERE wallet IN
+      (SELECT wallet FROM ledger WHERE task_id ${among('uuid', taskIds)} AND kind = 'reserve')
+      ORDER BY wallet FOR NO KEY UPDATE`),
+  );
+}
+
+/** Returns the reservations of the tasks' newest cycles to the accounts. Call it inside a write. */
+export async function releaseReservations(
+  tx: Tx,
+  taskIds: readonly string[],
+  at: number,
+): Promise<void> {
+  if (taskIds.length === 0) return;
+  const reservationOf = await reservationsOf(tx, taskIds);
+  const entries = taskIds.map((taskId): LedgerEntry => {
+    const { wallet, cycle, gasWei } = reservationOf(taskId);
+    return { kind: 'release', wallet, anchors: 1, gasWei, taskId, cycle, at };
+  });
+  await postEntries(tx, entries);
+}
+
+/** The reservation of each task's newest cycle. It is still there after the task is deleted. */
+export async function reservationsOf(tx: Tx, taskIds: readonly string[]) {
+  type Row = { task_id: string; wallet: string; cycle: number; gas_wei: string };
+  const found = await tx.all<Row>(sql`SELECT task_id, wallet, cycle, gas_wei FROM ledger
+    WHERE task_id ${among('uuid', taskIds)} AND kind = 'reserve' ORDER BY task_id, cycle`);
+  const newest = new Map(found.map((row) => [row.task_id, row]));
+  return (taskId: string): Reservation => {
+    const row = newest.get(taskId);
+    if (row === undefined) throw new Error('The task has no reservation');
+    return { wallet: row.wallet, cycle: row.cycle, gasWei: -BigInt(row.gas_wei) };
+  };
+}
+
+/** The charges of leaves at their first settlement. `gasWei` is what the account gets back. */
+export function chargesOf(
+  { leaf_count: count, cost_wei }: { leaf_count: number; cost_wei: string },
+  leaves: readonly { task_id: string; leaf_index: number }[],
+  reservationOf: (taskId: string) => Reservation,
+): Charge[] {
+  return leaves.map(({ task_id: taskId, leaf_index: index }) => {
+    const { wallet, cycle, gasWei: reservedWei } = reservationOf(taskId);
+    const chargeWei = chargeOf(BigInt(cost_wei), { index, count, reservedWei });
+    return { wallet, taskId, cycle, chargeWei, gasWei: reservedWei - chargeWei };
+  });
+}

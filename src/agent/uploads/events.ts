@@ -2,8 +2,8 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
 import type { StoredRecord } from '../spool/records.ts';
+import { bodyOf } from './clock-correction.ts';
 import { retryAfterMs } from './retry.ts';
-import { bodyOf } from './time.ts';
 import { type NextCalls, Uploads } from './uploads.ts';
 
 /** With this many failed events, no other is tried until one of them is delivered. */

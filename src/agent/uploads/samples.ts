@@ -7,8 +7,8 @@ import type { NewSample } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
 import type { Batch } from '../spool/samples.ts';
+import { timestampOf } from './clock-correction.ts';
 import { isLost, retryAfterMs, verdictOf } from './retry.ts';
-import { timestampOf } from './time.ts';
 import { type NextCall, type NextCalls, Uploads } from './uploads.ts';
 
 /** Requests with the newest samples under way at once. */

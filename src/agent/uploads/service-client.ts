@@ -10,6 +10,7 @@ import type { AgentClock } from '../clock.ts';
 import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
 import type { Spool } from '../spool/spool.ts';
 import { createReader, unexpectedAnswer } from './answers.ts';
+import { fixBootEpochs } from './clock-correction.ts';
 import { RateBudget } from './rate-budget.ts';
 import {
   callError,
@@ -19,7 +20,6 @@ import {
   type UploaderPauses,
   verdictOf,
 } from './retry.ts';
-import { fixBootEpochs } from './time.ts';
 
 export interface ServiceClientOptions {
   readonly serviceUrl: string;

@@ -7,8 +7,8 @@ import type { Answer, Body } from '../../protocol/routes.ts';
 import { utcOf } from '../../protocol/timestamp.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
+import { bodyOf } from './clock-correction.ts';
 import { isLost, retryAfterMs, verdictOf } from './retry.ts';
-import { bodyOf } from './time.ts';
 import { firstOf, type NextCall, type NextCalls, Uploads } from './uploads.ts';
 
 /** Calls under way at once, by kind. Completions may wait for a block. */

@@ -6,7 +6,8 @@ import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';
 import { keepChainProofs } from './chain-proofs.ts';
-import { type AccountLoopDependencies, type AnchorerDependencies, QueueLock } from './context.ts';
+import type { AccountLoopDependencies, AnchorerDependencies } from './context.ts';
+import { QueueLock } from './queue-lock.ts';
 
 export type Anchorer = ReturnType<typeof startAnchorer>;
 

@@ -3,8 +3,8 @@ import { gasLimitOf } from '../../chain/anchor-key.ts';
 import type { BroadcastOutcome } from '../../chain/errors.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Variant } from '../ports/anchoring.ts';
+import { Background } from './background.ts';
 import type { AnchoringContext } from './context.ts';
-import { Background } from './context.ts';
 import { type LiveAttempt, type LiveAttempts, newestVariant, unmined } from './open-attempts.ts';
 
 /**

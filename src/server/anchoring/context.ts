@@ -1,4 +1,5 @@
-// What all stages of anchoring share: dependencies, options, steps, reasons to wait, queue lock, work beside the loop.
+// What all stages of anchoring share: dependencies, options, steps and reasons to wait.
+
 import type { BackoffRange } from '../../base/async/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -10,6 +11,7 @@ import type { Hex } from '../../proof/bytes.ts';
 import type { ServerConfig } from '../config.ts';
 import type { AnchorStore, ChainIdentity, ChainProofStore, Lease } from '../ports/anchoring.ts';
 import type { AnchoringAccountStore } from '../ports/operations.ts';
+import type { QueueLock } from './queue-lock.ts';
 
 /** Pauses of the anchor loop in milliseconds. Tests shorten them. */
 export const PAUSES = {
@@ -162,67 +164,4 @@ export async function readSenderState(
   const state = await chain.senderState(subject, signal);
   const tip = lesser(state.maxPriorityFeePerGas, options.maxPriorityFeePerGas);
   return { ...state, maxPriorityFeePerGas: tip };
-}
-
-/** The lock on the queue, so that no two account loops of this process sign the same proofs. */
-export class QueueLock {
-  /** Whether a loop has the lock. */
-  isTaken = false;
-  #waiting: (() => void)[] = [];
-
-  /** Takes the lock, or returns false if it is taken; `wake` is then called once it is free. */
-  enter(wake: () => void): boolean {
-    if (this.isTaken) {
-      if (!this.#waiting.includes(wake)) this.#waiting.push(wake);
-      return false;
-    }
-    this.isTaken = true;
-    return true;
-  }
-
-  leave(): void {
-    this.isTaken = false;
-    for (const wake of this.#waiting.splice(0)) wake();
-  }
-}
-
-export class Background {
-  protected readonly context: AnchoringContext;
-  #underWay: Promise<void> | null = null;
-  #failure: { error: unknown } | null = null;
-  readonly #wake: () => void;
-
-  /** `wake` is called at the end of each run. */
-  constructor(context: AnchoringContext, wake: () => void) {
-    this.context = context;
-    this.#wake = wake;
-  }
-
-  /** Whether a run is in progress. */
-  get isBusy(): boolean {
-    return this.#underWay !== null;
-  }
-
-  /** Resolves when no run is in progress. */
-  async end(): Promise<void> {
-    await this.#underWay;
-  }
-
-  protected run(work: Promise<void>): void {
-    this.#underWay = work
-      .catch((error: unknown) => {
-        this.#failure = { error };
-      })
-      .finally(() => {
-        this.#underWay = null;
-        this.#wake();
-      });
-  }
-
-  /** Throws the error that ended the last run, once. */
-  protected throwFailure(): void {
-    const failure = this.#failure;
-    this.#failure = null;
-    if (failure !== null) throw failure.error;
-  }
 }

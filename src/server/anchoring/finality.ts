@@ -1,8 +1,8 @@
 // Watches included anchors until their blocks are final, and records reorganizations.
 import { ProviderError } from '../../chain/errors.ts';
 import type { InclusionChanges } from '../ports/anchoring.ts';
+import { Background } from './background.ts';
 import type { AnchoringContext } from './context.ts';
-import { Background } from './context.ts';
 import { createIncludedWatch } from './inclusion.ts';
 import {
   hasUnexplainedNonce,

@@ -1,5 +1,5 @@
 // Settles the leaves of mined attempts: charge, receipt, `verified`.
-import { Background } from './context.ts';
+import { Background } from './background.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
 
 /** Number of leaves settled per commit, so that none blocks other writers for long. */

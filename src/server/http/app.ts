@@ -12,7 +12,6 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { keepServing } from '../../base/sockets.ts';
-import { SvcError } from '../../base/svc-error.ts';
 import { ajvOptions } from '../../protocol/ajv-options.ts';
 import type { ErrorCode } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -38,7 +37,7 @@ import {
   requireIdentity,
   requireRoom,
 } from './server/bodies.ts';
-import type { Access, Call, Handlers } from './server/call.ts';
+import type { Call, Handlers } from './server/call.ts';
 import { putOpenHeaders, requireOwnOrigin } from './server/cross-origin.ts';
 import { answerError } from './server/errors.ts';
 import { createLongReads, InFlightRequests } from './server/in-flight.ts';
@@ -86,6 +85,7 @@ export function buildApp(given: AppDeps): FastifyInstance {
   const app = createFastify(deps, { answers, connections });
   drainOnClose(app, answers);
   app.decorateRequest('caller', null);
+  app.decorateRequest('invalidBody', null);
   addRepresentations(app);
   addSecurityHeaders(app, deps.settings.baseUrl.startsWith('https:'));
   const warnOfForwarding = createForwardingWarning(deps.logger, connections);
@@ -158,7 +158,8 @@ export function buildApp(given: AppDeps): FastifyInstance {
         const wallet = walletOf(request);
         if (wallet !== undefined) connections.belongsTo(wallet, request.raw.socket);
       });
-      for (const name of namesOf(access as Access)) registerRoute(scope, name, handlers, deps);
+      for (const name of namesOf(access as Route['access']))
+        registerRoute(scope, name, handlers, deps);
     });
   }
   return app;
@@ -224,7 +225,7 @@ function createForwardingWarning(logger: FastifyBaseLogger, connections: Connect
   };
 }
 
-function namesOf(access: Access): RouteName[] {
+function namesOf(access: Route['access']): RouteName[] {
   const names = Object.keys(routes) as RouteName[]; // Object.keys loses the literal types.
   return names.filter((name) => routes[name].access === access);
 }
@@ -277,9 +278,9 @@ function takeCall<Name extends RouteName>(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Call<Name> {
-  const { caller, params, query, body, validationError } = request;
+  const { caller, params, query, body, invalidBody, validationError } = request;
   if (validationError && validationError.validationContext !== 'body') throw validationError;
-  const invalid = body instanceof SvcError ? body : validationError;
+  const invalid = invalidBody ?? validationError;
   request.body = undefined;
   // The route's schemas and its scope's hook guarantee these types.
   return { caller, params, query, body, invalid, request, reply } as Call<Name>;

@@ -6,7 +6,7 @@ import type { Deps } from '../../core/deps.ts';
 import { accountSuspended, authenticateSession, isAccountToken } from '../../core/sessions.ts';
 import type { Actor } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
-import type { Access, Callers } from './call.ts';
+import type { Callers } from './call.ts';
 import { bearerKey, schemeProblem, sessionToken } from './credentials.ts';
 import { applyCount, putRateHeaders } from './rate-limits.ts';
 import { addressOf, type HttpDeps, lookUpRobot, sourceOf } from './strangers.ts';
@@ -45,13 +45,15 @@ function requireActive(isSuspended: boolean, request: FastifyRequest): void {
   if (method !== 'GET' && !isRead) throw accountSuspended();
 }
 
-type Authenticate<Kind extends Access> = (
+type Authenticate<Kind extends Route['access']> = (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => Promise<Callers[Kind]>;
 
 /** Authenticators by kind of access. They count the call if its route is metered, and never read the body. */
-export function createAuthenticators(deps: HttpDeps): { [Kind in Access]: Authenticate<Kind> } {
+export function createAuthenticators(deps: HttpDeps): {
+  [Kind in Route['access']]: Authenticate<Kind>;
+} {
   const robot: Authenticate<'robot'> = async (request, reply) => {
     const apiKey = bearerKey(request);
     if (apiKey === null) {

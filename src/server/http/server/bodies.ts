@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { runYielding } from '../../../base/async/cooperative-yield.ts';
 import { FairQueue } from '../../../base/async/fair-queue.ts';
-import { SvcError } from '../../../base/svc-error.ts';
 import type { JsonValue } from '../../../proof/json-value.ts';
 import { runSteps } from '../../../proof/run-steps.ts';
 import {
@@ -28,8 +27,8 @@ const MAX_DEPTH = limits.documentDepth + 1;
 /** The body, its members other than the document, and room for more, which the schema then rejects. */
 const VALUES_AROUND_DOCUMENT = 100;
 
-/** Undefined if the body is empty. */
-type ReadBody = JsonValue | SvcError | undefined;
+/** Undefined if the body is empty, or invalid (`FastifyRequest.invalidBody`). */
+type ReadBody = JsonValue | undefined;
 
 /** Bytes above which a body is large: it takes milliseconds to parse and validate. */
 const LARGE = 32 * 1024;
@@ -77,15 +76,18 @@ export function createBodyParser(): (
     let size = 0;
     /** A small body that arrives in one piece is parsed in the same turn, so it is not counted. */
     let body: HeldBody | undefined;
-    const fail = (error: Error, isLate = false) => {
+    const fail = (error: Error | null) => {
       raw.off('data', onData).off('end', onEnd).off('close', onClose);
       if (body) held.release(body);
       // The response can only be read once the caller has stopped sending.
       raw.resume();
-      if (isLate) done(null, error);
-      else done(error);
+      done(error);
     };
-    const refuseSize = () => fail(tooLarge(bodyLimit), config.route?.lateValidation);
+    const refuseSize = () => {
+      const refusal = tooLarge(bodyLimit);
+      if (config.route?.lateValidation) request.invalidBody = refusal;
+      fail(config.route?.lateValidation ? null : refusal);
+    };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       chunks.push(chunk);
@@ -121,28 +123,32 @@ export function createBodyParser(): (
 }
 
 /**
- * Reads a body of another type than JSON: only an empty one, which clients send with any type. Otherwise the error is in
- * place of the body: after an error of its own, Fastify would close the connection.
+ * Reads a body of another type than JSON: only an empty one, which clients send with any type. Others are refused by
+ * `requireBody`: after an error of its own, Fastify would close the connection.
  */
 export function readNoBody(
-  { raw, headers }: FastifyRequest,
+  request: FastifyRequest,
   _payload: IncomingMessage,
-  done: (error: Error | null, body?: SvcError) => void,
+  done: (error: Error | null) => void,
 ): void {
-  const refusal = wireError('unsupported_media_type', NOT_JSON);
-  const end = (error: Error | null, body?: SvcError) => {
+  const { raw, headers } = request;
+  const end = (error: Error | null) => {
     raw.off('data', onData).off('end', onEnd).off('close', onClose);
-    done(error, body);
+    done(error);
+  };
+  const refuse = () => {
+    request.invalidBody = wireError('unsupported_media_type', NOT_JSON);
+    end(null);
   };
   const onData = () => {
-    end(null, refusal);
+    refuse();
     raw.resume();
   };
   const onEnd = () => end(null);
   const onClose = () => end(closed());
   if (raw.destroyed) onClose();
   // Nothing is read: Node.js discards the body after the response.
-  else if (Number(headers['content-length'] ?? 0) > 0) done(null, refusal);
+  else if (Number(headers['content-length'] ?? 0) > 0) refuse();
   else raw.on('data', onData).on('end', onEnd).on('close', onClose);
 }
 
@@ -177,11 +183,12 @@ export function requireRoom(deps: Deps, request: FastifyRequest): Promise<void> 
 
 /** Requires a body on routes that have one; the others accept none, or an empty object. */
 export function requireBody(request: FastifyRequest, reply: FastifyReply): void {
-  const { body } = request;
-  if (body instanceof SvcError) {
-    if (body.code === 'unsupported_media_type') throw body;
+  const { body, invalidBody } = request;
+  if (invalidBody !== null) {
+    if (invalidBody.code === 'unsupported_media_type') throw invalidBody;
     // The caller may send much more of a body that is too large.
     if (!request.raw.complete) reply.header('connection', 'close');
+    return;
   }
   const { route } = request.routeOptions.config;
   const absent = body === undefined;
@@ -196,7 +203,7 @@ export function requireBody(request: FastifyRequest, reply: FastifyReply): void 
 /**
  * Parses a body as JSON; no value is replaced or dropped. Undefined if the body is empty. Throws
  * `unsupported_media_type`, `invalid_json`, or, for JSON that parsing would change silently, the error code of the
- * field with the problem. On a route with `lateValidation` the latter is returned in place of the body, and so is
+ * field with the problem. On a route with `lateValidation` the latter becomes the request's `invalidBody`, and so does
  * `payload_too_large`.
  */
 function* readJson(request: FastifyRequest, bytes: Buffer): Generator<unknown, ReadBody> {
@@ -209,8 +216,9 @@ function* readJson(request: FastifyRequest, bytes: Buffer): Generator<unknown, R
     if (!(error instanceof StrictJsonError)) throw error;
     const { code, message } = bodyError(error, route);
     const refusal = wireError(code, message);
-    if (route?.lateValidation && error.kind !== 'syntax') return refusal;
-    throw refusal;
+    if (!route?.lateValidation || error.kind === 'syntax') throw refusal;
+    request.invalidBody = refusal;
+    return undefined;
   }
 }
 

@@ -1,5 +1,7 @@
 // A call as a handler gets it: caller, parameters, body.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SvcError } from '../../../base/svc-error.ts';
+import type { ErrorCode } from '../../../protocol/errors.ts';
 import type { Route } from '../../../protocol/route.ts';
 import type { Answer, Body, Params, Query, RouteName, Routes } from '../../../protocol/routes.ts';
 import type { JsonText } from '../../core/paging.ts';
@@ -15,8 +17,6 @@ export interface Callers {
   session: AccountCaller;
   robot_or_session: Viewer & { wallet: string };
 }
-
-export type Access = Route['access'];
 
 /** A call that has passed authentication, limits and schema. */
 export interface Call<Name extends RouteName> {
@@ -52,6 +52,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** Set by the hook of the route's scope. */
-    caller: Callers[Access] | null;
+    caller: Callers[Route['access']] | null;
+    /** Why the body is refused, where the route or a hook says so later. */
+    invalidBody: SvcError<ErrorCode> | null;
   }
 }

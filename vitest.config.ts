@@ -16,7 +16,7 @@ export default defineConfig(({ mode }) => {
     allowOnly: false,
     // A worker loads the modules once for all its files.
     isolate: false,
-    setupFiles: ['test/support/before-each-file.ts'],
+    setupFiles: ['test/support/file-setup.ts'],
   };
 
   // The projects extend nothing: each that does would run the global setup once more.
@@ -35,7 +35,7 @@ export default defineConfig(({ mode }) => {
             include: ['test/**/*.test.ts'],
             exclude: ['test/full/**'],
             env: { ...env, TEST_STORE: 'sqlite' },
-            setupFiles: [...everyFile.setupFiles, 'test/support/no-processes.ts'],
+            setupFiles: [...everyFile.setupFiles, 'test/support/process-guard.ts'],
           },
         },
         {

@@ -138,7 +138,7 @@ describe('a robot with a wrong clock', () => {
     clock.advance(2 * HOUR);
     await record(1);
     clock.advance(HOUR);
-    proxy.mend();
+    proxy.restore();
 
     const samples = await delivered(2);
 
@@ -152,7 +152,7 @@ describe('a robot with a wrong clock', () => {
     clock.set(Date.now() - HOUR);
     await record(1);
     clock.advance(HOUR);
-    proxy.mend();
+    proxy.restore();
 
     const samples = await delivered(2);
 
@@ -171,7 +171,7 @@ describe('a robot with a wrong clock', () => {
     clock.reboot(BOOT_1970);
     await agent.start();
     clock.advance(2 * HOUR);
-    proxy.mend();
+    proxy.restore();
 
     expect(ages(await delivered(2))).toEqual([3, 2]);
   });
@@ -184,7 +184,7 @@ describe('a robot with a wrong clock', () => {
     await agent.stop();
     clock.reboot(Date.now());
     await agent.start();
-    proxy.mend();
+    proxy.restore();
 
     const samples = await delivered(1);
 
@@ -202,7 +202,7 @@ describe('a robot with a wrong clock', () => {
     await waitFor('a lost answer', () => proxy.seenAt('/api/v1/telemetry').length > 0, 60_000);
     await agent.stop();
     await agent.start();
-    proxy.mend();
+    proxy.restore();
     await waitFor(
       'the delivery',
       async () => (await agent.status()).queues.samples.count === 0,
@@ -215,7 +215,7 @@ describe('a robot with a wrong clock', () => {
   });
 
   it('says by how much it is wrong', async () => {
-    proxy.mend();
+    proxy.restore();
     const ahead = await waitFor(
       'the clock of the service',
       async () => (await agent.status()).clock.ahead_of_service_ms,

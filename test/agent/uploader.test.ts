@@ -92,7 +92,7 @@ describe('without the service', () => {
       queues: { claims: { count: 1 }, completions: { count: 1 }, samples: { count: 120 } },
     });
 
-    scene.proxy.mend();
+    scene.proxy.restore();
     await scene.delivered();
 
     expect((await scene.remoteTask(id)).body.verification.proof_hash).toBe(hashProof(proof));

@@ -103,7 +103,7 @@ describe('an anchor in a block', () => {
     await rig.node.mine();
     await rig.verified(ids);
 
-    rig.proxy.mend();
+    rig.proxy.restore();
   });
 });
 
@@ -231,7 +231,7 @@ describe('a nonce that another transaction has taken', () => {
     await reorganise(1);
     await foreignAtNonce(0);
     await mine(3);
-    rig.proxy.mend();
+    rig.proxy.restore();
 
     expect(await finality(id, 'reorged')).toMatchObject({ receipt: { txHash: receipt?.txHash } });
     await pending(1);
@@ -262,7 +262,7 @@ describe('a nonce that another transaction has taken', () => {
     await moreEstimates(4);
     expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
 
-    rig.proxy.mend();
+    rig.proxy.restore();
     const [task] = await rig.verified(ids);
 
     expect(task?.completion?.attempts).toBe(1);
@@ -300,7 +300,7 @@ describe('a nonce that another transaction has taken', () => {
     await moreEstimates(4);
     expect(await rig.degraded()).toContain('nonce_conflict');
 
-    rig.proxy.mend();
+    rig.proxy.restore();
     await pending(1);
   });
 

@@ -38,7 +38,7 @@ it('anchors before a fork that makes anchors cheaper, after it, and back', async
   await anchorOne();
   reprice();
   await anchorOne();
-  rig.proxy.mend();
+  rig.proxy.restore();
   await anchorOne();
 });
 

@@ -566,7 +566,7 @@ describe('when the chain misbehaves', () => {
 
     expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
     expect(rig.proxy.asked.methods).not.toContain('eth_sendRawTransaction');
-    rig.proxy.mend();
+    rig.proxy.restore();
     await rig.verified(ids);
   });
 });

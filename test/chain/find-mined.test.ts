@@ -30,7 +30,7 @@ beforeAll(async () => {
   await node.mine();
 });
 
-afterEach(() => proxy.mend());
+afterEach(() => proxy.restore());
 
 afterAll(() => proxied.close());
 

@@ -4,8 +4,8 @@ import type { NonceTrail } from '../../src/chain/find-nonce-use.ts';
 import type { Place } from '../../src/chain/inclusion.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { holdTimers } from '../support/held-timers.ts';
+import { type SeveralUrls, startSeveralUrls } from '../support/provider-urls.ts';
 import type { Exchange, RpcProxy } from '../support/rpc-proxy.ts';
-import { type SeveralUrls, startSeveralUrls } from '../support/several-urls.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 type Interception = Parameters<RpcProxy['intercept']>[0];
@@ -492,7 +492,7 @@ describe('what has used a nonce', () => {
     );
 
     expect((await find()).use).toMatchObject({ isFinal: false });
-    proxy(1).mend();
+    proxy(1).restore();
     expect((await find()).use).toMatchObject({ isFinal: true });
   });
 

@@ -123,7 +123,7 @@ describe('readAnchor', () => {
     expect(reading).toMatchObject({ confirmations: null, finality: null });
     expect(reading.facts.receipt).toEqual(facts.receipt);
     expect(reading.facts.canonical_block?.hash).not.toBe(facts.canonical_block?.hash);
-    proxy.mend();
+    proxy.restore();
   });
 
   it('reads a chain without the safe and finalized tags', async () => {
@@ -140,7 +140,7 @@ describe('readAnchor', () => {
     const reading = await chain.readAnchor(txHash);
 
     expect(reading).toMatchObject({ confirmations: 3n, finality: 'included' });
-    proxy.mend();
+    proxy.restore();
   });
 
   it('takes two requests', async () => {
@@ -179,7 +179,7 @@ describe('readAnchor', () => {
     const reading = chain.readAnchor(`0x${'12'.repeat(32)}`);
 
     await expect(reading).rejects.toMatchObject({ code: 'chain_unavailable' });
-    proxy.mend();
+    proxy.restore();
   });
 });
 
@@ -250,6 +250,6 @@ describe('broadcast', () => {
     proxy.cut();
 
     expect(await chain.anchoring.broadcast('0x02')).toMatchObject({ outcome: 'unknown' });
-    proxy.mend();
+    proxy.restore();
   });
 });

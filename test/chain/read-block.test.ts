@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { type SeveralUrls, startSeveralUrls } from '../support/several-urls.ts';
+import { type SeveralUrls, startSeveralUrls } from '../support/provider-urls.ts';
 
 type Interception = Parameters<SeveralUrls['proxies'][number]['intercept']>[0];
 

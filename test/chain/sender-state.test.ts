@@ -21,7 +21,7 @@ beforeAll(async () => {
   identity = await chain.anchoring.identity();
 });
 
-afterEach(() => proxy.mend());
+afterEach(() => proxy.restore());
 
 afterAll(() => proxied.close());
 

@@ -149,6 +149,6 @@ describe('isContractSignature', () => {
     const cut = chain.isContractSignature(wallet, message, signature);
 
     await expect(cut).rejects.toMatchObject({ code: 'chain_unavailable' });
-    proxy.mend();
+    proxy.restore();
   });
 });

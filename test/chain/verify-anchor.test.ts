@@ -29,8 +29,8 @@ beforeAll(async () => {
 });
 
 afterEach(() => {
-  first.mend();
-  second.mend();
+  first.restore();
+  second.restore();
 });
 
 afterAll(async () => {

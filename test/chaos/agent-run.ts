@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { auditAgent } from './agent-audit.ts';
 import { type RobotLoad, startRobotPrograms } from './agent-load.ts';
 import { type Random, randomOf } from './random.ts';
-import { openSite } from './site.ts';
+import { openSite } from './server-series.ts';
 
 export interface AgentChaos {
   seed: string;
@@ -116,7 +116,7 @@ export async function runAgentChaos({
       onKill?.({ number, of });
     }
     await load.stop();
-    proxy.mend();
+    proxy.restore();
     const undelivered = await untilDrained(socketPath);
     const { promises } = load;
     const faults = await auditAgent({

@@ -1,6 +1,6 @@
 import { Counts } from './counts.ts';
 import { faultPoints } from './fault-points.ts';
-import { performRun, type RunPlan, type RunReport } from './run.ts';
+import { performRun, type RunPlan, type RunReport } from './server-run.ts';
 
 export interface Campaign extends Omit<RunPlan, 'run'> {
   /** The first run; a violation repeats with its own number and one run. */

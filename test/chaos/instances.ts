@@ -23,8 +23,8 @@ import { startMinedChain } from './mined-chain.ts';
 import { violationsOf } from './outcome.ts';
 import { randomOf } from './random.ts';
 import { startRobots } from './robots.ts';
+import { GRANTED } from './run-resources.ts';
 import { sampleViolations, startSamplers } from './samplers.ts';
-import { GRANTED } from './stage.ts';
 
 export interface InstancesPlan {
   readonly seed: string;

@@ -3,7 +3,7 @@ import { startPostgres } from '../support/postgres.ts';
 import { killServers } from '../support/server-process.ts';
 import { type CampaignReport, runCampaign, unvisited } from './campaign.ts';
 import { performOutage } from './outage.ts';
-import type { RunReport } from './run.ts';
+import type { RunReport } from './server-run.ts';
 
 const help = `npm run chaos -- [options]
 

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../support/wait-for.ts';
-import { settleAndCheck } from './quiet.ts';
+import { settleAndCheck } from './final-check.ts';
 import { startRobots, unexpectedAnswers } from './robots.ts';
-import { register, setStage } from './stage.ts';
+import { register, setStage } from './run-resources.ts';
 
 export interface OutageReport {
   readonly seconds: number;
@@ -56,7 +56,7 @@ export async function performOutage({
     for (const proxy of stage.proxies) proxy.hang();
     await sleep((seconds * 1000) / 2);
     for (const proxy of stage.proxies) {
-      proxy.mend();
+      proxy.restore();
       proxy.drop();
     }
     const mendedAt = performance.now();

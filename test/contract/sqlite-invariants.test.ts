@@ -6,7 +6,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/server/ports/store.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { createTestClock } from '../support/clock.ts';
-import { liveThrough } from './lived-through.ts';
+import { writeHistory } from './store-history.ts';
 import { openTemporarySqlite } from './temporary-sqlite.ts';
 import { randomHash, World } from './world.ts';
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
     path = temporary.path;
     return temporary;
   });
-  await liveThrough(world);
+  await writeHistory(world);
   await world.store.close();
   lived = join(await mkdtemp(join(tmpdir(), 'svc-lived-')), 'svc.db');
   await copyFile(path, lived);

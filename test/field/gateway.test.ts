@@ -207,7 +207,7 @@ describe.each(rows)('$name, in place of every answer ($report)', (row) => {
     expect(before.calls_per_minute_allowed).toBe(allowed);
     expect(Math.abs(before.clock.ahead_of_service_ms)).toBeLessThan(24 * 60 * 60_000);
     await tellsNoBug();
-    scene.proxy.mend();
+    scene.proxy.restore();
     await expectDelivered(given);
   });
 });
@@ -372,7 +372,7 @@ describe('an answer about something else', () => {
     );
 
     expect((await scene.agent.status()).queues[queue].count).toBeGreaterThan(0);
-    scene.proxy.mend();
+    scene.proxy.restore();
     await expectDelivered(given);
   });
 });

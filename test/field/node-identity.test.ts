@@ -63,7 +63,7 @@ describe('a node that, at the first contact,', () => {
     expect(bound?.blockNumber).toBeGreaterThan(0);
     expect(bound?.blockHash).toBe(await hashOf(bound?.blockNumber));
     await first.drain();
-    rig.proxy.mend();
+    rig.proxy.restore();
     rig.start();
     await anchored();
     expect(await rig.store.getChainIdentity()).toEqual(bound);
@@ -101,7 +101,7 @@ describe('a node that, at the first contact,', () => {
     await waitFor('some requests', () => rig.proxy.asked.requests >= before + 4);
     expect(await rig.store.getChainIdentity()).toBeNull();
 
-    rig.proxy.mend();
+    rig.proxy.restore();
 
     await anchored();
     expect((await rig.store.getChainIdentity())?.blockNumber).toBe(0);
@@ -128,7 +128,7 @@ describe('a provider that no longer shows the bound block', () => {
 
     expect(await rig.degraded()).not.toContain('provider_wrong_chain');
     expect(lost.asked.methods).not.toContain('eth_sendRawTransaction');
-    lost.mend();
+    lost.restore();
     await waitFor('recovery', async () => (await rig.degraded()).length === 0);
     expect(await rig.store.getChainIdentity()).toEqual(bound);
   });

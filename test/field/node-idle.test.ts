@@ -123,7 +123,7 @@ describe('an idle instance', () => {
     await waitFor('the mismatch', async () => (await rig.degraded()).includes('chain_mismatch'));
 
     expect(rig.proxy.asked.methods).not.toContain('eth_sendRawTransaction');
-    rig.proxy.mend();
+    rig.proxy.restore();
     await rig.pending(1);
     await rig.node.mine();
     await rig.verified(ids);

@@ -82,8 +82,8 @@ const entries: { name: string; report: string; entry: Entry }[] = [
 const behave = (entry: Entry, of: 'absent' | 'every', urls: readonly number[] = [0, 1]) => {
   for (const i of urls) unknown(entry, of)(rig.proxies[i] as RpcProxy);
 };
-const mend = () => {
-  for (const proxy of rig.proxies) proxy.mend();
+const restore = () => {
+  for (const proxy of rig.proxies) proxy.restore();
 };
 const sent = (count: number) => rig.pending(count);
 const stateOf = async (id: string) => (await rig.task(id)).completion?.state;
@@ -157,7 +157,7 @@ describe('a node that answers', () => {
 
     expect([await stateOf(first), await stateOf(second)]).toEqual(['submitted', 'submitted']);
     expect(await rig.degraded()).toContain('provider_unhealthy');
-    mend();
+    restore();
     const tasks = await rig.verified([first, second]);
     expect(tasks.map(({ completion }) => completion?.attempts)).toEqual([1, 1]);
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
@@ -261,7 +261,7 @@ describe('a receipt with', () => {
     await moreRounds(3);
 
     expect(await stateOf(id)).toBe('submitted');
-    mend();
+    restore();
     await rig.verified([id]);
   });
 });
@@ -275,7 +275,7 @@ describe('an unknown receipt', () => {
     const second = await minedUnread();
 
     expect([await stateOf(first), await stateOf(second)]).toEqual(['submitted', 'submitted']);
-    mend();
+    restore();
     await rig.verified([first, second]);
     expect(await rig.minedAnchors()).toHaveLength(2);
   });
@@ -289,7 +289,7 @@ describe('an unknown receipt', () => {
     rig.start();
     const second = await minedUnread();
 
-    mend();
+    restore();
     await rig.verified([first, second]);
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
   });
@@ -326,7 +326,7 @@ describe('an unknown receipt', () => {
     await moreRounds(5);
 
     expect(await stateOf(id)).toBe('submitted');
-    mend();
+    restore();
     await sent(1);
     await rig.node.mine();
     const [task] = await rig.verified([id]);
@@ -365,7 +365,7 @@ describe('an unknown receipt', () => {
 
     await sent(2);
     await rig.node.mine();
-    mend();
+    restore();
     const tasks = await rig.verified([first, second]);
 
     expect(tasks.map(({ completion }) => completion?.attempts)).toEqual([1, 1]);

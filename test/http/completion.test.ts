@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { hashProof } from '../../src/proof/hash.ts';
 import { limits } from '../../src/protocol/limits.ts';
-import { letCompletionsIn } from '../support/let-completions-in.ts';
+import { letCompletionsIn } from '../support/fee-quote.ts';
 import {
   grant,
   newEvidence,

@@ -150,7 +150,7 @@ describe('the reads of a public verification', () => {
     const lied = await asked(READS, async () => {
       for (let i = 0; i < 2; i += 1) expect((await verify(receipt)).body.verified).toBe(true);
     });
-    service.proxy.mend();
+    service.proxy.restore();
     const honest = await asked(READS, async () => {
       for (let i = 0; i < 2; i += 1) expect((await verify(receipt)).body.verified).toBe(true);
     });
@@ -190,7 +190,7 @@ describe('the reads of a public verification', () => {
         [503, 'overloaded'],
         [503, 'overloaded'],
       ]);
-      service.proxy.mend();
+      service.proxy.restore();
     },
   );
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson, canonicalPieces } from '../../src/proof/canonical-json.ts';
 import { parseStrictJson } from '../../src/proof/strict-json.ts';
-import { hasNoProto } from './has-no-proto.ts';
+import { hasNoProto } from './prototype-guard.ts';
 
 describe('the examples of RFC 8785', () => {
   it('makes the bytes of section 3.2.4 from the text of section 3.2.2', () => {

@@ -5,7 +5,7 @@ import { hashProof } from '../../src/proof/hash.ts';
 import { isProof, type JsonValue } from '../../src/proof/json-value.ts';
 import { mostValuesIn, parseStrictJson, readStrictJson } from '../../src/proof/strict-json.ts';
 import { decodeUtf8 } from '../../src/proof/utf8.ts';
-import { hasNoProto } from './has-no-proto.ts';
+import { hasNoProto } from './prototype-guard.ts';
 import { refusalOf } from './refusal.ts';
 
 const json = fc.jsonValue({ maxDepth: 6, stringUnit: 'grapheme' }).filter(hasNoProto);

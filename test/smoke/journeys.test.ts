@@ -67,7 +67,7 @@ describe('svc-agent', () => {
     const claimed = await run('svc-agent', ['claim', 'Pick parcels'], { env });
     const complete = ['complete', claimed.stdout.trim(), file('evidence.json')];
     const offline = await run('svc-agent', complete, { env });
-    line.mend();
+    line.restore();
     const online = await run('svc-agent', [...complete, '--wait', '100'], { env });
 
     expect([claimed.exitCode, offline.exitCode, online.exitCode]).toEqual([0, 8, 0]);

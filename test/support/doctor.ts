@@ -44,7 +44,7 @@ export function setUpDoctorScene(): DoctorScene {
   });
 
   afterEach(async () => {
-    proxy.mend();
+    proxy.restore();
     await agent.remove();
   });
 

@@ -25,19 +25,19 @@ export interface RpcProxy {
   readonly url: string;
   /** Methods asked so far, and how many HTTP requests carried them. */
   readonly asked: { methods: string[]; requests: number };
-  /** Ends every connection without an answer until `mend`. */
+  /** Ends every connection without an answer until `restore`. */
   cut(): void;
-  /** Takes every request and answers none until `mend`. */
+  /** Takes every request and answers none until `restore`. */
   hang(): void;
-  /** Passes requests with that method on and never answers them, until `mend`. */
+  /** Passes requests with that method on and never answers them, until `restore`. */
   hangOn(method: string): void;
-  /** Answers every request with that HTTP status and body until `mend`. */
+  /** Answers every request with that HTTP status and body until `restore`. */
   fail(status: number, body?: string, headers?: Record<string, string>): void;
   /** Answers calls in place of the node where `answer` gives one. */
   intercept(answer: (call: RpcRequest) => Answer | null): void;
-  /** Hands every request over until `mend`; what is thrown ends the connection. */
+  /** Hands every request over until `restore`; what is thrown ends the connection. */
   handle(handler: (exchange: Exchange) => Promise<void>): void;
-  mend(): void;
+  restore(): void;
   /** Ends every connection as it is now. */
   drop(): void;
   close(): Promise<void>;
@@ -102,7 +102,7 @@ export async function startRpcProxy(node: string): Promise<RpcProxy> {
     handle(handler) {
       mode = handler;
     },
-    mend() {
+    restore() {
       mode = pass;
       answerFor = () => null;
     },

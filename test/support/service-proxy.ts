@@ -46,25 +46,25 @@ export async function startServiceProxy(service: string) {
     seen,
     /** Requests to a path so far. */
     seenAt: (path: string) => seen.filter((one) => one.path === path),
-    /** Hands every request over until `mend`; what is thrown ends the connection. */
+    /** Hands every request over until `restore`; what is thrown ends the connection. */
     handle(handler: typeof handle) {
       handle = handler;
     },
-    /** Ends every connection without an answer until `mend`. */
+    /** Ends every connection without an answer until `restore`. */
     cut() {
       handle = ({ response }) => {
         response.destroy();
       };
       server.closeAllConnections();
     },
-    /** Answers every request so until `mend`. */
+    /** Answers every request so until `restore`. */
     fail(status: number, body: object, headers: Record<string, string> = {}) {
       handle = ({ response }) => {
         response.writeHead(status, { 'content-type': 'application/json', ...headers });
         response.end(JSON.stringify(body));
       };
     },
-    mend() {
+    restore() {
       handle = ({ pass }) => pass();
     },
     /** The service has moved. */

@@ -7,7 +7,7 @@ const SLICE = 256;
 
 export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
-/** A line to the service that can be slow, dead or cut, below HTTP. What is wrong holds until `mend`. */
+/** A line to the service that can be slow, dead or cut, below HTTP. What is wrong holds until `restore`. */
 export async function startTcpProxy(service: string) {
   const target = new URL(service);
   const open = new Set<Connection>();
@@ -40,7 +40,7 @@ export async function startTcpProxy(service: string) {
       up.rate = rate;
       down.rate = rate;
     },
-    /** Nothing arrives any more, and no connection ends: those that are open now stay so after `mend`. */
+    /** Nothing arrives any more, and no connection ends: those that are open now stay so after `restore`. */
     stall() {
       isDead = true;
       for (const connection of open) connection.isDead = true;
@@ -55,7 +55,7 @@ export async function startTcpProxy(service: string) {
       endAll();
       await once(server, 'close');
     },
-    async mend() {
+    async restore() {
       isDead = false;
       up.rate = down.rate = cutAfter.up = cutAfter.down = Number.POSITIVE_INFINITY;
       if (!server.listening) await listen(server, port);

@@ -18,7 +18,7 @@ export async function askRun<Answer>(thing: Thing): Promise<Answer> {
   return (await response.json()) as Answer;
 }
 
-/** In `npm test`, the main process starts nothing but the build and browser of a smoke test (no-processes.ts). */
+/** In `npm test`, the main process starts nothing but the build and browser of a smoke test (process-guard.ts). */
 function mayStart(thing: string): boolean {
   const isSmoke = /[\\/]smoke[\\/]/.test(expect.getState().testPath ?? '');
   return process.env.TEST_STORE !== 'sqlite' || (isSmoke && /^(chromium|build)$/.test(thing));

@@ -7,8 +7,8 @@ import type { Client } from '../../../src/client/client.ts';
 import type { Balancer } from '../../support/balancer.ts';
 import { startNginx } from '../../support/nginx.ts';
 import { receiptOf } from '../../support/one-robot.ts';
+import { openSite } from './attacked-service.ts';
 import { attacks, type Target } from './attacks.ts';
-import { openSite } from './site.ts';
 
 const attacker = fileURLToPath(new URL('attacker.ts', import.meta.url));
 const typescript = fileURLToPath(new URL('../../support/typescript.js', import.meta.url));

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { streamModule } from '../../support/nginx.ts';
 import { killServers } from '../../support/server-process.ts';
 import { attackNames, type Latencies, runStrangersCampaign, throughNginx } from './campaign.ts';
-import { runMixed } from './mixed.ts';
+import { runMixed } from './mixed-attack.ts';
 
 const help = `npm run campaign:strangers -- [options]
 

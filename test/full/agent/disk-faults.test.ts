@@ -148,7 +148,7 @@ describe('a full disk', () => {
     await disk.fill();
     await workUntilFull();
 
-    proxy.mend();
+    proxy.restore();
     await delivered();
 
     await expectAllOnce();
@@ -167,7 +167,7 @@ describe('a full disk', () => {
       await start();
     }
 
-    proxy.mend();
+    proxy.restore();
     await delivered();
     await disk.free();
     await workAgain();
@@ -184,7 +184,7 @@ describe('a disk that fails all writes', () => {
     proxy.cut();
     for (let n = 0; n < 3; n++) await work();
     await failWrites(agent.pid, true);
-    proxy.mend();
+    proxy.restore();
     await workUntilFull();
     await waitFor('the failure to be told', () => warnings().length > 0, LONG);
     await waitFor('a while of it', async () => (await status()).spool.failure !== null, LONG);

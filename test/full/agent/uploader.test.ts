@@ -20,7 +20,7 @@ describe('without the service', () => {
     const id = await scene.agent.claim();
     await scene.agent.record(numbers(3));
     await waitFor('a refused call', () => scene.proxy.seen.length > 0);
-    scene.proxy.mend();
+    scene.proxy.restore();
     await scene.delivered();
 
     expect((await scene.remoteTask(id)).status).toBe(200);
@@ -67,7 +67,7 @@ describe('without credits', () => {
       completions_wait_for: 'no_anchor_quota',
       queues: { completions: { count: 3 } },
     });
-    scene.proxy.mend();
+    scene.proxy.restore();
     await scene.delivered();
   });
 });

@@ -92,7 +92,7 @@ describe('after a reorganisation', () => {
 
     expect(offered[0]).toBe(rawTx);
     expect(feeOf(offered[1])).toBeGreaterThan(feeOf(rawTx));
-    rig.proxy.mend();
+    rig.proxy.restore();
     await mineUntil('its block', async () => (await rig.minedAnchors()).length === 1);
     await finality(ids[0] ?? '', 'included');
   });
@@ -200,7 +200,7 @@ describe('an anchor that the chain has lost after it was final', () => {
     await reorganise(head);
     const txHash = await rig.node.rpc<string>('eth_sendTransaction', [below]);
 
-    rig.proxy.mend();
+    rig.proxy.restore();
     await pending(2);
     const estimates = () =>
       rig.proxy.asked.methods.filter((one) => one === 'eth_estimateGas').length;
@@ -241,7 +241,7 @@ describe('a node that has no receipts to give', () => {
     rig.start();
     await pending(1);
 
-    rig.proxy.mend();
+    rig.proxy.restore();
     await rig.node.mine();
     await rig.verified(ids);
   });
@@ -342,7 +342,7 @@ describe('a replacement that the balance does not pay', () => {
     const balance = `0x${(gas * maxFeePerGas).toString(16)}`;
     await rig.node.rpc('anvil_setBalance', [rig.sender, balance]);
 
-    rig.proxy.mend();
+    rig.proxy.restore();
     await pending(1);
     await rig.node.mine();
     const [task] = await rig.verified(ids);

@@ -60,7 +60,7 @@ describe('an anchorer with two URLs', () => {
     await degradedBy('provider_unhealthy');
     expect(await stateOf(ids[0])).toBe('submitted');
 
-    proxy(1).mend();
+    proxy(1).restore();
 
     await rig.verified(ids);
     await wellAgain();
@@ -88,7 +88,7 @@ describe('an anchorer with two URLs', () => {
     const ids = await rig.queue();
     await waitFor('the attempt to be sent', async () => (await stateOf(ids[0])) === 'submitted');
 
-    for (const one of rig.proxies) one.mend();
+    for (const one of rig.proxies) one.restore();
 
     await rig.verified(ids);
     expect(await rig.minedAnchors()).toHaveLength(1);
@@ -117,7 +117,7 @@ describe('an anchorer with two URLs', () => {
     const ids = await rig.queue();
     await waitFor('the attempt to be sent', async () => (await stateOf(ids[0])) === 'submitted');
 
-    proxy(1).mend();
+    proxy(1).restore();
 
     await rig.verified(ids);
     await wellAgain();

@@ -31,7 +31,7 @@ describe('when the chain misbehaves', () => {
     await degradedBy('chain_unreachable');
     await rig.node.mine();
 
-    rig.proxy.mend();
+    rig.proxy.restore();
     await rig.verified(before);
     await pending(1);
     await rig.node.mine();

@@ -253,7 +253,7 @@ describe('readChainProof on a local chain', { shuffle: false }, () => {
     };
   });
 
-  afterEach(() => proxy.mend());
+  afterEach(() => proxy.restore());
 
   afterAll(async () => {
     await rpc.close();

@@ -3,8 +3,8 @@ import { openChain } from '../../../src/chain/chain.ts';
 import type { SentAnchor } from '../../../src/chain/find-mined.ts';
 import { startTestChain } from '../../support/anvil.ts';
 import { holdTimers } from '../../support/held-timers.ts';
+import { type SeveralUrls, startSeveralUrls } from '../../support/provider-urls.ts';
 import { type RpcProxy, startRpcProxy } from '../../support/rpc-proxy.ts';
-import { type SeveralUrls, startSeveralUrls } from '../../support/several-urls.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 let urls: SeveralUrls;
@@ -95,7 +95,7 @@ describe('when no URL answers', () => {
     for (const one of urls.proxies) one.cut();
     await senderState().catch(() => 'down');
 
-    proxy(1).mend();
+    proxy(1).restore();
 
     expect((await senderState()).latestNonce).toBe(0);
   });
@@ -110,7 +110,7 @@ describe('a URL with faults', () => {
     const before = proxy(0).asked.requests;
     await senderState();
     expect(proxy(0).asked.requests).toBe(before);
-    proxy(0).mend();
+    proxy(0).restore();
     proxy(0).asked.methods.length = 0;
 
     await waitFor('the probe', async () => {
@@ -142,7 +142,7 @@ describe('a URL with faults', () => {
     proxy(0).fail(429, '', { 'retry-after': '1' });
     await senderState().catch(() => 'refused');
     const before = proxy(0).asked.requests;
-    proxy(0).mend();
+    proxy(0).restore();
 
     await expect(senderState()).rejects.toMatchObject({ details: { retry_after: 1 } });
 
@@ -256,7 +256,7 @@ describe('a URL of another chain', () => {
     await senderState();
     await waitFor('the mismatch', () => states()[1] === 'wrong_chain');
 
-    proxy(1).mend();
+    proxy(1).restore();
 
     await waitFor('the probe', async () => {
       await senderState();

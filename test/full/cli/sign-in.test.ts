@@ -42,7 +42,7 @@ async function writeKeystore(password: string): Promise<string> {
 describe('svc login --key-file', () => {
   it('asks for the password of a keystore without showing it, however soon it is typed', async () => {
     const keystore = await writeKeystore('pass word');
-    const observer = new URL('../../support/echo-of-questions.js', import.meta.url);
+    const observer = new URL('../../support/prompt-echo.js', import.meta.url);
 
     const { exitCode, screen } = await user.inTerminal(
       ['login', service.url, '--key-file', keystore],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { openPostgresStore } from '../../../src/server/store/postgres/open-store.ts';
-import { liveThrough } from '../../contract/lived-through.ts';
+import { writeHistory } from '../../contract/store-history.ts';
 import { failsWith, newWallet, type World } from '../../contract/world.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { type Instances, openInstances } from './instances.ts';
@@ -66,7 +66,7 @@ it('are not used again where a commit was not answered', async () => {
 });
 
 it('keep their prepared statements where a newer version adds columns to every table', async () => {
-  await liveThrough(world);
+  await writeHistory(world);
 
   await instances.session.query(`DO $$ DECLARE one regclass; BEGIN
     FOR one IN SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace
@@ -74,7 +74,7 @@ it('keep their prepared statements where a newer version adds columns to every t
       EXECUTE format('ALTER TABLE %s ADD COLUMN later integer', one);
     END LOOP; END $$`);
 
-  await liveThrough(world);
+  await writeHistory(world);
 });
 
 it('are made again once a certificate that was gone is back, whoever listened meanwhile', async () => {

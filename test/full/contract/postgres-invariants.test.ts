@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { liveThrough } from '../../contract/lived-through.ts';
+import { writeHistory } from '../../contract/store-history.ts';
 import { randomHash, World } from '../../contract/world.ts';
 import { openTemporaryPostgres } from './temporary-postgres.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
     return opened;
   });
   await client.connect();
-  await liveThrough(world);
+  await writeHistory(world);
   await client.query(
     `CREATE SCHEMA saved; ${forEachTable('CREATE TABLE saved.%1$I AS TABLE %1$I')}`,
   );

@@ -4,7 +4,7 @@ import { openPostgresStore } from '../../../src/server/store/postgres/open-store
 import { anchorContract } from '../../contract/anchoring.contract.ts';
 import { completionContract } from '../../contract/completions.contract.ts';
 import { leaseContract } from '../../contract/leases.contract.ts';
-import { lifeContract } from '../../contract/life.contract.ts';
+import { lifecycleContract } from '../../contract/lifecycle.contract.ts';
 import { settlementContract } from '../../contract/settlement.contract.ts';
 import { failsWith, type OpenStore } from '../../contract/world.ts';
 import { type Pooler, startPgBouncer } from '../../support/pooler.ts';
@@ -78,6 +78,6 @@ function behind(name: string, start: (server: string) => Promise<Pooler>): void 
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));
     describe('settlement', () => settlementContract(open));
-    describe('opening and closing', () => lifeContract(open));
+    describe('opening and closing', () => lifecycleContract(open));
   });
 }

@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { openTemporarySqlite, type TemporarySqlite } from '../../contract/temporary-sqlite.ts';
 import { run } from '../../support/programs.ts';
 
-const preload = pathToFileURL(path.resolve('test/support/killed-at-call.js')).href;
+const preload = pathToFileURL(path.resolve('test/support/file-call-crash.js')).href;
 
 describe('a backup that is killed', () => {
   let live: TemporarySqlite;

@@ -11,7 +11,7 @@ import { killServers, spawnServer } from '../../support/server-process.ts';
 
 const WALLET = '0x00000000000000000000000000000000000000AA';
 const NO_CHAIN = 'http://127.0.0.1:1';
-const preload = pathToFileURL(path.resolve('test/support/killed-at-call.js')).href;
+const preload = pathToFileURL(path.resolve('test/support/file-call-crash.js')).href;
 
 describe('a restore that is killed', () => {
   let folder: string;

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, v
 import { InFlightRequests, MOST_DUE } from '../../../src/server/http/server/in-flight.ts';
 import { arrivalTimeouts, createHttpServer } from '../../../src/server/http/server/listener.ts';
 import { Connections } from '../../../src/server/http/server/strangers.ts';
-import { letCompletionsIn } from '../../support/let-completions-in.ts';
+import { letCompletionsIn } from '../../support/fee-quote.ts';
 import {
   newEvidence,
   startServiceWithRobot,

@@ -10,7 +10,7 @@ import type { FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { limits } from '../../../src/protocol/limits.ts';
 import { createBodyParser } from '../../../src/server/http/server/bodies.ts';
-import { letCompletionsIn } from '../../support/let-completions-in.ts';
+import { letCompletionsIn } from '../../support/fee-quote.ts';
 import { startTestService, type TestRobot, type TestService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -5,7 +5,7 @@ import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { failsWith, type OpenStore, World } from './world.ts';
 
 /** What happens to the proofs of an attempt that another transaction took the nonce from. */
-export function anchoringAnewContract(open: OpenStore): void {
+export function reanchoringContract(open: OpenStore): void {
   let world: World;
   let lease: Lease;
   let robot: NewRobot;

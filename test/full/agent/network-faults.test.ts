@@ -32,7 +32,7 @@ describe.concurrent('what the agent answered arrives once', () => {
       await line.refuse();
       for (let n = 0; n < 3; n++) await work();
       await waitFor('a try', async () => !(await agent.status()).connected, LONG);
-      await line.mend();
+      await line.restore();
 
       await expectAllOnce();
     }),
@@ -47,7 +47,7 @@ describe.concurrent('what the agent answered arrives once', () => {
       line.cutAfter(bytes);
       for (let n = 0; n < 3; n++) await work();
       await waitFor('a reset', async () => (await agent.status()).last_error, LONG);
-      await line.mend();
+      await line.restore();
 
       await expectAllOnce();
     }),
@@ -68,7 +68,7 @@ describe.concurrent('what the agent answered arrives once', () => {
           async () => (await agent.status()).last_error?.code === 'timed_out',
           LONG,
         );
-        await line.mend();
+        await line.restore();
 
         await expectAllOnce();
       }),

@@ -185,7 +185,7 @@ describe('a stuck transaction is parked', () => {
     await parked('underfunded');
     expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
 
-    rig.proxy.mend();
+    rig.proxy.restore();
     await pending(1);
     await rig.node.mine();
 

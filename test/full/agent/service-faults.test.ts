@@ -35,7 +35,7 @@ describe.concurrent('what the agent answered arrives once', () => {
       });
       for (let n = 0; n < 16; n++) await work({ samples: 1 });
       await waitFor('sixteen calls', () => held.length === 16, LONG);
-      line.mend();
+      line.restore();
       for (const { response } of held) response.destroy();
 
       await expectAllOnce();
@@ -53,7 +53,7 @@ describe.concurrent('what the agent answered arrives once', () => {
       });
       for (let n = 0; n < 3; n++) await work();
       await waitFor('a storm', () => count >= 6, LONG);
-      line.mend();
+      line.restore();
 
       await expectAllOnce();
     }),

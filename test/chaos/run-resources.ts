@@ -12,7 +12,7 @@ import { type ServerOptions, signInAt } from '../support/server-process.ts';
 import { createDatabase } from '../support/temporary-database.ts';
 import { type MinedChain, startMinedChain } from './mined-chain.ts';
 import { type Random, randomOf } from './random.ts';
-import { openSite, type Site } from './site.ts';
+import { openSite, type Site } from './server-series.ts';
 
 /** Anchors granted to the account. */
 export const GRANTED = 100_000;

@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
  * Tasks that wait, are signed, settled, half settled, final and failed, some gone, samples and events, also in a fleet:
  * so that each rule has its rows.
  */
-export async function liveThrough(world: World): Promise<void> {
+export async function writeHistory(world: World): Promise<void> {
   const lease = await world.lease();
   const gone = await world.robot();
   await world.queued(gone.id, 1);

@@ -4,7 +4,7 @@ import { run } from '../support/programs.ts';
 import type { StartingServer } from '../support/server-process.ts';
 import { violationsOf } from './outcome.ts';
 import type { Robots } from './robots.ts';
-import { GRANTED, type Stage } from './stage.ts';
+import { GRANTED, type Stage } from './run-resources.ts';
 
 /** Without a new receipt for so long, no more will come. */
 const STALLED_MS = 90_000;

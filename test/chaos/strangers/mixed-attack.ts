@@ -1,4 +1,5 @@
 import { receiptOf } from '../../support/one-robot.ts';
+import { openSite, type PayingRobot } from './attacked-service.ts';
 import {
   attackNames,
   type Latencies,
@@ -7,7 +8,6 @@ import {
   throughNginx,
   whileAttacked,
 } from './campaign.ts';
-import { openSite, type PayingRobot } from './site.ts';
 
 export interface MixedReport {
   samples: Latencies[];

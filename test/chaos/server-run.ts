@@ -4,13 +4,13 @@ import type { StartingServer } from '../support/server-process.ts';
 import { disturbChain } from './chain-faults.ts';
 import { Counts } from './counts.ts';
 import { faultPoints, isUnknownRpcCall } from './fault-points.ts';
+import { settleAndCheck } from './final-check.ts';
+import { bringAbout, patienceMs } from './kill-occasions.ts';
 import { type PlannedKill, planKills } from './kills.ts';
-import { bringAbout, patienceMs } from './occasions.ts';
 import { disturb } from './provider-faults.ts';
-import { settleAndCheck } from './quiet.ts';
 import { type Random, randomOf } from './random.ts';
 import { type Robots, startRobots, unexpectedAnswers } from './robots.ts';
-import { register, type Stage, setStage } from './stage.ts';
+import { register, type Stage, setStage } from './run-resources.ts';
 
 export interface RunPlan {
   readonly seed: string;

@@ -72,7 +72,7 @@ describe('a refusal of the gas estimate', () => {
     const ids = await rig.queue(3);
     await degradedBy('gas_refused');
 
-    rig.proxy.mend();
+    rig.proxy.restore();
     await rig.node.mine();
     await pending(1);
     await rig.node.mine();
@@ -122,7 +122,7 @@ describe('a gas estimate', () => {
     await degradedBy('chain_unreachable');
     expect(await stateOf(ids[0])).toBe('queued');
 
-    rig.proxy.mend();
+    rig.proxy.restore();
     await pending(1);
     await rig.node.mine();
 
@@ -153,7 +153,7 @@ describe('a transaction count', () => {
     rig.start({ pauses: { ...quickPauses, firstNonceMs: 60_000 } });
     const ids = await rig.queue();
     await moreEstimates(2);
-    rig.proxy.mend();
+    rig.proxy.restore();
     await rig.node.mine();
     await moreEstimates(1);
     expect(await stateOf(ids[0])).toBe('queued');
@@ -180,7 +180,7 @@ describe('a mined transaction', () => {
     await rig.node.mine();
     await degradedBy('attempt_reverted');
 
-    rig.proxy.mend();
+    rig.proxy.restore();
 
     await rig.verified(ids);
     await wellAgain();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { failsWith, newWallet, type OpenStore, World } from './world.ts';
 
-export function lifeContract(open: OpenStore): void {
+export function lifecycleContract(open: OpenStore): void {
   let world: World;
   beforeEach(async () => {
     world = await World.open(open);

@@ -123,7 +123,7 @@ const internal = imports.filter(({ to }) => to.startsWith('src/'));
 const external = imports.filter(({ to }) => !to.startsWith('src/'));
 
 describe('the source', () => {
-  it('has a room for every source file', () => {
+  it('assigns every source file to a floor', () => {
     expect(sourceFiles().filter((file) => roomOf(file) === undefined)).toEqual([]);
   });
 
@@ -141,11 +141,11 @@ describe('the source', () => {
     ['src/server/store/sqlite/hot.ts', 'src/server/store/postgres/hot.ts'],
     ['src/server/store/sqlite/hot.ts', 'src/server/store/open-store.ts'],
     ['src/server/core/tasks.ts', 'src/server/store/tasks.ts'],
-  ])('would find an import from %s of %s', (from, to) => {
+  ])('detects a forbidden import in %s of %s', (from, to) => {
     expect(upward([{ from, to, typesOnly: true }])).toHaveLength(1);
   });
 
-  it('would find two folders that import each other', () => {
+  it('detects two folders that import each other', () => {
     const [a, b] = ['src/cli/output/pages.ts', 'src/cli/program/options.ts'];
     const both = [
       { from: a, to: b, typesOnly: true },
@@ -154,11 +154,11 @@ describe('the source', () => {
     expect(mutual(both)).toHaveLength(2);
   });
 
-  it('has no circle of imports, types included', () => {
+  it('has no circular imports, types included', () => {
     expect(circles()).toEqual([]);
   });
 
-  it('handles no uncaught error process-wide, and would end with it', () => {
+  it('has no process-wide handler for uncaught errors', () => {
     const handles = /uncaughtException|unhandledRejection|setUncaughtExceptionCaptureCallback/;
 
     expect(
@@ -177,14 +177,14 @@ describe('the source', () => {
     expect(sourceFiles().filter((file) => !/^(\/\/|\/\*)/.test(opening(file)))).toEqual([]);
   });
 
-  it('keeps the robot and the command line apart from the server', () => {
+  it('lets neither the agent nor the command line import the server', () => {
     const reaching = internal.filter(
       ({ from, to }) => /^src\/(agent|cli)\//.test(from) && to.startsWith('src/server/'),
     );
     expect(reaching).toEqual([]);
   });
 
-  it('lets the dashboard know of the wire its types and of proofs the checks, and nothing else', () => {
+  it('lets the dashboard import only the types of the protocol and the proof format', () => {
     const beside = internal.filter(
       ({ from, to }) => /^src\/dashboard\//.test(from) && !/^src\/(dashboard|proof)\//.test(to),
     );
@@ -193,7 +193,7 @@ describe('the source', () => {
     ).toEqual([]);
   });
 
-  it('keeps each package in the room that owns it', () => {
+  it('lets only its owners import a package', () => {
     const astray = external.filter(({ from, to }) => owners[packageOf(to)]?.test(from) === false);
     expect(astray).toEqual([]);
   });

@@ -18,7 +18,7 @@ import { waitFor } from '../support/wait-for.ts';
 const HOUR = 60 * 60_000;
 const BOOT_1970 = 40_000;
 
-describe('a time', () => {
+describe('the time of a record', () => {
   const instant: Instant = { wallMs: BOOT_1970, boot: 7, monoMs: 30_000 };
   const epochMs = Date.UTC(2026, 10, 21);
 
@@ -30,7 +30,7 @@ describe('a time', () => {
     expect(timeOf(instant, null)).toEqual({ ms: BOOT_1970, corrected: false });
   });
 
-  it('without a zone in an old record of the spool is sent as it is, which is UTC', () => {
+  it('without a zone in an old spool record is sent unchanged, as UTC', () => {
     const occurred_at = '2026-11-21T00:00:20';
     const record = { kind: 'event', id: 'a', ...instant, wallMs: epochMs } as const;
     const sentOf = (epoch: number) =>
@@ -40,7 +40,7 @@ describe('a time', () => {
     expect(sentOf(epochMs - HOUR)).toBe('2026-11-20T23:00:50.000Z');
   });
 
-  it('that a program gave is moved where it was read from the wrong clock', () => {
+  it('that a program gave is corrected if it came from the wrong clock', () => {
     const time = timeOf(instant, epochMs);
 
     expect(givenTime(BOOT_1970 - 5000, instant, time)).toEqual({
@@ -51,7 +51,7 @@ describe('a time', () => {
     expect(givenTime(ofSatellites, instant, time)).toEqual({ ms: ofSatellites, corrected: false });
   });
 
-  it('keeps the order and the distances of its boot, however wrong the wall clock was', () => {
+  it('keeps the order and intervals within a boot, however wrong the wall clock was', () => {
     const steps = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 2, maxLength: 20 });
     fc.assert(
       fc.property(steps, fc.integer({ min: 2 * 60_000, max: 10 ** 12 }), (gaps, wrong) => {
@@ -66,7 +66,7 @@ describe('a time', () => {
     );
   });
 
-  it('is noted in metrics where it was corrected, unless they would grow too large', () => {
+  it('is marked as corrected in the metrics, unless they would grow too large', () => {
     const record = (metrics: object) => ({
       kind: 'sample' as const,
       id: '01a1fa88-6262-702f-af77-0aaec0d1b17b',
@@ -133,7 +133,7 @@ describe('a robot with a wrong clock', () => {
     samples.map(({ recorded_at: at }) => Math.round((Date.now() - Date.parse(at)) / HOUR));
   const record = (n: number) => agent.record([{ metrics: { n } }]);
 
-  it('delivers nothing before the service has told the time, then with the right one', async () => {
+  it('delivers nothing until the service has sent the time, then delivers correct times', async () => {
     await record(0);
     clock.advance(2 * HOUR);
     await record(1);
@@ -146,7 +146,7 @@ describe('a robot with a wrong clock', () => {
     expect(samples.every(({ metrics }) => metrics.svc_agent_clock !== undefined)).toBe(true);
   });
 
-  it('corrects what came before the clock was set, and nothing after it', async () => {
+  it('corrects records from before the clock was set, and none from after', async () => {
     await record(0);
     clock.advance(HOUR);
     clock.set(Date.now() - HOUR);
@@ -163,7 +163,7 @@ describe('a robot with a wrong clock', () => {
     ]);
   });
 
-  it('corrects a boot that never reached the service: it ended before the next began', async () => {
+  it('corrects a boot that never reached the service: it ended before the next boot', async () => {
     await record(0);
     clock.advance(HOUR);
     await record(1);
@@ -176,7 +176,7 @@ describe('a robot with a wrong clock', () => {
     expect(ages(await delivered(2))).toEqual([3, 2]);
   });
 
-  it('takes an earlier boot at its word where its clock made sense', async () => {
+  it('keeps the times of an earlier boot whose clock was plausible', async () => {
     await agent.stop();
     clock.reboot(Date.now() - 5 * HOUR);
     await agent.start();
@@ -214,7 +214,7 @@ describe('a robot with a wrong clock', () => {
     expect(await delivered(1)).toHaveLength(1);
   });
 
-  it('says by how much it is wrong', async () => {
+  it('reports how far its clock is off', async () => {
     proxy.restore();
     const ahead = await waitFor(
       'the clock of the service',

@@ -62,7 +62,7 @@ afterAll(async () => {
 });
 
 describe('for shell scripts', () => {
-  it('claim prints the id, and complete the receipt of that task', async () => {
+  it('claim prints the id of a task, and complete prints its receipt', async () => {
     const proof = { picked: 12, spoken: 'Grüße' };
     await writeFile(file('evidence.json'), JSON.stringify(proof));
 
@@ -116,7 +116,7 @@ describe('for shell scripts', () => {
     expect([exitCode, stdout]).toEqual([2, '']);
   });
 
-  it('complete ends with 8 only while this evidence is stored and not anchored', async () => {
+  it('complete exits with 8 only while this evidence is stored and not anchored', async () => {
     const task = await service.claim(robot);
 
     const first = await agent(['complete', task, '-'], '{"picked":1}');
@@ -129,7 +129,7 @@ describe('for shell scripts', () => {
     expect(second.stderr).toContain('Claim a new task for this evidence.');
   });
 
-  it('complete gives the receipt once more for the same evidence, and none for another', async () => {
+  it('complete prints the receipt again for the same evidence, and none for other evidence', async () => {
     const task = await service.claim(robot);
     const first = await agent(['complete', task, '-', '--wait', '60'], '{"picked":1,"left":2}');
 
@@ -178,7 +178,7 @@ describe('for shell scripts', () => {
     [['complete', 'x', '-'], 1],
     [['event', ''], 2],
     [['event', 'info', '--severity', 'bad'], 2],
-  ])('%j ends with %i, and records nothing', async (args, code) => {
+  ])('%j exits with %i and records nothing', async (args, code) => {
     const { exitCode, stdout, stderr } = await agent(args, '{}');
 
     expect([exitCode, stdout, stderr]).toEqual([code, '', expect.not.stringContaining('recorded')]);
@@ -211,7 +211,7 @@ describe('every command', () => {
     }
   });
 
-  it('escapes what it does not know, and reports it as JSON with --json', async () => {
+  it('escapes unknown input, and reports it as JSON with --json', async () => {
     const text = await agent(['ru\u001b[31mn']);
     const json = await agent(['status', '--jsn', '--json']);
 
@@ -233,7 +233,7 @@ describe('every command', () => {
   });
 });
 
-describe('a completion that was set aside', () => {
+describe('a rejected completion', () => {
   useOwnAgent();
 
   /** Set aside: the task has another proof already. */
@@ -244,7 +244,7 @@ describe('a completion that was set aside', () => {
     return task;
   };
 
-  it('is none for a task that the service does not know: it is refused at once', async () => {
+  it('is not kept for a task that the service does not know: the call is refused', async () => {
     const { exitCode, stderr } = await agent(['complete', randomUUID(), '-'], '{"picked":1}');
 
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('does not know task')]);
@@ -265,7 +265,7 @@ describe('a completion that was set aside', () => {
     },
   );
 
-  it('is, with --anyway, the evidence of a task that the service does not know', async () => {
+  it('is kept with --anyway for a task that the service does not know', async () => {
     const task = randomUUID();
 
     const { exitCode, stderr } = await agent(['complete', task, '-', '--anyway'], '{"picked":1}');
@@ -331,7 +331,7 @@ describe('a completion that was set aside', () => {
 describe('status', () => {
   useOwnAgent();
 
-  it('says what is there, for people and as one JSON object', async () => {
+  it('shows the contents of the spool, as text and as one JSON object', async () => {
     const shown = await agent(['status']);
     const { stdout, stderr } = await agent(['status', '--json']);
 
@@ -356,7 +356,7 @@ describe('status', () => {
     expect(doctor.stdout).toMatch(/^WRONG {2}spool .*cannot write the spool \(disk_full\)/m);
   });
 
-  it('ends with 7 where no daemon answers', async () => {
+  it('exits with 7 if no daemon answers', async () => {
     const { exitCode, stderr } = await runInProcess('svc-agent', ['status'], {
       env: { ...daemon.environment, SVC_AGENT_SOCKET: file('none.sock') },
     });
@@ -369,7 +369,7 @@ describe('status', () => {
 describe('key set', () => {
   useOwnAgent();
 
-  it('replaces the file once the key is proven, and the daemon takes it up', async () => {
+  it('replaces the file once the service accepts the key, and the daemon uses it', async () => {
     const { body } = await service.call('POST', `/api/v1/robots/${robot.id}/rotate-key`, {
       session: owner.session,
     });
@@ -386,7 +386,7 @@ describe('key set', () => {
     expect(stderr).not.toContain(body.api_key.slice(4));
   });
 
-  it('leaves the file alone for a key that the service refuses, or that is another robot’s', async () => {
+  it('leaves the file unchanged if the service refuses the key or it belongs to another robot', async () => {
     const before = await readFile(daemon.keyFile, 'utf8');
     const other = await service.makeRobot(owner, 'arm-2');
 
@@ -401,7 +401,7 @@ describe('key set', () => {
 });
 
 describe('config', () => {
-  it('prints effective values, and that a key is set, not which', async () => {
+  it('prints effective values, and of a key only that it is set', async () => {
     const key = `svc_${'0123456789'.repeat(4)}`;
 
     const { stdout } = await runInProcess('svc-agent', ['config'], {
@@ -420,14 +420,17 @@ describe('samples that are malformed', () => {
   it.each([
     ['"battery_pct": 101', /^1 recorded\.\nSet aside: samples\.0\.battery_pct must be .*\n$/],
     ['"metrics": {"x": 1e400}', /^1 recorded\.\nSet aside: .*IEEE 754 double.*\n$/],
-  ])('are named by telemetry, which ends with 1 and records the others: %s', async (bad, said) => {
-    const samples = `{"samples":[{${bad}},{"state":"idle"}]}`;
-    const { exitCode, stderr } = await agent(['telemetry', '-'], samples);
+  ])(
+    'are reported by telemetry, which exits with 1 and records the others: %s',
+    async (bad, said) => {
+      const samples = `{"samples":[{${bad}},{"state":"idle"}]}`;
+      const { exitCode, stderr } = await agent(['telemetry', '-'], samples);
 
-    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(said)]);
-  });
+      expect([exitCode, stderr]).toEqual([1, expect.stringMatching(said)]);
+    },
+  );
 
-  it('are refused together where the fault is in none of them', async () => {
+  it('are all refused if the error is outside the samples', async () => {
     const body = '{"samples":{"a":1e999},"x":[0,{"battery_pct":1}]}';
     const asked = [await agent(['telemetry', '-'], body), await agent(['telemetry', '-'], body)];
 

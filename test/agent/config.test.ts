@@ -18,7 +18,7 @@ function faultsOf(variables: NodeJS.ProcessEnv, needed = { service: false }): st
 }
 
 describe("the agent's configuration", () => {
-  it('has a default for all but the service and the key', () => {
+  it('has a default for everything except the service and the key', () => {
     expect(readConfig({})).toMatchObject({
       serviceUrl: null,
       stateDir: '/var/lib/svc-agent',
@@ -38,7 +38,7 @@ describe("the agent's configuration", () => {
     ['http://localhost:3000/'],
     ['http://[::1]:3000'],
     ['https://svc.example.org'],
-  ])('takes the service at %s', (SVC_AGENT_URL) => {
+  ])('accepts the service URL %s', (SVC_AGENT_URL) => {
     expect(readConfig({ SVC_AGENT_URL }).serviceUrl).toBe(new URL(SVC_AGENT_URL).origin);
   });
 
@@ -58,11 +58,11 @@ describe("the agent's configuration", () => {
     expect(faultsOf(variables)).toEqual([expect.stringMatching(fault)]);
   });
 
-  it('never repeats a key in a fault', () => {
+  it('never shows a key in an error', () => {
     expect(faultsOf({ SVC_AGENT_KEY: key.slice(0, 40) }).join()).not.toContain(key.slice(4, 40));
   });
 
-  it("takes the folder and the credential that systemd names, unless the operator's come first", () => {
+  it('uses the folder and credential of systemd, unless the operator sets others', () => {
     const systemd = { STATE_DIRECTORY: '/s', CREDENTIALS_DIRECTORY: '/c' };
 
     expect(readConfig(systemd)).toMatchObject({ stateDir: '/s', key: { file: '/c/robot-key' } });
@@ -84,7 +84,7 @@ describe("the robot's key", () => {
     return file;
   };
 
-  it.each([0o600, 0o400])('is read from a file of mode %o, anew each time', async (mode) => {
+  it.each([0o600, 0o400])('is read again at each use from a file of mode %o', async (mode) => {
     const file = await write(`good-${mode}`, `${key}\n`, mode);
 
     expect(await readKey({ file })).toBe(key);
@@ -108,7 +108,7 @@ describe("the robot's key", () => {
     ['another text', 'hello'],
     ['two keys', `${key}\n${key}`],
     ['capitals', key.toUpperCase()],
-  ])('is refused where there is %s, which is not repeated', async (_, text) => {
+  ])('is refused if the file has %s, and is not shown', async (_, text) => {
     const file = await write('wrong', text, 0o600);
 
     const error = await readKey({ file }).catch((reason: Error) => reason);
@@ -117,13 +117,13 @@ describe("the robot's key", () => {
     expect(String(error)).not.toContain('0123456789');
   });
 
-  it('is refused where there is no file', async () => {
+  it('is refused if the file does not exist', async () => {
     const reading = readKey({ file: path.join(folder, 'none') });
 
     await expect(reading).rejects.toMatchObject({ code: 'key_unusable' });
   });
 
-  it('is named by the hint that the service shows', () => {
+  it('is identified by the hint that the service shows', () => {
     expect(keyHint(key)).toMatch(/^[0-9a-f]{8}$/);
     expect(keyHint(key)).not.toBe(keyHint(key.replaceAll('1', 'a')));
   });

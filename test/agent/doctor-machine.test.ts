@@ -24,7 +24,7 @@ it('reads the whole spool of a stopped daemon', async () => {
   });
 });
 
-it('finds a damaged record, and leaves the file to the daemon', async () => {
+it('reports a damaged record, and leaves the repair to the daemon', async () => {
   await scene.agent.start({ SVC_AGENT_URL: 'http://127.0.0.1:9' });
   await scene.agent.claim({ title: 'Sort the parcels' });
   await scene.agent.stop();
@@ -55,7 +55,7 @@ it('finds a socket that is open to others', async () => {
   });
 });
 
-it('says what to do about a key that the service refuses', async () => {
+it('says how to replace a key that the service refuses', async () => {
   await scene.startConnected();
   await scene.agent.stop();
   const config = readConfig(scene.agent.environment);
@@ -71,7 +71,7 @@ it('says what to do about a key that the service refuses', async () => {
   });
 });
 
-it('finds a disk that is too small for what the spool may take', async () => {
+it('reports a disk that is smaller than the spool budget', async () => {
   const config = readConfig(scene.agent.environment);
   const daemon = new SvcError('agent_unreachable', 'None runs.');
 

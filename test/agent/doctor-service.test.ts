@@ -5,7 +5,7 @@ import { setUpDoctorScene } from '../support/doctor.ts';
 
 const scene = setUpDoctorScene();
 
-it('finds a service that does not answer, and asks it nothing more', async () => {
+it('reports a service that does not answer, and sends it no further request', async () => {
   const { exitCode, checks } = await scene.doctor({ SVC_AGENT_URL: 'http://127.0.0.1:9' });
 
   expect(exitCode).toBe(1);
@@ -40,7 +40,7 @@ it('finds a key that others can read', async () => {
   });
 });
 
-it('finds another key than the daemon uses, as after a change under systemd', async () => {
+it('reports a key that differs from the key of the daemon, as after a change under systemd', async () => {
   await scene.startConnected();
   const other = await scene.service.makeRobot(scene.owner, 'arm-2');
   const file = path.join(scene.agent.folder, 'new-key');
@@ -69,7 +69,7 @@ it('finds a clock that is wrong', async () => {
   });
 });
 
-it('finds a limit that is used up', async () => {
+it('reports an exhausted rate limit', async () => {
   const body = { error: 'rate_limited', message: 'Too many calls.', retry_after: 7 };
   scene.proxy.handle(async ({ path: target, pass, response }) => {
     if (target !== '/api/v1/robot') await pass();

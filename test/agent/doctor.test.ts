@@ -4,7 +4,7 @@ import { runInProcess } from '../support/run-in-process.ts';
 
 const scene = setUpDoctorScene();
 
-it('ends with 0 where all is well, and tells what it saw', async () => {
+it('exits with 0 if all checks pass, and prints their results', async () => {
   await scene.startConnected();
 
   const { exitCode, ok, checks } = await scene.doctor();

@@ -41,8 +41,8 @@ async function lookAfter(own: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   return environmentToLookAfter(own, await readAgentUnit(root));
 }
 
-describe('the agent that a person looks after', () => {
-  it('is the installed one, with the file that its unit takes the key from', async () => {
+describe('the agent that a command works on', () => {
+  it('is the installed one, with the key file of its unit', async () => {
     await writeEnvironment(
       `${agentInstallation.environment}SVC_AGENT_URL=https://svc.example.com\n`,
     );
@@ -54,28 +54,28 @@ describe('the agent that a person looks after', () => {
     });
   });
 
-  it('is the one whose key the caller names', async () => {
+  it('is the one whose key the caller gives', async () => {
     await writeEnvironment('SVC_AGENT_URL=https://svc.example.com\n');
     const own = { SVC_AGENT_KEY_FILE: '/home/robot/key' };
 
     expect(await lookAfter(own)).toEqual(own);
   });
 
-  it('is the caller’s where none is installed', async () => {
+  it('is that of the caller if none is installed', async () => {
     await rm(path.join(root, 'etc/systemd/system/svc-agent.service'));
 
     expect(await lookAfter({ PATH: '/bin' })).toEqual({ PATH: '/bin' });
   });
 
-  it('has the key that its own environment names', async () => {
+  it('has the key of its own environment', async () => {
     await writeEnvironment('SVC_AGENT_KEY_FILE=/srv/key\n');
 
     expect(await lookAfter({})).toEqual({ SVC_AGENT_KEY_FILE: '/srv/key' });
   });
 });
 
-describe('key set beside an installed daemon', () => {
-  it('writes the file of the unit, and tells the command that makes the daemon take it up', async () => {
+describe('key set with an installed daemon', () => {
+  it('writes the key file of the unit, and prints the command that makes the daemon use it', async () => {
     const { service, owner, robot } = await startServiceWithRobot();
     const daemon = await createTestAgent({ url: service.url, apiKey: robot.apiKey });
     const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
@@ -101,7 +101,7 @@ describe('key set beside an installed daemon', () => {
     }
   });
 
-  it('says so where no daemon runs', async () => {
+  it('reports that no daemon runs', async () => {
     const { service, robot } = await startServiceWithRobot();
     const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     try {

@@ -80,7 +80,7 @@ const settle = (id: string) =>
   spool.settle(id, { proofHash: hashProof(proof), verification: verificationOf(id) });
 
 describe('without the service', () => {
-  it('answers claims and samples in the shapes of the service', async () => {
+  it('answers claims and samples in the format of the service', async () => {
     const claimed = await call('POST', '/api/v1/tasks', { body: { title: 'Pick' } });
     const recorded = await call('POST', '/api/v1/telemetry', {
       body: { samples: [{ battery_pct: 80 }, { state: 'busy', metrics: { speed: 0.4 } }] },
@@ -96,7 +96,7 @@ describe('without the service', () => {
     });
   });
 
-  it('answers events, of a robot that is not known yet', async () => {
+  it('answers events before it knows the id of its robot', async () => {
     const body = { event_type: 'error', message: 'Gripper jammed', payload: { axis: 3 } };
 
     const { status, body: answer } = await call('POST', '/api/v1/events', { body });
@@ -105,7 +105,7 @@ describe('without the service', () => {
     expect(answer.event).toMatchObject({ ...body, severity: 'info', robot_id: null });
   });
 
-  it('knows the robot once its key was accepted, over restarts', async () => {
+  it('knows its robot once the key was accepted, even after a restart', async () => {
     const robotId = randomUUID();
     await spool.update(({ state }) => state.keepRobotId(robotId));
     await app.close();
@@ -120,7 +120,7 @@ describe('without the service', () => {
     expect([event.body.event.robot_id, task.body.task.robot_id]).toEqual([robotId, robotId]);
   });
 
-  it('takes a proof with 202 and its hash, as the service would compute it', async () => {
+  it('answers a proof with 202 and the hash that the service would compute', async () => {
     const id = await claim();
 
     const { status, body } = await complete(id, proof);
@@ -139,7 +139,7 @@ describe('without the service', () => {
     });
   });
 
-  it('shows a task as it is here, and knows that it cannot tell of others', async () => {
+  it('shows its own tasks, and reports that it cannot know others', async () => {
     const id = await claim({ title: 'Pick', expected_result: { parcels: 12 } });
     await complete(id, proof);
 
@@ -154,7 +154,7 @@ describe('without the service', () => {
     expect([other.status, other.body.error]).toEqual([503, 'service_unreachable']);
   });
 
-  it('tells how it is', async () => {
+  it('reports its status', async () => {
     expect(await call('GET', '/api/v1/status')).toMatchObject({
       status: 200,
       body: { connected: false },
@@ -184,7 +184,7 @@ describe('evidence of a task that this machine has not claimed', () => {
     expect(spool.findCompletion(id)).toBeNull();
   });
 
-  it('is stored with a warning if the caller wants it anyway', async () => {
+  it('is stored with a warning if the caller insists', async () => {
     const id = randomUUID();
 
     const { status, body } = await complete(id, proof, { prefer: 'wait=0, handling=lenient' });
@@ -224,7 +224,7 @@ describe('evidence of a task that this machine has not claimed', () => {
 });
 
 describe('repeated calls', () => {
-  it('give the same claim again, and refuse another under its id', async () => {
+  it('return the same claim, and refuse different content under its id', async () => {
     const body = { id: randomUUID(), title: 'Pick', expected_result: { a: 1, b: 2 } };
     const first = await call('POST', '/api/v1/tasks', { body });
     place.clock.advance(5000);
@@ -251,7 +251,7 @@ describe('repeated calls', () => {
       same: false,
       says: 'was NOT stored, because',
     },
-  ])('keep the first proof of a task, and say whether $sent is stored', async (given) => {
+  ])('keep the first proof of a task, and report whether $sent is stored', async (given) => {
     const id = await claim();
     await complete(id, proof);
 
@@ -266,7 +266,7 @@ describe('repeated calls', () => {
   it.each([
     { sent: 'the same evidence', second: proof, same: true },
     { sent: 'other evidence', second: { picked: 13 }, same: false },
-  ])('give the receipt once there is one, and say whether it is for $sent', async (given) => {
+  ])('return the receipt once it exists, and report whether it is for $sent', async (given) => {
     const id = await claim();
     await complete(id, proof);
     await settle(id);
@@ -281,7 +281,7 @@ describe('repeated calls', () => {
 });
 
 describe('Prefer: wait', () => {
-  it('answers with the receipt as soon as it is there', async () => {
+  it('answers with the receipt as soon as it arrives', async () => {
     const id = await claim();
     const waiting = complete(id, proof, { prefer: 'respond-async, wait=60' });
     await waitFor('the completion', () => spool.findCompletion(id));
@@ -296,7 +296,7 @@ describe('Prefer: wait', () => {
   it.each([
     ['wait=99999999999', '600'],
     ['respond-async; WAIT="7"', '7'],
-  ])('is kept to ten minutes and read as RFC 7240 has it: %s', async (prefer, seconds) => {
+  ])('is limited to ten minutes and parsed according to RFC 7240: %s', async (prefer, seconds) => {
     const id = await claim();
     const waiting = complete(id, proof, { prefer });
     await waitFor('the completion', () => spool.findCompletion(id));
@@ -306,7 +306,7 @@ describe('Prefer: wait', () => {
     expect((await waiting).headers['preference-applied']).toBe(`wait=${seconds}`);
   });
 
-  it('answers with the refusal of the service when that comes', async () => {
+  it('answers with the refusal of the service when it arrives', async () => {
     const id = randomUUID();
     const waiting = complete(id, proof, { prefer: 'wait=60' });
     const completion = await waitFor('the completion', () => spool.findCompletion(id));
@@ -348,7 +348,7 @@ describe('one bad sample among 50', () => {
       `{"metrics":${'{"a":'.repeat(140)}1${'}'.repeat(141)}`,
       'Nesting goes deeper',
     ],
-  ])('does not refuse the others: %s', async (_, sample, message, isKept) => {
+  ])('does not cause the others to be refused: %s', async (_, sample, message, isKept) => {
     const samples = Array.from({ length: 50 }, (__, n) => (n === 17 ? sample : good(n)));
     const raw = ` { "samples" : [ ${samples.join(' , ')} ] } `;
 
@@ -368,7 +368,7 @@ describe('one bad sample among 50', () => {
     );
   });
 
-  it('lists each of several, in order', async () => {
+  it('is one of several, which are listed in order', async () => {
     const samples = ['{"metrics":{"t":1e400}}', good(1), '{"battery_pct":-1}', good(3)];
     const { body } = await call('POST', '/api/v1/telemetry', {
       raw: `{"samples":[${samples}]}`,
@@ -394,7 +394,7 @@ describe('one bad sample among 50', () => {
     ],
     ['samples is an object', '{"samples":{"0":{"metrics":[1e400]}}}', 'invalid_sample'],
     ['the text breaks off', '{"samples":[{"metrics":{"t":1e400}},{}', 'invalid_json'],
-  ])('refuses everything where %s', async (_, raw, code) => {
+  ])('causes the whole request to be refused if %s', async (_, raw, code) => {
     const { status, body } = await call('POST', '/api/v1/telemetry', { raw });
 
     expect([status, body.error]).toEqual([400, code]);
@@ -403,7 +403,7 @@ describe('one bad sample among 50', () => {
     expect(setAside()).toEqual([]);
   });
 
-  it('reads a long text with many escapes', async () => {
+  it('may have a long text with many escapes', async () => {
     const state = '\\"]'.repeat(200_000);
     const raw = `{"samples":[{"metrics":{"t":1e400}},{"metrics":{"a":"${state}"}},{}]}`;
     const { body } = await call('POST', '/api/v1/telemetry', { raw });
@@ -412,7 +412,7 @@ describe('one bad sample among 50', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('an invalid request', () => {
   const id = '018f0000-0000-7000-8000-00000000000a';
 
   it.each([
@@ -440,7 +440,7 @@ describe('what is refused', () => {
     ['{"proof":{"a":1,"a":2}}', 'invalid_proof'],
     ['{"proof":', 'invalid_json'],
     ['', 'invalid_json'],
-  ])('evidence that would change silently: %s', async (raw, error) => {
+  ])('has evidence that would change silently: %s', async (raw, error) => {
     const reply = await call('POST', `/api/v1/tasks/${randomUUID()}/complete`, { raw });
 
     expect([reply.status, reply.body.error]).toEqual([400, error]);
@@ -455,7 +455,7 @@ describe('what is refused', () => {
       { samples: [{ state: 'x', recorded_at: '2026-01-15T12:00' }] },
       'samples.0.recorded_at',
     ],
-  ])('a time without a zone: %s with %j', async (target, body, field) => {
+  ])('has a time without a zone: %s with %j', async (target, body, field) => {
     const reply = await call('POST', target, { body });
 
     const message = `${field} has no time zone: append Z for UTC, or an offset such as +01:00.`;
@@ -474,13 +474,13 @@ describe('what is refused', () => {
       { evnet_type: 'x' },
       'evnet_type is not a known field. Did you mean event_type?',
     ],
-  ])('a misspelt member: %s with %j', async (target, body, message) => {
+  ])('has a misspelt member: %s with %j', async (target, body, message) => {
     const reply = await call('POST', target, { body });
 
     expect([reply.status, reply.body.message]).toEqual([400, message]);
   });
 
-  it('no time in a proof, and no date', async () => {
+  it('does not include a time or date in a proof', async () => {
     const id = await claim({ title: 'Pick', occurred_at: '2026-01-15' });
 
     const reply = await complete(id, { at: '2026-01-15T12:00:00' });
@@ -488,13 +488,13 @@ describe('what is refused', () => {
     expect(reply.status).toBe(202);
   });
 
-  it('any request of a web page', async () => {
+  it('comes from a web page', async () => {
     const reply = await call('GET', '/api/v1/status', { headers: { origin: 'http://localhost' } });
 
     expect([reply.status, reply.body.error]).toEqual([403, 'forbidden_origin']);
   });
 
-  it('a claim, evidence and a sample on a full disk, and blames the disk', async () => {
+  it('is answered with the full disk as the reason, for a claim, evidence and a sample', async () => {
     vi.spyOn(DiskReserve.prototype, 'hold').mockReturnValue(false);
 
     const replies = [
@@ -508,7 +508,7 @@ describe('what is refused', () => {
     expect(replies.map(({ status, body }) => [status, body])).toEqual([full, full, full]);
   });
 
-  it('a claim when the space for claims is used up, and not a sample', async () => {
+  it('is a claim, not a sample, when the space for claims is used up', async () => {
     await app.close();
     place.close(spool);
     spool = place.open({ maxBytes: 3 * MIB });
@@ -527,8 +527,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('where it listens', () => {
-  it('is a socket for its owner and group, in a folder that others do not enter', () => {
+describe('the address of the local API', () => {
+  it('is a socket for its owner and group, in a folder that others cannot enter', () => {
     expect(statSync(socketPath).mode & 0o777).toBe(0o660);
     expect(statSync(path.dirname(socketPath)).mode & 0o777).toBe(0o750);
   });
@@ -542,7 +542,7 @@ describe('where it listens', () => {
     expect((await call('GET', '/api/v1/status')).status).toBe(200);
   });
 
-  it('may be loopback TCP, for programs that call it by its own name', async () => {
+  it('may be loopback TCP, for programs that use its own host name', async () => {
     const token = 'c'.repeat(16);
     const tcp = buildLocalApi(deps(), { token });
     await listenOnLoopback(tcp, { host: '127.0.0.1', port: 0 });

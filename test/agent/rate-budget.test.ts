@@ -31,7 +31,7 @@ describe('the rate', () => {
     expect(calls).toBeLessThanOrEqual(600);
   });
 
-  it('follows the limit that the service tells', () => {
+  it('follows the limit that the service reports', () => {
     const rate = new RateBudget();
     rate.learn(headers(60, 50), Date.now());
 
@@ -41,7 +41,7 @@ describe('the rate', () => {
     expect(calls).toBeGreaterThanOrEqual(54);
   });
 
-  it('waits for the next minute of the service when its window is nearly used up', () => {
+  it('waits for the next minute of the service when the window is nearly exhausted', () => {
     const rate = new RateBudget();
     const now = performance.now();
     rate.learn(headers(600, 2), Date.UTC(2026, 0, 1, 12, 0, 45), now);
@@ -52,7 +52,7 @@ describe('the rate', () => {
 });
 
 describe('a retry', () => {
-  it('waits any part of a time that doubles from 1 s to 15 min', () => {
+  it('waits a random part of a time that doubles from 1 s to 15 min', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 1000 }),

@@ -7,7 +7,7 @@ import { SvcError } from '../../src/base/svc-error.ts';
 import { createClient } from '../../src/client/client.ts';
 import { errors } from '../../src/protocol/errors.ts';
 
-it('takes a service that never answers for one that took too long', async () => {
+it('treats a service that never answers as a time-out', async () => {
   const server = createServer(() => {});
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -22,7 +22,7 @@ it('takes a service that never answers for one that took too long', async () => 
   server.close();
 });
 
-it('refuses no record for a fault that is not its own', () => {
+it('rejects no record because of an error elsewhere', () => {
   const kept = Object.entries(errors)
     .filter(([, { status, retryable }]) => status >= 500 || retryable)
     .map(([code, { status }]) => verdictOf(new SvcError(code, '', { details: { status } })));
@@ -30,7 +30,7 @@ it('refuses no record for a fault that is not its own', () => {
   expect(kept).not.toContain('refused');
 });
 
-it('follows the error table in what it gives up', () => {
+it('gives up on the errors that the error table marks as final', () => {
   const key = ['missing_api_key', 'invalid_api_key'];
   for (const [code, { status, retryable }] of Object.entries(errors)) {
     const verdict = verdictOf(new SvcError(code, '', { details: { status } }));
@@ -40,6 +40,6 @@ it('follows the error table in what it gives up', () => {
   }
 });
 
-it('throws a bug on', () => {
+it('rethrows a bug', () => {
   expect(() => callError(new TypeError('a bug'))).toThrow(TypeError);
 });

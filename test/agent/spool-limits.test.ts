@@ -45,7 +45,7 @@ describe('the budget', () => {
   });
 
   it.each([0, 100, PAGE_BYTES / 2])(
-    'takes a text of %i bytes where it and its row fit',
+    'accepts a text of %i bytes if the text and its row fit',
     (bytes) => {
       expect(budgetFor(bytes + ROW_BYTES).hasRoomFor(bytes)).toBe(true);
       expect(budgetFor(bytes + ROW_BYTES, MIB).hasRoomFor(bytes)).toBe(true);
@@ -58,14 +58,14 @@ describe('the budget', () => {
     expect(budgetFor(bytes + PAGE_BYTES + ROW_BYTES - 1).hasRoomFor(bytes)).toBe(false);
   });
 
-  it('leaves a tenth to telemetry', () => {
+  it('keeps a tenth for telemetry', () => {
     const budget = new Budget(db, 10 * MIB + BESIDE_BYTES, () => 0);
 
     expect(budget.allowsTask(9 * MIB - ROW_BYTES - 100, 100)).toBe(true);
     expect(budget.allowsTask(9 * MIB - ROW_BYTES - 100, 101)).toBe(false);
   });
 
-  it('finds room inside the file in its free pages, but for 128', () => {
+  it('counts the free pages of the file as room, except 128', () => {
     const budget = new Budget(db, 64 * MIB, () => 0);
     expect(budget.hasRoomInside(0)).toBe(false);
     db.exec('CREATE TABLE filler (bytes BLOB)');
@@ -99,21 +99,21 @@ describe('the reserve', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('of the run before is kept', () => {
+  it('of the previous run is kept', () => {
     writeFileSync(file, 'x'.repeat(MIB));
 
     expect(new DiskReserve(file).hold()).toBe(true);
     expect(readFileSync(file, 'utf8')).toBe('x'.repeat(MIB));
   });
 
-  it('is written anew where a part of it was left', () => {
+  it('is rewritten if only a part of it was left', () => {
     writeFileSync(file, 'x'.repeat(MIB - 1));
 
     expect(new DiskReserve(file).hold()).toBe(true);
     expect(statSync(file).size).toBe(MIB);
   });
 
-  it('is deleted when it is released, and taken again a second later', () => {
+  it('is deleted when it is released, and written again a second later', () => {
     const reserve = new DiskReserve(file);
     reserve.hold();
     reserve.release();
@@ -126,14 +126,14 @@ describe('the reserve', () => {
     expect(reserve.bytes()).toBe(MIB);
   });
 
-  it('may be released where it is not there', () => {
+  it('may be released when it does not exist', () => {
     const reserve = new DiskReserve(file);
     reserve.release();
 
     expect(reserve.hold()).toBe(false);
   });
 
-  it('is tried once a second where it cannot be written', () => {
+  it('is retried once a second if it cannot be written', () => {
     rmSync(path.dirname(file), { recursive: true });
     const reserve = new DiskReserve(file);
     expect(reserve.hold()).toBe(false);

@@ -43,7 +43,7 @@ describe('a task', () => {
     expect(spool.findClaim(claim.id)).toBeNull();
   });
 
-  it('keeps its claim where only its completion is refused', async () => {
+  it('keeps its claim if only its completion is refused', async () => {
     const claim = claimOf();
     await spool.claim(claim);
     await complete(claim.id);
@@ -56,7 +56,7 @@ describe('a task', () => {
     expect(spool.findRefusal(claim.id)).toMatchObject(refusal);
   });
 
-  it('that is claimed anew after a refusal can be completed', async () => {
+  it('that is claimed again after a refusal can be completed', async () => {
     const claim = claimOf();
     await spool.claim(claim);
     await refuse('claim', claim.id);
@@ -68,11 +68,11 @@ describe('a task', () => {
     expect((await complete(claim.id)).outcome).toBe('stored');
   });
 
-  it('is not waited for where it has no completion', async () => {
+  it('is not waited for if it has no completion', async () => {
     await spool.waitForReceipt(randomUUID(), new AbortController().signal);
   });
 
-  it('is waited for until the caller has had enough', async () => {
+  it('is waited for until the caller aborts', async () => {
     const id = randomUUID();
     await complete(id);
     const enough = new AbortController();
@@ -87,7 +87,7 @@ describe('a task', () => {
 });
 
 describe('a claim', () => {
-  it('is refused where claims and completions fill their part of the budget', async () => {
+  it('is refused if claims and completions fill their part of the budget', async () => {
     place.close(spool);
     spool = place.open({ maxBytes: 4 * MIB });
     const outcomes: string[] = [];
@@ -101,7 +101,7 @@ describe('a claim', () => {
 });
 
 describe('a change', () => {
-  it('is told for what is new to deliver, and for nothing else', async () => {
+  it('is signaled for new records to deliver, and for nothing else', async () => {
     const changed = vi.fn();
     spool.onChange(changed);
     const claim = claimOf();
@@ -116,7 +116,7 @@ describe('a change', () => {
     expect(changed).toHaveBeenCalledTimes(2);
   });
 
-  it('that nobody waits for is in the next commit', async () => {
+  it('without a waiting caller is in the next commit', async () => {
     const soon = spool.updateSoon(({ state }) =>
       state.noteDropped({ count: 1, fromMs: 1, toMs: 2 }),
     );
@@ -127,7 +127,7 @@ describe('a change', () => {
   });
 });
 
-describe('a completion that was set aside', () => {
+describe('a rejected completion', () => {
   const setAside = async () => {
     const id = randomUUID();
     await complete(id);
@@ -135,7 +135,7 @@ describe('a completion that was set aside', () => {
     return id;
   };
 
-  it('is queued as that of another task, once', async () => {
+  it('can be queued for another task, once', async () => {
     const [id, other] = [await setAside(), randomUUID()];
     const changed = vi.fn();
     spool.onChange(changed);
@@ -148,7 +148,7 @@ describe('a completion that was set aside', () => {
     expect(changed).toHaveBeenCalledTimes(1);
   });
 
-  it('never takes the place of another one', async () => {
+  it('never replaces the completion of another task', async () => {
     const [id, queued, settled] = [await setAside(), randomUUID(), randomUUID()];
     await complete(queued);
     await complete(settled);
@@ -159,7 +159,7 @@ describe('a completion that was set aside', () => {
     expect(refused()).toEqual([['completion', id]]);
   });
 
-  it('is deleted and given back', async () => {
+  it('is returned when it is deleted', async () => {
     const id = await setAside();
 
     expect(await spool.dropCompletion(id)).toMatchObject({ id, code: refusal.code });

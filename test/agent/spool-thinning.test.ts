@@ -56,7 +56,7 @@ it('thins about 128 KiB at once', async () => {
   expect(dropped?.count).toBe(7);
 });
 
-it('leaves a batch alone that begins where a thinning has ended', async () => {
+it('leaves a batch unchanged that begins at the end of a thinning', async () => {
   record(257);
   const batch = await change((samples) => samples.batchNewest(1));
   record(RECENT + 600);
@@ -69,7 +69,7 @@ it('leaves a batch alone that begins where a thinning has ended', async () => {
   expect(spool.read(({ samples }) => samples.read(batch))).toHaveLength(1);
 });
 
-it('drops samples that wait in batches once all others are dropped, but for the newest', async () => {
+it('drops samples of waiting batches, except the newest, once all others are dropped', async () => {
   record(60);
   const first = await change((samples) => samples.batchOldest(50));
   const second = await change((samples) => samples.batchOldest(50));

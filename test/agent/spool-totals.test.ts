@@ -82,7 +82,7 @@ const steps: Record<string, (spool: Spool, id: string) => unknown> = {
   thin: (spool) => spool.update(({ samples }) => void samples.makeRoom()),
 };
 
-it('are what a count of the rows gives, whatever was done', async () => {
+it('equal a count of the rows after any operations', async () => {
   const tasks = Array.from({ length: 3 }, () => randomUUID());
   const step = fc.tuple(fc.constantFrom(...Object.keys(steps)), fc.constantFrom(...tasks));
   await fc.assert(
@@ -103,7 +103,7 @@ it('are what a count of the rows gives, whatever was done', async () => {
   );
 });
 
-it('are made for a spool of the first version, whose uploads stay in order', () => {
+it('are computed for a spool of the first version, whose uploads stay in order', () => {
   const file = path.join(place.folder, 'spool.db');
   const [claim, completion] = [
     place.record('claim', { title: 'Pick' }, 'a'),

@@ -37,7 +37,7 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const sizes = () => commits.map(({ length }) => length);
 
 describe('a write', () => {
-  it('is committed at once with all that was queued, in order, and resolves with its result', async () => {
+  it('is committed immediately with all queued writes, in order, and resolves with its result', async () => {
     const soon = writer.writeSoon(put('a'));
     const write = writer.write(put('b'));
     await pass(1);
@@ -48,7 +48,7 @@ describe('a write', () => {
     expect(commits).toHaveLength(1);
   });
 
-  it('that nobody waits for is committed half a second after the first of its group', async () => {
+  it('without a waiting caller is committed half a second after the first of its group', async () => {
     writer.writeSoon(put('a'));
     await pass(300);
     writer.writeSoon(put('b'));
@@ -64,7 +64,7 @@ describe('a write', () => {
     expect(commits).toHaveLength(2);
   });
 
-  it('is not committed after the stop', async () => {
+  it('is not committed after the queue is stopped', async () => {
     writer.writeSoon(put('a'));
     writer.stop();
     await pass(1000);
@@ -74,7 +74,7 @@ describe('a write', () => {
 });
 
 describe('a commit', () => {
-  it('does not wait where 256 writes are queued', async () => {
+  it('does not wait if 256 writes are queued', async () => {
     putSoon(255);
     await pass(1);
     expect(commits).toEqual([]);
@@ -84,7 +84,7 @@ describe('a commit', () => {
     expect(sizes()).toEqual([256]);
   });
 
-  it('does not wait where 256 KiB are queued', async () => {
+  it('does not wait if 256 KiB are queued', async () => {
     putSoon(1, 256 * KIB - 1);
     await pass(1);
     expect(commits).toEqual([]);
@@ -120,7 +120,7 @@ describe('a flush', () => {
     expect(sizes()).toEqual([256, 44]);
   });
 
-  it('ends where a commit fails', () => {
+  it('ends if a commit fails', () => {
     failure = new Error('EIO');
     putSoon(300);
     writer.flush();
@@ -131,7 +131,7 @@ describe('a flush', () => {
 });
 
 describe('a commit that fails', () => {
-  it('is retried after a second with what nobody waited for, before all later writes', async () => {
+  it('is retried after a second with the writes without a waiting caller, before all later writes', async () => {
     failure = new Error('EIO');
     const soon = writer.writeSoon(put('a'));
     const write = writer.write(put('b'));
@@ -151,7 +151,7 @@ describe('a commit that fails', () => {
     expect(writer.failure).toBeNull();
   });
 
-  it('leaves nothing behind where everybody was told', async () => {
+  it('leaves nothing to retry if every caller was informed', async () => {
     failure = new Error('EIO');
     const rejected = expect(writer.write(put('a'), 256 * KIB)).rejects.toBe(failure);
     await pass(1);
@@ -177,13 +177,13 @@ describe('a commit that fails', () => {
 });
 
 describe('the progress', () => {
-  it('is that of now where nothing is queued', async () => {
+  it('is the current time if nothing is queued', async () => {
     await pass(700);
 
     expect(writer.progressAt).toBe(performance.now());
   });
 
-  it('is the last try, and before the first the time since when something is queued', async () => {
+  it('is the time of the last attempt, or before the first attempt the time when the queue filled', async () => {
     failure = new Error('EIO');
     await pass(700);
     const queuedAt = performance.now();

@@ -76,7 +76,7 @@ const asKilled = () => {
 };
 
 describe('claims and completions', () => {
-  it('are durable when they are answered', async () => {
+  it('are durable when they are acknowledged', async () => {
     const claim = place.record('claim', { title: 'Pick' });
     await spool.claim(claim);
     await spool.complete(completionOf(claim.id), proofHash);
@@ -87,7 +87,7 @@ describe('claims and completions', () => {
     expect(again.findCompletion(claim.id)).toMatchObject({ proofHash, state: 'queued' });
   });
 
-  it('takes the same claim again, and no other under its id', async () => {
+  it('accepts the same claim again, and refuses different content under its id', async () => {
     const claim = place.record('claim', { title: 'Pick' });
     await spool.claim(claim);
     place.clock.advance(5000);
@@ -111,7 +111,7 @@ describe('claims and completions', () => {
     expect(second).toMatchObject({ outcome: 'in_progress', completion: { proofHash } });
   });
 
-  it('hands out a claim before its completion, and the completion once the claim has arrived', async () => {
+  it('delivers a claim first, and its completion once the claim has arrived', async () => {
     const claim = place.record('claim', { title: 'Pick' });
     await spool.complete(completionOf(claim.id), proofHash);
     await spool.claim(claim);
@@ -125,7 +125,7 @@ describe('claims and completions', () => {
   });
 
   it.each(['queued', 'accepted'])(
-    'hands out both again, in that order, where the service lost the task of a completion that is %s',
+    'delivers both again, in that order, if the service lost the task of a completion that is %s',
     async (state) => {
       const claim = place.record('claim', { title: 'Pick' });
       await spool.claim(claim);
@@ -142,7 +142,7 @@ describe('claims and completions', () => {
     },
   );
 
-  it('answers the receipt once a completion is settled, and tells who waits', async () => {
+  it('returns the receipt once a completion is settled, and wakes waiting callers', async () => {
     const id = randomUUID();
     await spool.complete(completionOf(id), proofHash);
     const waiting = spool.waitForReceipt(id, new AbortController().signal);
@@ -158,7 +158,7 @@ describe('claims and completions', () => {
     expect(spool.findCompletion(id)).toBeNull();
   });
 
-  it('sets a completion aside with its refused claim, and says why to the next', async () => {
+  it('rejects a completion with its refused claim, and reports the reason to the next caller', async () => {
     const claim = place.record('claim', { title: 'Pick' });
     await spool.claim(claim);
     await spool.complete(completionOf(claim.id), proofHash);
@@ -207,7 +207,7 @@ describe('samples', () => {
     ]);
   });
 
-  it('wait while more of them than the given number are newest and have no batch', async () => {
+  it('stay unbatched while they are among the given number of newest samples', async () => {
     spool.recordSamples(samples(10));
     const { waits, batched, left } = await spool.update(({ samples: table }) => {
       const waits = [9, 10].map((most) => table.hasUnbatchedBefore(most));
@@ -220,7 +220,7 @@ describe('samples', () => {
     expect([waits, batched, left]).toEqual([[true, false], true, false]);
   });
 
-  it('are thinned after a batch as they are before one', async () => {
+  it('are thinned after a batch in the same way as before one', async () => {
     const all = samples(5000);
     spool.recordSamples(all);
     const { batches, dropped } = await spool.update(({ samples: table }) => {
@@ -237,7 +237,7 @@ describe('samples', () => {
     expect(kept.map(({ length }) => length)).toEqual([100, 50]);
   });
 
-  it('stay in their batch over a restart', async () => {
+  it('stay in their batch after a restart', async () => {
     spool.recordSamples(samples(5));
     const batch = await spool.update(({ samples: table }) => table.batchOldest(2));
 
@@ -247,7 +247,7 @@ describe('samples', () => {
     expect(again.read(({ samples: table }) => table.batches())).toEqual([batch]);
   });
 
-  it('are halved down to the one that is refused, and the others go on', async () => {
+  it('are split down to the refused sample, and the others are delivered', async () => {
     spool.recordSamples(samples(5));
     const whole = await spool.update(({ samples: table }) => table.batchOldest(5));
     if (whole === null) throw new Error('no batch');
@@ -261,7 +261,7 @@ describe('samples', () => {
     expect(spool.read(({ totals }) => totals.of('refused').count)).toBe(1);
   });
 
-  it('leave no number of theirs to a new one, where they were thinned before their batch was halved', async () => {
+  it('never share a number with new samples, even if they were thinned before their batch was split', async () => {
     spool.recordSamples(samples(3700));
     await spool.update(({ samples: table }) => table.makeRoom());
     const { first, second } = await spool.update(({ samples: table }) => {
@@ -296,7 +296,7 @@ describe('events', () => {
     return spool.read(({ events }) => events.read(count));
   };
 
-  it('make room oldest first', async () => {
+  it('are dropped oldest first to make room', async () => {
     const all = await recorded(20);
 
     const dropped = await spool.update(({ events }) => [events.makeRoom(), events.oldestMs()]);
@@ -308,7 +308,7 @@ describe('events', () => {
     expect(spool.read(({ events }) => events.oldestMs())).toBeNull();
   });
 
-  it('are removed by number and id, because a recovery gives numbers anew', async () => {
+  it('are removed by number and id, because a recovery renumbers them', async () => {
     const [one, other] = await recorded(2);
     if (one === undefined || other === undefined) throw new Error('no events');
 
@@ -317,7 +317,7 @@ describe('events', () => {
     expect(spool.read(({ events }) => events.read(2))).toEqual([one, other]);
   });
 
-  it('tell once what was dropped, as one sum over the whole period', async () => {
+  it('report dropped records once, as one sum over the whole period', async () => {
     await spool.update(({ state }) => {
       state.noteDropped({ count: 2, fromMs: 5000, toMs: 9000 });
       state.noteDropped({ count: 3, fromMs: 1000, toMs: 8000 });
@@ -335,13 +335,13 @@ describe('events', () => {
 });
 
 describe('the folder', () => {
-  it('is for one agent', () => {
+  it('is locked by one agent', () => {
     expect(() => place.open()).toThrow(
       expect.objectContaining({ code: 'spool_locked', hint: expect.any(String) }),
     );
   });
 
-  it('is refused with a reason where nothing can be written', () => {
+  it('is refused with a reason if it is not writable', () => {
     place.close(spool);
     // A file in its place refuses root too.
     const folder = `${place.folder}/spool.db/below`;
@@ -351,7 +351,7 @@ describe('the folder', () => {
     );
   });
 
-  it('is open to its owner alone', () => {
+  it('is accessible to its owner only', () => {
     const folder = `${place.folder}/new`;
     place.open({ folder });
 
@@ -377,8 +377,8 @@ describe('the folder', () => {
   });
 });
 
-describe('what is written and removed', () => {
-  it('leaves a spool whose records are those not removed, over restarts', async () => {
+describe('any sequence of writes and removals', () => {
+  it('leaves exactly the records that were not removed, even after restarts', async () => {
     type Step = 'claim' | 'sample' | 'batch' | 'ack' | 'restart';
     const steps = fc.array(
       fc.constantFrom<Step>('claim', 'sample', 'sample', 'batch', 'ack', 'restart'),
@@ -438,7 +438,7 @@ describe('an event', () => {
     expect(refused).toMatchObject([{ kind: 'event', id: event.id }]);
   });
 
-  it('says what was dropped, and there is none where nothing was', async () => {
+  it('reports dropped records, and is absent if none were dropped', async () => {
     await spool.reportDropped();
     expect(spool.read(({ events }) => events.read(1))).toEqual([]);
     await spool.update(({ state }) => state.noteDropped({ count: 3, fromMs: 0, toMs: 1 }));
@@ -457,7 +457,7 @@ describe('an event', () => {
 describe('the spool', () => {
   const sizeOf = (name: string) => statSync(path.join(place.folder, name)).size;
 
-  it('counts what is handed over and not committed yet', async () => {
+  it('counts writes that are queued and not committed yet', async () => {
     spool.recordSamples([place.record('sample', {}), place.record('sample', {})]);
     spool.createEvent(place.record('event', {}));
     expect(spool.uncommitted).toEqual({ samples: 2, events: 1 });
@@ -474,13 +474,13 @@ describe('the spool', () => {
     expect(spool.bytesOnDisk()).toBe(parts.reduce((sum, name) => sum + sizeOf(name), 0));
   });
 
-  it('has made progress until now while nothing waits to be written', () => {
+  it('reports the current time as its progress while no write is queued', () => {
     const before = performance.now();
 
     expect(spool.progressAt).toBeGreaterThanOrEqual(before);
   });
 
-  it('gives the space of what is gone back to the disk, with all that was handed over', async () => {
+  it('returns the space of removed records to the disk, and keeps all queued writes', async () => {
     const title = 'x'.repeat(250_000);
     const claims = Array.from({ length: 8 }, () => place.record('claim', { title }));
     for (const claim of claims) await spool.claim(claim);

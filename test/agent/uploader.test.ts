@@ -16,8 +16,8 @@ const LONG = 60_000;
 
 const scene = setUpUploads();
 
-describe('with the service there', () => {
-  it('anchors a proof and answers the receipt to who waits for it', async () => {
+describe('while the service answers', () => {
+  it('anchors a proof and returns the receipt to the waiting caller', async () => {
     await scene.agent.start();
     const proof = newEvidence();
     const id = await scene.agent.claim({ title: 'Pick', expected_result: { parcels: 12 } });
@@ -30,7 +30,7 @@ describe('with the service there', () => {
     expect([again.status, again.body.verification]).toEqual([409, body.verification]);
   });
 
-  it('delivers samples and events, and says when they happened', async () => {
+  it('delivers samples and events with the times at which they happened', async () => {
     await scene.agent.start();
     const { body } = await scene.agent.record(numbers(50));
     await scene.agent.call('POST', '/api/v1/events', {
@@ -48,7 +48,7 @@ describe('with the service there', () => {
     expect(event).toMatchObject({ event_type: 'info', occurred_at: expect.any(String) });
   });
 
-  it('tells the service’s view of a task that it does not know', async () => {
+  it('asks the service about a task that it does not know', async () => {
     await scene.agent.start();
     await scene.state('connected');
     const id = await scene.service.claim(scene.robot);
@@ -70,8 +70,8 @@ describe('with the service there', () => {
   });
 });
 
-describe('without the service', () => {
-  it('takes everything, over restarts, and delivers it once the service is there', async () => {
+describe('while the service is down', () => {
+  it('accepts all records, even across restarts, and delivers them once the service answers', async () => {
     scene.proxy.cut();
     await scene.agent.start();
     const proof = newEvidence();
@@ -100,7 +100,7 @@ describe('without the service', () => {
     expect(stored.sort((a, b) => a - b)).toEqual(numbers(120).map(({ metrics }) => metrics.n));
   });
 
-  it('repeats a request whose answer was lost, byte for byte, and nothing is stored twice', async () => {
+  it('repeats a request byte for byte if the answer was lost, and nothing is stored twice', async () => {
     const lost = new Set<string>();
     scene.proxy.handle(async ({ method, path, forward, pass, response }) => {
       if (method !== 'POST' || lost.has(path)) return pass();
@@ -129,7 +129,7 @@ describe('without the service', () => {
     expect(kinds.filter((kind) => kind === 'reserve')).toHaveLength(1);
   });
 
-  it('never shows the key to where a redirect leads', async () => {
+  it('never sends the key to the target of a redirect', async () => {
     const elsewhere = await startServiceProxy(scene.service.url);
     scene.proxy.fail(307, {}, { location: `${elsewhere.url}/api/v1/robot` });
     await scene.agent.start();
@@ -141,7 +141,7 @@ describe('without the service', () => {
 });
 
 describe('a record that the service refuses', () => {
-  it('takes its completion with it when it is a claim', async () => {
+  it('rejects the completion too if it is a claim', async () => {
     const other = await scene.service.makeRobot(scene.owner, 'arm-2');
     const taken = await scene.service.claim(other);
     await scene.agent.start();
@@ -156,7 +156,7 @@ describe('a record that the service refuses', () => {
     expect((await scene.agent.status()).refused).toBe(2);
   });
 
-  it('is a proof of a task that another proof completed, and an event says so', async () => {
+  it('may be a proof of a task that another proof completed, which an event reports', async () => {
     await scene.agent.start();
     const id = await scene.service.claim(scene.robot);
     await scene.service.complete(scene.robot, id);
@@ -173,7 +173,7 @@ describe('a record that the service refuses', () => {
     ]);
   });
 
-  it('is no proof while another of the task is anchored: it waits for that one', async () => {
+  it('is not a proof while another proof of the task is being anchored: it waits for that one', async () => {
     await scene.agent.start();
     const id = await scene.service.claim(scene.robot);
     let asked = 0;
@@ -191,7 +191,7 @@ describe('a record that the service refuses', () => {
     expect([status, asked]).toEqual([200, 2]);
   });
 
-  it('is not a receipt of another proof: that settles nothing', async () => {
+  it('is not settled by the receipt of another proof', async () => {
     scene.proxy.handle(async ({ path, forward, pass, response }) => {
       if (!path.endsWith('/complete')) return pass();
       const answer = await forward();
@@ -212,7 +212,7 @@ describe('a record that the service refuses', () => {
     });
   });
 
-  it('is claimed again from before this spool was, and goes on', async () => {
+  it('is claimed again if its claim is older than this spool', async () => {
     const id = randomUUID();
     const claim = { id, title: 'Pick', expected_result: { b: 1, a: 2 } };
     await scene.service.claim(scene.robot, { ...claim, occurred_at: '2026-01-01T00:00:00.000Z' });
@@ -225,9 +225,9 @@ describe('a record that the service refuses', () => {
   });
 });
 
-describe('a stored record of which no call can be built', () => {
+describe('a stored record that no request can be built from', () => {
   it.each(['{"recorded_at":null,"occurred_at":null}', '{"metrics":{"t":1e400}', 'null'])(
-    'is set aside alone, of each kind: %s',
+    'is rejected alone: %s',
     async (body) => {
       const clock = createAgentClock();
       const id = await scene.service.claim(scene.robot);
@@ -268,7 +268,7 @@ describe('a stored record of which no call can be built', () => {
 });
 
 describe('the key', () => {
-  it('may be rotated while the agent runs: nothing is lost', async () => {
+  it('may be rotated while the agent runs, without loss', async () => {
     await scene.agent.start();
     await scene.state('connected');
     const { body } = await scene.service.call(
@@ -289,7 +289,7 @@ describe('the key', () => {
     expect(await scene.remoteSamples()).toHaveLength(3);
   });
 
-  it('is not used when others can read its file, and the robot is served meanwhile', async () => {
+  it('is not used while others can read its file, and the local API still answers', async () => {
     await chmod(scene.agent.keyFile, 0o644);
     await scene.agent.start();
     const id = await scene.agent.claim();
@@ -301,7 +301,7 @@ describe('the key', () => {
     expect((await scene.remoteTask(id)).status).toBe(200);
   });
 
-  it('of another robot delivers nothing of this one', async () => {
+  it('of another robot delivers no records of this one', async () => {
     await scene.agent.start();
     await scene.state('connected');
     await scene.agent.stop();
@@ -315,7 +315,7 @@ describe('the key', () => {
     expect((await scene.agent.status()).queues.claims.count).toBe(1);
   });
 
-  it('stands in no log line and no answer', async () => {
+  it('appears in no log line and no answer', async () => {
     await scene.agent.start();
     await scene.agent.claim();
     await scene.delivered();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { runYielding } from '../../src/base/async/cooperative-yield.ts';
 
-it('answers what the computation returns', async () => {
+it('resolves with the result of the computation', async () => {
   function* sum(): Generator<void, number> {
     yield;
     yield;
@@ -11,7 +11,7 @@ it('answers what the computation returns', async () => {
   expect(await runYielding(sum())).toBe(3);
 });
 
-it('lets the event loop turn while a long computation goes on', async () => {
+it('yields to the event loop during a long computation', async () => {
   let turned = false;
   setImmediate(() => {
     turned = true;
@@ -25,7 +25,7 @@ it('lets the event loop turn while a long computation goes on', async () => {
   expect(await runYielding(untilTurned())).toBe(true);
 });
 
-it('rejects with what the computation throws', async () => {
+it('rejects with the error of the computation', async () => {
   // biome-ignore lint/correctness/useYield: it throws before its first step
   function* broken(): Generator<void, never> {
     throw new RangeError('no leaves');

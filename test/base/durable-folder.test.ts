@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(parent, { recursive: true }));
 
-it('makes a folder and those above it for their owner alone', () => {
+it('creates a folder and its parents, accessible to their owner only', () => {
   makeDurableFolder(path.join(parent, 'a', 'b'));
 
   for (const made of ['a', 'a/b']) {

@@ -32,7 +32,7 @@ it('serves one caller with one call at a time, in order', async () => {
   expect(served).toEqual(['a1', 'a2', 'a3']);
 });
 
-it('serves the callers by turns, however many calls one has', async () => {
+it('serves the callers in turn, however many calls one has', async () => {
   const { served, call, endFirst } = observe(new FairQueue({ atOnce: 1 }));
   for (let i = 1; i <= 4; i += 1) call('a', `a${i}`);
   call('b');
@@ -41,7 +41,7 @@ it('serves the callers by turns, however many calls one has', async () => {
   expect(served).toEqual(['a1', 'a2', 'b', 'c', 'a3', 'a4']);
 });
 
-it('serves as many callers at once as it may', async () => {
+it('serves up to its limit of callers at once', async () => {
   const { served, call, endFirst } = observe(new FairQueue({ atOnce: 2 }));
   for (const caller of ['a', 'b', 'c']) call(caller);
   await new Promise(setImmediate);
@@ -50,7 +50,7 @@ it('serves as many callers at once as it may', async () => {
   expect(served).toEqual(['a', 'b', 'c']);
 });
 
-it('goes on after work that failed', async () => {
+it('continues after work that failed', async () => {
   const turns = new FairQueue({ atOnce: 1 });
   const failed = turns.run('a', () => Promise.reject(new Error('no')));
   const next = turns.run('a', async () => 'served');
@@ -58,7 +58,7 @@ it('goes on after work that failed', async () => {
   expect(await next).toBe('served');
 });
 
-it('begins at once where nobody is before', () => {
+it('starts immediately if the queue is empty', () => {
   const { served, call } = observe(new FairQueue({ atOnce: 1 }));
 
   call('a');
@@ -66,11 +66,11 @@ it('begins at once where nobody is before', () => {
   expect(served).toEqual(['a']);
 });
 
-describe('where only so much may wait', () => {
+describe('with a limit on waiting calls', () => {
   const refusal = () => new RangeError('too much');
   const bounded = () => new FairQueue({ atOnce: 1, waiting: { ofOne: 4, inAll: 6 }, refusal });
 
-  it('refuses what is too much of one key, and of no other', async () => {
+  it('refuses calls above the limit of one key, and of no other key', async () => {
     const turns = bounded();
     const end = await turns.take('a');
     const second = turns.take('a', { size: 3 });
@@ -83,7 +83,7 @@ describe('where only so much may wait', () => {
     expect(await other).toBeTypeOf('function');
   });
 
-  it('makes the newest call of the key with the most give way to what is too much of all', async () => {
+  it('drops the newest call of the key with the most calls above the total limit', async () => {
     const turns = bounded();
     const end = await turns.take('a');
     const most = turns.take('a', { size: 4 });
@@ -97,7 +97,7 @@ describe('where only so much may wait', () => {
     await expect(small).resolves.toBeTypeOf('function');
   });
 
-  it('refuses what is too much of all from the key that would wait with the most', async () => {
+  it('refuses a call above the total limit from the key with the most calls', async () => {
     const turns = bounded();
     await turns.take('a');
     turns.take('b', { size: 2 });
@@ -107,7 +107,7 @@ describe('where only so much may wait', () => {
     await expect(turns.take('e', { size: 2 })).rejects.toThrow('too much');
   });
 
-  it('has room again for what was waiting and is served', async () => {
+  it('has room again once a waiting call is served', async () => {
     const turns = bounded();
     const end = await turns.take('a');
     const second = turns.take('a', { size: 4 });
@@ -120,7 +120,7 @@ describe('where only so much may wait', () => {
     expect(await third).toBeTypeOf('function');
   });
 
-  it('has room again for what gave up, and never serves it', async () => {
+  it('has room again once a waiting call is aborted, and never serves it', async () => {
     const turns = bounded();
     const end = await turns.take('a');
     const giveUp = new AbortController();
@@ -134,7 +134,7 @@ describe('where only so much may wait', () => {
     expect(await next).toBeTypeOf('function');
   });
 
-  it('refuses what gave up before', async () => {
+  it('refuses a call that was already aborted', async () => {
     const gone = AbortSignal.abort(new Error('gone'));
 
     await expect(bounded().take('a', { signal: gone })).rejects.toThrow('gone');

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { asText, withSeverity } from '../../src/base/logger.ts';
 
-it('puts the severity of journald before each line, and leaves the JSON whole', () => {
+it('prefixes each line with the severity for journald, and leaves the JSON unchanged', () => {
   const lines: string[] = [];
   const options = { level: 'trace', formatters: { level: (name: string) => ({ level: name }) } };
   const logger = pino(options, withSeverity({ write: (line) => lines.push(line) }));
@@ -17,7 +17,7 @@ it('puts the severity of journald before each line, and leaves the JSON whole', 
   );
 });
 
-it('is text for people on request, without escape sequences', () => {
+it('writes plain text on request, without escape sequences', () => {
   const lines: string[] = [];
   const logger = pino(
     { formatters: { level: (name) => ({ level: name }) } },

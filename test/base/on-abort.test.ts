@@ -11,7 +11,7 @@ afterEach(() => {
   warnings.length = 0;
 });
 
-it('calls everyone once when the signal aborts, and nobody who no longer waits', () => {
+it('calls each waiting callback once when the signal aborts, and no removed one', () => {
   const end = new AbortController();
   const called: number[] = [];
   const forgets = [1, 2, 3].map((n) => onAbort(end.signal, () => called.push(n)));
@@ -23,7 +23,7 @@ it('calls everyone once when the signal aborts, and nobody who no longer waits',
   expect(called).toEqual([1, 3]);
 });
 
-it('calls twice for two callers with one function, of whom one may leave', () => {
+it('calls a function once per registration, of which one may be removed', () => {
   const end = new AbortController();
   let calls = 0;
   const count = () => {
@@ -48,7 +48,7 @@ it('calls at once if the signal has aborted', () => {
   expect(calls).toBe(1);
 });
 
-it('has one listener for a hundred waits, and none after them', async () => {
+it('has one listener for a hundred waits, and none afterwards', async () => {
   process.on('warning', note);
   const end = new AbortController();
   const waits = Array.from({ length: 100 }, () => pause(60_000, end.signal));

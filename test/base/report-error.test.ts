@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { reportError } from '../../src/base/report-error.ts';
 
-it('rethrows what is a bug', () => {
+it('rethrows a bug', () => {
   expect(() => reportError('svc-server', new Error('a bug'), {})).toThrow('a bug');
 });

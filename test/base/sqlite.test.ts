@@ -36,12 +36,12 @@ it.each([
   });
 });
 
-it('names the version of package.json', () => {
+it('reports the version of package.json', () => {
   const version = packageJson.dependencies['better-sqlite3'];
 
   expect(nativeModuleError(absent)?.hint).toContain(`better-sqlite3@${version} `);
 });
 
-it('leaves any other error alone', () => {
+it('leaves any other error unchanged', () => {
   expect(nativeModuleError(new Error('Cannot find a module'))).toBe(null);
 });

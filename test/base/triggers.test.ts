@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { Triggers } from '../../src/base/async/triggers.ts';
 
-it('wakes those who wait for the topic, and nobody else', async () => {
+it('wakes only the callers that wait for the topic', async () => {
   const triggers = new Triggers();
   const { signal } = new AbortController();
   const waiting = [triggers.wait('a', signal), triggers.wait('a', signal)];
@@ -14,7 +14,7 @@ it('wakes those who wait for the topic, and nobody else', async () => {
   expect(triggers.size).toBe(1);
 });
 
-it('keeps nothing of a wait that ended, neither here nor on the signal', async () => {
+it('keeps no listener of a finished wait, neither its own nor one on the signal', async () => {
   const triggers = new Triggers();
   const woken = new AbortController();
   const aborted = new AbortController();
@@ -28,7 +28,7 @@ it('keeps nothing of a wait that ended, neither here nor on the signal', async (
   for (const { signal } of [woken, aborted]) expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-it('wakes everyone at once', async () => {
+it('wakes all callers at once', async () => {
   const triggers = new Triggers();
   const { signal } = new AbortController();
   const waits = ['a', 'b', 'c'].map((topic) => triggers.wait(topic, signal));

@@ -30,7 +30,7 @@ describe('loadAnchorKey', () => {
   it.each([
     ['with a prefix', privateKey],
     ['without one', digits],
-  ])('takes a hex key %s', async (_what, text) => {
+  ])('accepts a hex key %s', async (_what, text) => {
     expect((await loadAnchorKey({ privateKey: text })).address).toBe(address);
   });
 
@@ -77,7 +77,7 @@ describe('loadAnchorKey', () => {
     expect(key.address).toBe('0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b');
   });
 
-  it('opens a keystore whose password was normalized when it was made', async () => {
+  it('opens a keystore whose password was normalized when it was created', async () => {
     const keystore = await encryptKeystoreJson({ address, privateKey }, 'pass² word…', {
       scrypt: { N: 1024 },
     });
@@ -107,7 +107,7 @@ describe('loadAnchorKey', () => {
     await expect(loading).rejects.toMatchObject({ code: 'invalid_anchor_key' });
   });
 
-  it('names the files of a keystore that does not open, and nothing in them', async () => {
+  it('names the files of a keystore that does not open, and shows none of their content', async () => {
     const keystore = await encryptKeystoreJson({ address, privateKey }, 'right', {
       scrypt: { N: 1024 },
     });
@@ -154,7 +154,7 @@ describe('loadAnchorKey', () => {
     );
   });
 
-  it('leaves the permissions of credentials to systemd', async () => {
+  it('does not check the permissions of systemd credentials', async () => {
     const key = await file('key', privateKey);
     await chmod(key, 0o440);
     vi.stubEnv('CREDENTIALS_DIRECTORY', folder);
@@ -181,7 +181,7 @@ describe('loadAnchorKey', () => {
 });
 
 describe('signTransaction', () => {
-  it('makes an EIP-1559 transfer of nothing from the account to itself', async () => {
+  it('creates an EIP-1559 transfer of 0 from the account to itself', async () => {
     const key = await loadAnchorKey({ privateKey });
     const payload = `0x${'5a'.repeat(42)}` as const;
 
@@ -213,7 +213,7 @@ describe('signTransaction', () => {
 });
 
 describe('a replacement', () => {
-  it('differs from the transaction in its gas limit and fees alone', async () => {
+  it('differs from the transaction only in gas limit and fees', async () => {
     const key = await loadAnchorKey({ privateKey });
     const anchor = { chainId: 31337, nonce: 0, payload: '0x52545041' as const, gas: 30_000n };
     const first = await key.signTransaction({

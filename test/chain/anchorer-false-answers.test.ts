@@ -34,7 +34,7 @@ describe('a refusal of the gas estimate', () => {
       method === 'eth_estimateGas' ? { error: { code: 3, message: 'execution reverted' } } : null,
     );
 
-  it('ends a proof only when it stands at a later head, and releases it', async () => {
+  it('ends a proof only if it repeats at a later head, and releases the reservation', async () => {
     rig.start();
     await feeQuote();
     const before = await rig.store.getBalance(WALLET);
@@ -65,7 +65,7 @@ describe('a refusal of the gas estimate', () => {
     await waitFor('the refusal', async () => (await stateOf(ids[0])) === 'failed');
   });
 
-  it('costs time, and no proof, when it passes', async () => {
+  it('delays a proof but does not end it if it is temporary', async () => {
     rig.start();
     await feeQuote();
     refuse();
@@ -81,7 +81,7 @@ describe('a refusal of the gas estimate', () => {
     await wellAgain();
   });
 
-  it('of what is queued ends nothing while any single would pass', async () => {
+  it('of a batch ends no proof while each single proof is accepted', async () => {
     rig.start();
     await feeQuote();
     const single = await singlePayload();
@@ -112,7 +112,7 @@ describe('a refusal of the gas estimate', () => {
 });
 
 describe('a gas estimate', () => {
-  it('above the gas limit of a block signs nothing', async () => {
+  it('above the gas limit of a block prevents signing', async () => {
     rig.start();
     await feeQuote();
     rig.proxy.intercept(({ method }) =>
@@ -131,7 +131,7 @@ describe('a gas estimate', () => {
 });
 
 describe('a transaction count', () => {
-  it('behind what was mined signs nothing', async () => {
+  it('below the mined nonces prevents signing', async () => {
     rig.start();
     const ids = await rig.queue();
     await pending(1);
@@ -146,7 +146,7 @@ describe('a transaction count', () => {
     expect(await stateOf(after)).toBe('queued');
   });
 
-  it('told once becomes no first nonce', async () => {
+  it('that was reported once does not become the first nonce', async () => {
     rig.proxy.intercept(({ method }) =>
       method === 'eth_getTransactionCount' ? { result: '0x7' } : null,
     );
@@ -168,7 +168,7 @@ describe('a transaction count', () => {
 });
 
 describe('a mined transaction', () => {
-  it('that one answer made no anchor of is settled by a later one', async () => {
+  it('that one answer does not confirm is settled by a later one', async () => {
     rig.start();
     const ids = await rig.queue();
     await pending(1);
@@ -188,7 +188,7 @@ describe('a mined transaction', () => {
 });
 
 describe('a node that takes bytes and does not answer', () => {
-  it('holds up neither receipts nor the next anchors', async () => {
+  it('delays neither receipts nor the next anchors', async () => {
     rig.start({ batchMax: 1, timeoutMs: 600_000 });
     await feeQuote();
     rig.proxy.hangOn('eth_sendRawTransaction');
@@ -208,8 +208,8 @@ describe('a node that takes bytes and does not answer', () => {
   });
 });
 
-describe('a lease that is lost as soon as it is taken', () => {
-  it('is not taken over and over', async () => {
+describe('a lease that is lost as soon as it is acquired', () => {
+  it('is not acquired in a busy loop', async () => {
     const { acquireLease } = rig.store;
     let taken = 0;
     rig.store.acquireLease = (...args) => {

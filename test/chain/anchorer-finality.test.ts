@@ -63,7 +63,7 @@ describe('an anchor in a block', () => {
     expect(await finality(id, 'finalized')).toMatchObject({ state: 'finalized' });
   });
 
-  it('gets final while another waits for its block', async () => {
+  it('becomes final while another waits for its block', async () => {
     rig.start();
     const { id } = await anchored();
     rig.proxy.intercept(({ method }) =>
@@ -78,7 +78,7 @@ describe('an anchor in a block', () => {
     expect(await state(waiting)).toBe('submitted');
   });
 
-  it('gets final after a restart', async () => {
+  it('becomes final after a restart', async () => {
     const first = rig.start();
     const { id } = await anchored();
     await first.drain();
@@ -89,7 +89,7 @@ describe('an anchor in a block', () => {
     await finality(id, 'finalized');
   });
 
-  it('is followed while a node takes forever over it, and new proofs are anchored beside it', async () => {
+  it('is followed while a node does not answer about it, and new proofs are anchored meanwhile', async () => {
     rig.start();
     await anchored();
     await rig.node.mine();
@@ -129,7 +129,7 @@ describe('a block that is replaced', () => {
     expect(await rig.minedAnchors()).toHaveLength(1);
   });
 
-  it('is told from one that is only missing', async () => {
+  it('is distinguished from a block that is only missing', async () => {
     rig.start();
     const { id, receipt } = await anchored();
     await rig.node.rpc('anvil_rollback', [1]);
@@ -144,7 +144,7 @@ describe('a block that is replaced', () => {
     expect(await rig.minedAnchors()).toHaveLength(1);
   });
 
-  it('takes several anchors with it, which come back lowest nonce first', async () => {
+  it('removes several anchors, which are sent again lowest nonce first', async () => {
     rig.start();
     const ids = await rig.queue();
     await pending(1);
@@ -167,7 +167,7 @@ describe('a block that is replaced', () => {
     expect((await rig.minedAnchors()).map(({ hash }) => hash)).toEqual(before);
   });
 
-  it('is no reason to sign less or twice', async () => {
+  it('causes no anchor to be lost or signed twice', async () => {
     rig.start();
     const { id } = await anchored();
     await reorganise(1);
@@ -183,7 +183,7 @@ describe('a block that is replaced', () => {
   });
 
   it.each<AnchorStep>(['inclusion_changed', 'inclusion_change_recorded'])(
-    'is survived when the anchorer ends at %s',
+    'is handled if the anchorer ends at %s',
     async (step) => {
       const first = rig.start();
       const { id } = await anchored();
@@ -223,7 +223,7 @@ describe('a nonce that another transaction has taken', () => {
     return ids;
   };
 
-  it('after a reorganisation costs the account nothing more', async () => {
+  it('after a reorganization charges the account nothing more', async () => {
     rig.start();
     const { id, receipt } = await anchored();
     const charged = await balance();
@@ -244,7 +244,7 @@ describe('a nonce that another transaction has taken', () => {
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([1]);
   });
 
-  it('is not believed of receipts that are missing, however final the block', async () => {
+  it('is not assumed because receipts are missing, however final the block is', async () => {
     rig.start();
     await anchored();
     const ids = await rig.queue();
@@ -269,7 +269,7 @@ describe('a nonce that another transaction has taken', () => {
     expect(await rig.minedAnchors()).toHaveLength(2);
   });
 
-  it('is found through a provider that takes six calls in one request', async () => {
+  it('is found through a provider that accepts six calls in one request', async () => {
     let largest = 0;
     rig.proxy.handle(async ({ calls, answer, forward, response }) => {
       if (calls.length <= 6) {
@@ -290,7 +290,7 @@ describe('a nonce that another transaction has taken', () => {
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([1]);
   });
 
-  it('is explained by nothing less than the transaction itself', async () => {
+  it('is accepted only with the transaction itself', async () => {
     rig.start();
     await conflict();
     rig.proxy.intercept(({ method, params }) =>
@@ -305,7 +305,7 @@ describe('a nonce that another transaction has taken', () => {
   });
 
   it.each<AnchorStep>(['replaced_nonce_found', 'replaced_nonce_recorded'])(
-    'ends in one anchor when the anchorer ends at %s',
+    'leads to one anchor if the anchorer ends at %s',
     async (step) => {
       let reached = false;
       const halted = rig.start({
@@ -330,7 +330,7 @@ describe('a nonce that another transaction has taken', () => {
     },
   );
 
-  it('is what a transaction that failed has done', async () => {
+  it('may belong to a failed transaction', async () => {
     rig.start();
     const ids = await rig.queue();
     await pending(1);

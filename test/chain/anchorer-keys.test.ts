@@ -36,7 +36,7 @@ describe('several keys', () => {
     expect(await senders()).toEqual([both[0], both[0], both[1], both[1]]);
   });
 
-  it('sign nothing that is thrown away', async () => {
+  it('sign only transactions that are sent', async () => {
     let signed = 0;
     rig.start({
       accounts: [0, 2],
@@ -53,7 +53,7 @@ describe('several keys', () => {
     expect(signed).toBe(6);
   });
 
-  it('stand in for one that cannot pay', async () => {
+  it('replace a key that cannot pay', async () => {
     await rig.node.rpc('anvil_setBalance', [first, '0x1']);
     rig.start({ accounts: [0, 2] });
     await degradedBy('underfunded');
@@ -68,7 +68,7 @@ describe('several keys', () => {
   });
 });
 
-describe('an account whose key is gone', () => {
+describe('an account without its key', () => {
   const leaveOne = async () => {
     const before = rig.start();
     const ids = await rig.queue();
@@ -77,7 +77,7 @@ describe('an account whose key is gone', () => {
     return ids;
   };
 
-  it('is followed: sent again, settled and final, while another anchors what is new', async () => {
+  it('is followed: its anchors are sent again, settled and final, while another account anchors new proofs', async () => {
     const before = await leaveOne();
     await rig.node.rpc('anvil_dropAllTransactions');
 
@@ -98,7 +98,7 @@ describe('an account whose key is gone', () => {
     expect(await rig.degraded()).toEqual([]);
   });
 
-  it('keeps its lease no longer than it has something open', async () => {
+  it('keeps its lease only while it has open anchors', async () => {
     await leaveOne();
     rig.start({ accounts: [2] });
     await rig.node.mine();
@@ -112,7 +112,7 @@ describe('an account whose key is gone', () => {
     expect(await rig.store.listOpenSenders()).toEqual([]);
   });
 
-  it('may be poor without being a reason for concern', async () => {
+  it('may be without funds and does not degrade the service', async () => {
     await leaveOne();
     await rig.node.mine();
     await rig.node.rpc('anvil_setBalance', [first, '0x0']);
@@ -126,7 +126,7 @@ describe('an account whose key is gone', () => {
     expect(await rig.degraded()).toEqual([]);
   });
 
-  it('is told of when one of its transactions needs the key', async () => {
+  it('degrades the service if one of its transactions needs the key', async () => {
     const ids = await leaveOne();
     const txHash = (await rig.task(ids[0] ?? '')).completion?.txHash;
     const stuck = rig.start({ accounts: [2], bumpAfterMs: 300 });
@@ -149,7 +149,7 @@ describe('an account whose key is gone', () => {
     expect(await senders()).toEqual([first?.toLowerCase()]);
   });
 
-  it('anchors again as soon as an instance has it, whoever follows meanwhile', async () => {
+  it('anchors again as soon as an instance has the key, whichever instance follows it meanwhile', async () => {
     await rig.node.rpc('anvil_setBalance', [third, '0x1']);
     await leaveOne();
     const looks = () =>

@@ -33,7 +33,7 @@ async function anchorOne() {
   await rig.verified(ids);
 }
 
-it('anchors before a fork that makes anchors cheaper, after it, and back', async () => {
+it('anchors before and after a fork that makes anchors cheaper, and after its reversal', async () => {
   rig.start();
   await anchorOne();
   reprice();

@@ -49,8 +49,8 @@ const parked = (reason: string) =>
   });
 const wellAgain = () => waitFor('no degradation', async () => (await rig.degraded()).length === 0);
 
-describe('a transaction that blocks leave out', () => {
-  it('is replaced at the fees of the market, and the replacement is the anchor', async () => {
+describe('a transaction that no block includes', () => {
+  it('is replaced at market fees, and the replacement is the anchor', async () => {
     rig.start({ bumpAfterMs: 300 });
     const ids = await rig.queue();
     const [before] = await pending(1);
@@ -69,7 +69,7 @@ describe('a transaction that blocks leave out', () => {
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0]);
   });
 
-  it('is the anchor itself where it is mined after all', async () => {
+  it('is the anchor itself if it is mined after all', async () => {
     rig.start({ bumpAfterMs: 300 });
     const ids = await rig.queue();
     const [before] = await pending(1);
@@ -91,7 +91,7 @@ describe('a transaction that blocks leave out', () => {
     });
   });
 
-  it('is replaced alone: later nonces keep their transaction', async () => {
+  it('is replaced without the transactions of later nonces', async () => {
     rig.start({ bumpAfterMs: 300 });
     const ids: string[] = [];
     for (const count of [1, 2, 3]) {
@@ -107,7 +107,7 @@ describe('a transaction that blocks leave out', () => {
   });
 
   it.each<AnchorStep>(['variant_signed', 'variant_committed'])(
-    'is anchored once when the anchorer ends at %s',
+    'is anchored once if the anchorer ends at %s',
     async (step) => {
       let reached = false;
       const halted = rig.start({
@@ -136,8 +136,8 @@ describe('a transaction that blocks leave out', () => {
   );
 });
 
-describe('a stuck transaction is parked', () => {
-  it('at the fee cap, and mined when the price allows', async () => {
+describe('a stuck transaction waits', () => {
+  it('at the fee cap, and is mined when the price allows', async () => {
     rig.start({ bumpAfterMs: 300, maxFeePerGas: 3n * gwei });
     const ids = await rig.queue();
     const [before] = await pending(1);
@@ -155,7 +155,7 @@ describe('a stuck transaction is parked', () => {
     expect((await rig.minedAnchors()).map(({ hash }) => hash)).toEqual([before?.hash]);
   });
 
-  it('without the funds for a replacement, and replaced when there are some', async () => {
+  it('without funds for a replacement, and is replaced once there are funds', async () => {
     rig.start({ bumpAfterMs: 300 });
     const ids = await rig.queue();
     const [before] = await pending(1);
@@ -173,7 +173,7 @@ describe('a stuck transaction is parked', () => {
     await wellAgain();
   });
 
-  it('when a node says after signing that it cannot be paid, and sent after a top-up', async () => {
+  it('if a node reports insufficient funds after signing, and is sent after a top-up', async () => {
     rig.start({ bumpAfterMs: 300 });
     await waitFor('a fee quote', async () => (await status())?.quote);
     rig.proxy.intercept(({ method }) =>
@@ -216,7 +216,7 @@ describe('an underpriced replacement', () => {
     await rig.verified(ids);
   });
 
-  it('rises above a transaction that somebody else has sent with the same key and nonce', async () => {
+  it('exceeds a transaction that another party sent with the same key and nonce', async () => {
     rig.start({ bumpAfterMs: 300 });
     const ids = await rig.queue();
     const [before] = await pending(1);

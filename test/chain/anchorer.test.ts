@@ -32,7 +32,7 @@ const staysQueued = async (id: string | undefined) => {
 const wellAgain = () => waitFor('no degradation', async () => (await rig.degraded()).length === 0);
 
 describe('anchoring', () => {
-  it('puts one waiting proof into a single', async () => {
+  it('anchors one waiting proof as a single', async () => {
     rig.start();
     const ids = await rig.queue();
     await pending(1);
@@ -56,7 +56,7 @@ describe('anchoring', () => {
     });
   });
 
-  it('puts proofs that waited together into a batch, each with its inclusion path', async () => {
+  it('anchors proofs that waited together as a batch, each with its inclusion path', async () => {
     const anchorer = rig.start();
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
     await anchorer.drain();
@@ -78,7 +78,7 @@ describe('anchoring', () => {
     }
   });
 
-  it('sends no more than the in-flight limit, and gathers the rest', async () => {
+  it('sends no more transactions than the in-flight limit, and batches the rest', async () => {
     rig.start({ maxInFlight: 2 });
     const first = await rig.queue();
     await pending(1);
@@ -141,7 +141,7 @@ describe('anchoring', () => {
     ]);
   });
 
-  it('sends what is queued while a batch is settled', async () => {
+  it('sends queued proofs while a batch is settled', async () => {
     const warm = rig.start();
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
     await warm.drain();
@@ -194,7 +194,7 @@ describe('anchoring', () => {
     ]);
   });
 
-  it('signs the others of a batch at once when one of it is deleted meanwhile', async () => {
+  it('signs the other proofs of a batch immediately if one of them is deleted', async () => {
     const requests: number[] = [];
     let queued: () => void = () => {};
     const others = new Promise<void>((resolve) => {
@@ -225,7 +225,7 @@ describe('anchoring', () => {
     expect(requests[2]).toBe(requests[1]);
   });
 
-  it('waits for the confirmations that are asked for', async () => {
+  it('waits for the configured number of confirmations', async () => {
     rig.start({ confirmations: 3 });
     const ids = await rig.queue();
     await pending(1);
@@ -240,7 +240,7 @@ describe('anchoring', () => {
     await rig.verified(ids);
   });
 
-  it('charges what the transaction cost, once', async () => {
+  it('charges the cost of the transaction once', async () => {
     rig.start();
     const before = await rig.store.getBalance('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
     const ids = await rig.queue();
@@ -326,7 +326,7 @@ describe('after a restart', () => {
     expect(await rig.minedAnchors()).toHaveLength(1);
   });
 
-  it('what was mined meanwhile is settled without another transaction', async () => {
+  it('a transaction that was mined meanwhile is settled without another transaction', async () => {
     const first = rig.start();
     const ids = await rig.queue();
     await pending(1);
@@ -341,7 +341,7 @@ describe('after a restart', () => {
     expect(await rig.minedAnchors()).toHaveLength(1);
   });
 
-  it('everything the pool has lost is broadcast again, lowest nonce first', async () => {
+  it('transactions that the pool lost are broadcast again, lowest nonce first', async () => {
     const first = rig.start();
     const ids: string[] = [];
     for (const count of [1, 2, 3]) {
@@ -366,7 +366,7 @@ describe('after a restart', () => {
     expect(order.map((raw) => keccak256(raw as Hex))).toEqual(anchors.map(({ hash }) => hash));
   });
 
-  it('settlement goes on where it ended', async () => {
+  it('settlement continues where it stopped', async () => {
     const warm = rig.start();
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
     await warm.drain();
@@ -394,7 +394,7 @@ describe('after a restart', () => {
 });
 
 describe('when the chain misbehaves', () => {
-  it('a dropped transaction is broadcast again, the same bytes', async () => {
+  it('a dropped transaction is broadcast again with the same bytes', async () => {
     rig.start({ bumpAfterMs: 200 });
     const ids = await rig.queue();
     await pending(1);
@@ -409,7 +409,7 @@ describe('when the chain misbehaves', () => {
     expect((await rig.minedAnchors()).map(({ hash }) => hash)).toEqual([txHash]);
   });
 
-  it('proofs wait while the account cannot pay, and go on after a top-up', async () => {
+  it('proofs wait while the account cannot pay, and are anchored after a top-up', async () => {
     rig.start();
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
     await rig.node.rpc('anvil_setBalance', [rig.sender, '0x1']);
@@ -454,7 +454,7 @@ describe('when the chain misbehaves', () => {
     await staysQueued(ids[0]);
   });
 
-  it('offers no tip above the cap of the tip', async () => {
+  it('no tip exceeds its cap', async () => {
     rig.start({ maxPriorityFeePerGas: 7n });
     await rig.queue();
     await pending(1);
@@ -468,7 +468,7 @@ describe('when the chain misbehaves', () => {
     expect(BigInt(mined.maxPriorityFeePerGas)).toBe(7n);
   });
 
-  it('nothing more is signed above the cap of an hour, and replacements are exempt', async () => {
+  it('nothing new is signed above the hourly cap, except replacements', async () => {
     // A single costs at most about 25 000 gas at 3 gwei here.
     rig.start({ batchMax: 1, bumpAfterMs: 300, maxSpendWeiPerHour: 10n ** 14n });
     const [first] = await rig.queue();
@@ -499,7 +499,7 @@ describe('when the chain misbehaves', () => {
     await staysQueued(ids[0]);
   });
 
-  it('nothing is signed once somebody else has used a nonce of the account', async () => {
+  it('nothing is signed once another party has used a nonce of the account', async () => {
     rig.start();
     const ids = await rig.queue();
     await pending(1);
@@ -514,7 +514,7 @@ describe('when the chain misbehaves', () => {
     await staysQueued(after);
   });
 
-  it('a nonce taken from under a signed attempt is a conflict, not a failure', async () => {
+  it('a foreign transaction with the nonce of a signed attempt is a conflict, not a failure', async () => {
     rig.start();
     const ids = await rig.queue();
     await pending(1);
@@ -528,7 +528,7 @@ describe('when the chain misbehaves', () => {
     expect((await rig.task(ids[0] ?? '')).completion?.state).toBe('submitted');
   });
 
-  it('the first nonce waits for what the pool still holds of the account', async () => {
+  it('the first nonce waits for pending transactions of the account', async () => {
     await rig.node.rpc('eth_sendTransaction', [{ from: rig.sender, to: rig.sender }]);
     rig.start();
     const ids = await rig.queue();
@@ -542,7 +542,7 @@ describe('when the chain misbehaves', () => {
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([1]);
   });
 
-  it('another chain behind the URL stops everything', async () => {
+  it('a different chain behind the URL stops anchoring', async () => {
     rig.start();
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
     rig.proxy.intercept(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null));
@@ -553,7 +553,7 @@ describe('when the chain misbehaves', () => {
     await staysQueued(ids[0]);
   });
 
-  it('nothing is recorded that another chain of the same id holds', async () => {
+  it('nothing is recorded from another chain with the same id', async () => {
     rig.start();
     const ids = await rig.queue();
     await pending(1);
@@ -595,7 +595,7 @@ describe('drain', () => {
   it.each([
     ['ends every connection', () => rig.proxy.cut()],
     ['hangs', () => rig.proxy.hang()],
-  ])('ends promptly while the node %s, and gives the lease back', async (_what, misbehave) => {
+  ])('ends promptly while the node %s, and releases the lease', async (_what, misbehave) => {
     // Longer than a test may take.
     const anchorer = rig.start({ timeoutMs: 600_000 });
     await rig.queue();

@@ -6,24 +6,24 @@ const block = { number: '0x10', hash: `0x${'ab'.repeat(32)}`, timestamp: '0x1' }
 const quantity = (value: number) => `0x${value.toString(16)}`;
 
 describe('headerOf', () => {
-  it('takes a time up to the last second that can be written', () => {
+  it('accepts a time up to the last representable second', () => {
     const last = Date.parse('9999-12-31T23:59:59.000Z');
 
     expect(headerOf({ ...block, timestamp: quantity(last / 1000) })?.timestamp).toBe(last);
   });
 
-  it.each([253_402_300_800, Number.MAX_SAFE_INTEGER])('does not believe the time %i', (seconds) => {
+  it.each([253_402_300_800, Number.MAX_SAFE_INTEGER])('rejects the time %i', (seconds) => {
     expect(() => headerOf({ ...block, timestamp: quantity(seconds) })).toThrow(ProviderError);
   });
 });
 
 describe('headerAt', () => {
-  it('answers the block of the number that was asked', () => {
+  it('returns the block of the requested number', () => {
     expect(headerAt(16n, block)?.hash).toBe(block.hash);
     expect(headerAt(16n, null)).toBeNull();
   });
 
-  it('does not believe another number than the one that was asked', () => {
+  it('rejects a block with a number other than requested', () => {
     expect(() => headerAt(17n, block)).toThrow(ProviderError);
   });
 });

@@ -171,7 +171,7 @@ const meanings: Partial<Record<RefusalMeaning, Row[]>> = {
 
 describe('broadcastOutcome', () => {
   for (const [outcome, rows] of Object.entries(cases)) {
-    it.each(rows)(`takes the words of %s (%i %s) for ${outcome}`, (_node, rpcCode, reason) => {
+    it.each(rows)(`reads the message of %s (%i %s) as ${outcome}`, (_node, rpcCode, reason) => {
       expect(broadcastOutcome({ rpcCode, reason }).outcome).toBe(outcome);
     });
   }
@@ -191,7 +191,7 @@ describe('isRateLimit', () => {
     ['alchemy', 429, 'Your app has exceeded its compute units per second capacity'],
     ['quicknode', -32007, '25/second request limit reached'],
     ['proxyd', -32016, 'over rate limit'],
-  ])('holds for the words of %s (%i %s)', (_provider, rpcCode, reason) => {
+  ])('is true for the message of %s (%i %s)', (_provider, rpcCode, reason) => {
     expect(isRateLimit({ rpcCode, reason })).toBe(true);
   });
 
@@ -199,7 +199,7 @@ describe('isRateLimit', () => {
     ['geth', -32000, 'nonce too low'],
     ['geth', -32000, 'account limit exceeded'],
     ['any', -32603, 'Internal error'],
-  ])('does not hold for those of %s (%i %s)', (_node, rpcCode, reason) => {
+  ])('is false for the message of %s (%i %s)', (_node, rpcCode, reason) => {
     expect(isRateLimit({ rpcCode, reason })).toBe(false);
   });
 });
@@ -212,7 +212,7 @@ describe('isDeterministicRefusal', () => {
     ['anvil', -32003, 'intrinsic gas too high -- tx.gas_limit > env.block.gas_limit'],
     ['reth', -32000, 'intrinsic gas too low'],
     ['besu', -32015, 'Execution reverted'],
-  ])('holds for what every node would answer: %s (%i %s)', (_node, rpcCode, reason) => {
+  ])('is true if every node would answer the same: %s (%i %s)', (_node, rpcCode, reason) => {
     expect(isDeterministicRefusal({ rpcCode, reason })).toBe(true);
   });
 
@@ -222,7 +222,7 @@ describe('isDeterministicRefusal', () => {
     ['geth', -32000, 'header not found'],
     ['any', -32005, 'limit exceeded'],
     ['any', -32603, 'Internal error'],
-  ])('does not hold for what can pass: %s (%i %s)', (_node, rpcCode, reason) => {
+  ])('is false for a temporary error: %s (%i %s)', (_node, rpcCode, reason) => {
     expect(isDeterministicRefusal({ rpcCode, reason })).toBe(false);
   });
 });
@@ -234,7 +234,7 @@ describe('isUnsupported', () => {
     ['ganache', -32000, 'Method eth_maxPriorityFeePerGas not supported.'],
     ['any', -32601, 'no'],
     ['any', -32000, 'Unsupported method: eth_maxPriorityFeePerGas on ETH_MAINNET'],
-  ])('holds where there is no such method: %s (%i %s)', (_node, rpcCode, reason) => {
+  ])('is true if the method does not exist: %s (%i %s)', (_node, rpcCode, reason) => {
     expect(isUnsupported({ rpcCode, reason })).toBe(true);
   });
 
@@ -242,7 +242,7 @@ describe('isUnsupported', () => {
     ['any', -32005, 'rate limit of this method exceeded'],
     ['any', -32603, 'Internal error'],
     ['any', -32000, 'service unavailable'],
-  ])('does not hold for what can pass: %s (%i %s)', (_node, rpcCode, reason) => {
+  ])('is false for a temporary error: %s (%i %s)', (_node, rpcCode, reason) => {
     expect(isUnsupported({ rpcCode, reason })).toBe(false);
   });
 });
@@ -258,12 +258,12 @@ describe('isBatchTooLarge', () => {
     ['besu', 'Number of requests exceeds max batch size'],
     ['nethermind', 'Batch size limit exceeded'],
     ['drpc', 'Batch of more than 3 requests are not allowed on free tier'],
-  ])('takes the words of %s', (_node, reason) => {
+  ])('recognizes the message of %s', (_node, reason) => {
     expect(isBatchTooLarge(reason)).toBe(true);
   });
 
   it.each(['rate limit exceeded', 'execution reverted', 'request count exceeded'])(
-    'does not take %s for it',
+    'is false for %s',
     (reason) => {
       expect(isBatchTooLarge(reason)).toBe(false);
     },

@@ -7,13 +7,13 @@ const block = (number: number) => ({
 });
 const head = { ok: true as const, result: '0x64' };
 
-it('takes the finalized block for safe while the safe one is older', () => {
+it('uses the finalized block as the safe one while the safe block is older', () => {
   const heads = headsOf([head, block(80), block(90)], finalityRule(null));
   expect(heads).toEqual({ head: 100n, safe: 90n, finalized: 90n });
   expect(finalityOf(90n, heads)).toBe('finalized');
 });
 
-it('keeps the safe block that is newer than the finalized one', () => {
+it('keeps a safe block that is newer than the finalized one', () => {
   const heads = headsOf([head, block(95), block(90)], finalityRule(null));
   expect(heads).toEqual({ head: 100n, safe: 95n, finalized: 90n });
   expect([90n, 91n, 95n, 96n].map((number) => finalityOf(number, heads))).toEqual([
@@ -24,7 +24,7 @@ it('keeps the safe block that is newer than the finalized one', () => {
   ]);
 });
 
-it('counts blocks where a depth is configured', () => {
+it('counts blocks if a depth is configured', () => {
   const heads = headsOf([head], finalityRule(10));
   expect(heads).toEqual({ head: 100n, safe: 96n, finalized: 91n });
 });

@@ -60,7 +60,7 @@ async function change(method: string, params: unknown[], changes: object): Promi
 }
 
 describe('findMined', () => {
-  it('answers where an anchor was mined, and leaves out what was not', async () => {
+  it('returns the place of each mined anchor, and omits the others', async () => {
     const found = await find([anchor, await sign(7)]);
 
     expect(found.headNumber).toBe(2n);
@@ -69,7 +69,7 @@ describe('findMined', () => {
     ]);
   });
 
-  it('reads no more than the receipt of what is not deep enough', async () => {
+  it('reads only the receipt of an anchor that is not deep enough', async () => {
     proxy.asked.methods.length = 0;
 
     const found = await find([anchor], 3n);
@@ -78,7 +78,7 @@ describe('findMined', () => {
     expect(proxy.asked.methods).not.toContain('eth_getTransactionByHash');
   });
 
-  it('asks for many in several requests, none of them large', async () => {
+  it('splits many anchors into several small requests', async () => {
     const many = await Promise.all(Array.from({ length: 110 }, (_, i) => sign(100 + i)));
     const [requests, calls] = [proxy.asked.requests, proxy.asked.methods.length];
 
@@ -91,7 +91,7 @@ describe('findMined', () => {
     expect(proxy.asked.requests - requests).toBe(6);
   });
 
-  it('counts every variant as the call that it is', async () => {
+  it('counts one call for each variant', async () => {
     const fees = Array.from({ length: 60 }, (_, i) => 10_000_000_000n + BigInt(i));
     const variants = await Promise.all(
       fees.map((maxFeePerGas) =>
@@ -115,7 +115,7 @@ describe('findMined', () => {
     ['the whole batch', ({ response }) => response.end(JSON.stringify({ error: refusal }))],
     ['each call', ({ calls, answer }) => answer(calls.map(() => ({ error: refusal })))],
     ['with a status', ({ response }) => response.writeHead(413).end()],
-  ])('asks for less where a provider finds a batch too large, refusing %s', async (_, refuse) => {
+  ])('asks for less if a provider finds a batch too large, refusing %s', async (_, refuse) => {
     const many = await Promise.all(Array.from({ length: 30 }, (_, i) => sign(100 + i)));
     const other = openChain({ urls: [proxy.url] });
     let refused = 0;
@@ -140,7 +140,7 @@ describe('findMined', () => {
   it.each([
     ['its price is above the signed one', { effectiveGasPrice: `0x${'f'.repeat(64)}` }],
     ['its gas is above the signed limit', { gasUsed: '0xea61' }],
-  ])('does not believe the cost in a receipt when %s', async (_what, lie) => {
+  ])('rejects the cost in a receipt if %s', async (_what, lie) => {
     await change('eth_getTransactionReceipt', [anchor.variants[0]?.txHash], lie);
 
     const { mined } = await find([anchor]);
@@ -154,7 +154,7 @@ describe('findMined', () => {
   it.each([
     ['number', { number: '0x2' }],
     ['time', { timestamp: '0x1fffffffffffff' }],
-  ])('does not believe a block of an impossible %s', async (_what, lie) => {
+  ])('rejects a block with an impossible %s', async (_what, lie) => {
     await change('eth_getBlockByNumber', ['0x1', false], lie);
 
     await expect(find([anchor])).rejects.toThrow(ProviderError);

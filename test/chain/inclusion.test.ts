@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => proxied.close());
 
-it('reads many blocks of a provider that takes small batches alone', async () => {
+it('reads many blocks from a provider that accepts only small batches', async () => {
   const { node, proxy, chain } = proxied;
   const identity = await chain.anchoring.identity();
   await node.rpc('anvil_mine', ['0x1e']);

@@ -17,7 +17,7 @@ describe('knownChain', () => {
     expect(await knownChain(84532)).toMatchObject({ name: 'Base Sepolia', testnet: true });
   });
 
-  it('answers null for a chain that nobody knows', async () => {
+  it('returns null for an unknown chain', async () => {
     expect(await knownChain(987_654_321_987)).toBeNull();
   });
 });

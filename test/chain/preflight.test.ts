@@ -50,7 +50,7 @@ describe('preflight', () => {
       { maxGas: 10n ** 9n },
       2n ** 24n,
     ],
-  ])('signs for no more gas than %s', (_, given, limits, gas) => {
+  ])('signs a gas limit of at most %s', (_, given, limits, gas) => {
     const estimate = { outcome: 'estimated', gas: 24_000n, most: 30_000_000n, ...given } as const;
     const state = { ...senderState, balance: 10n ** 30n, gas: estimate };
 
@@ -68,7 +68,7 @@ describe('preflight', () => {
     expect(preflight(senderState, { ...terms, nextNonce: null })).toMatchObject({ nonce: 3 });
   });
 
-  it('goes on from the store’s nonce while earlier ones are in flight', () => {
+  it('continues from the nonce of the store while earlier ones are in flight', () => {
     expect(preflight(senderState, { ...terms, nextNonce: 7 })).toMatchObject({ nonce: 7 });
   });
 
@@ -92,7 +92,7 @@ describe('preflight', () => {
     });
   });
 
-  it('refuses only what the estimate refuses', () => {
+  it('refuses only proofs that the estimate refuses', () => {
     const gas = { outcome: 'refused', meaning: 'reverted', reason: 'execution reverted' } as const;
 
     expect(preflight({ ...senderState, gas }, terms)).toEqual({
@@ -102,7 +102,7 @@ describe('preflight', () => {
     });
   });
 
-  it('refuses nothing for an account that could not sign anyway', () => {
+  it('refuses no proof for an account that cannot sign', () => {
     const gas = { outcome: 'refused', meaning: 'reverted', reason: 'execution reverted' } as const;
 
     expect(preflight({ ...senderState, gas, hasCode: true }, terms)).toMatchObject({

@@ -41,7 +41,7 @@ describe('a block that its hash proves', () => {
     return { hashes, block };
   }
 
-  it('has its anchors, among transactions and receipts of every kind', async () => {
+  it('contains its anchors among transactions and receipts of every type', async () => {
     const fee = { gasPrice: numberToHex(10n ** 10n) };
     const accessList = [{ address: other, storageKeys: [`0x${'33'.repeat(32)}`] }];
     const { hashes, block } = await mined([
@@ -69,7 +69,7 @@ describe('a block that its hash proves', () => {
     );
   });
 
-  it('has the status that its receipts root covers', async () => {
+  it('has the status that its receipts root proves', async () => {
     // Reverts if it is called.
     const { hashes } = await mined([{ data: '0x6460006000fd6000526005601bf3' }]);
     const { contractAddress } = await node.rpc<{ contractAddress: Hex }>(
@@ -83,7 +83,7 @@ describe('a block that its hash proves', () => {
     expect(found?.anchors.get(called.hashes[0] as Hex)).toMatchObject({ status: 'reverted' });
   });
 
-  it('is none without transactions, or where the node has no such block', async () => {
+  it('is null without transactions, or if the node does not have the block', async () => {
     const { block } = await mined([]);
 
     expect(await readProvenBlock(rpc.reading, block.hash)).toBeNull();
@@ -99,7 +99,7 @@ describe('the receipt of a deposit on an OP Stack chain', () => {
   it.each<[string, object, Hex[]]>([
     ['since Canyon', { depositNonce: '0x7', depositReceiptVersion: '0x1' }, ['0x07', '0x01']],
     ['before Canyon', { depositNonce: '0x7' }, []],
-  ])('is in the trie as it was encoded %s', async (_, members, encoded) => {
+  ])('is in the trie with the encoding of %s', async (_, members, encoded) => {
     const transaction = {
       ...{ type: '0x7e', sourceHash: `0x${'55'.repeat(32)}`, from: sender, to: sender },
       ...{ mint: null, value: '0x0', gas: '0x5208', isSystemTx: false, input: '0x' },

@@ -72,8 +72,8 @@ const decided = ({
 const wordsOn = (voices: readonly Found[], id: string) =>
   voices.flatMap(({ mined }) => mined.find((anchor) => anchor.id === id) ?? []);
 
-describe('what several URLs say of mined anchors', () => {
-  it('is taken only when enough of them say exactly that', () => {
+describe('a mined anchor as reported by several URLs', () => {
+  it('is accepted only if enough URLs report exactly the same', () => {
     fc.assert(
       fc.property(anyPanel, (pool) => {
         const quorum = Math.min(2, pool.voices.length + pool.missing);
@@ -88,7 +88,7 @@ describe('what several URLs say of mined anchors', () => {
     );
   });
 
-  it('is unanimous only when all have answered and nobody knows what is left out', () => {
+  it('is absent by unanimous answer only if all URLs have answered and none reports it', () => {
     fc.assert(
       fc.property(anyPanel, (pool) => {
         const found = decided(pool);
@@ -102,7 +102,7 @@ describe('what several URLs say of mined anchors', () => {
     );
   });
 
-  it('has the lowest cost that one of them reports, whatever a place costs', () => {
+  it('has the lowest cost that any URL reports', () => {
     const at = (cost: object) => ({
       headNumber: 2n,
       mined: [
@@ -138,7 +138,7 @@ describe('what several URLs say of mined anchors', () => {
     expect(priceOf(none, { ...none, effectiveGasPrice: 7n })).toBe(7n);
   });
 
-  it('is no absence where one of them does not know', () => {
+  it('is not absent if one URL cannot tell', () => {
     const shallow: MinedAnchor = { id: 'a', outcome: 'shallow', blockNumber: 2n };
     const shown = { headNumber: 2n, mined: [shallow], unknown: [], isUnanimous: true };
     const silent = { headNumber: 5n, mined: [], isUnanimous: true };
@@ -150,7 +150,7 @@ describe('what several URLs say of mined anchors', () => {
     expect(said({ ...silent, unknown: [] })).toEqual([]);
   });
 
-  it('is no failure, where all are asked, while anybody has seen better', () => {
+  it('has not failed while any URL reports success', () => {
     fc.assert(
       fc.property(anyPanel, (pool) => {
         for (const { id, outcome } of decided({ ...pool, askAll: true }).mined) {
@@ -163,7 +163,7 @@ describe('what several URLs say of mined anchors', () => {
     );
   });
 
-  it('never rests on a higher head than the lowest', () => {
+  it('is judged by the lowest of the reported heads', () => {
     fc.assert(
       fc.property(anyPanel, (pool) => {
         const { headNumber } = decided(pool);
@@ -172,7 +172,7 @@ describe('what several URLs say of mined anchors', () => {
     );
   });
 
-  it('does not change any more once it is taken before the last answer', () => {
+  it('does not change once it is accepted before the last answer', () => {
     fc.assert(
       fc.property(fc.array(anyVoice, { minLength: 3, maxLength: 3 }), (voices) => {
         const terms = { quorum: 2, configured: 3, isLate: false, askAll: false };

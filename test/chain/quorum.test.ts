@@ -57,7 +57,7 @@ async function placeOf(anchor: SentAnchor): Promise<Place> {
 }
 
 describe('a mined anchor', () => {
-  it('is settled by what two say although a third is silent', async () => {
+  it('is settled by two URLs while a third does not answer', async () => {
     urls = await startSeveralUrls(3);
     const [anchor, next] = [await urls.mined(), await urls.sign()];
     proxy(2).hang();
@@ -69,7 +69,7 @@ describe('a mined anchor', () => {
     expect(mined).toMatchObject([{ id: anchor.id, outcome: 'success' }]);
   });
 
-  it('counts when two of three URLs say the same, whatever the third says', async () => {
+  it('counts if two of three URLs agree, whatever the third reports', async () => {
     urls = await startSeveralUrls(3);
     const anchor = await urls.mined();
     proxy(0).intercept(
@@ -81,7 +81,7 @@ describe('a mined anchor', () => {
     expect(mined).toMatchObject([{ outcome: 'success' }]);
   });
 
-  it('waits where two URLs tell different things of it', async () => {
+  it('waits if two URLs report different things', async () => {
     urls = await startSeveralUrls(2);
     const anchor = await urls.mined();
     proxy(0).intercept(
@@ -104,7 +104,7 @@ describe('a mined anchor', () => {
     expect(found.headNumber).toBe(0n);
   });
 
-  it('is not taken for mined when a URL at its block knows no receipt', async () => {
+  it('does not count as mined if a URL at its block has no receipt', async () => {
     urls = await startSeveralUrls(2);
     const anchor = await urls.mined();
     proxy(1).intercept(({ method }) =>
@@ -114,7 +114,7 @@ describe('a mined anchor', () => {
     expect((await find([anchor])).mined).toEqual([]);
   });
 
-  it('is no failure by the word of one URL', async () => {
+  it('does not fail because of one URL', async () => {
     urls = await startSeveralUrls(3);
     const anchor = await urls.mined();
     proxy(2).intercept(
@@ -125,8 +125,8 @@ describe('a mined anchor', () => {
   });
 });
 
-describe('an anchor that is left out', () => {
-  it('is known to no provider: where all are asked, one receipt is enough', async () => {
+describe('an anchor that no block includes', () => {
+  it('is known to no provider: if all are asked, one receipt is enough', async () => {
     urls = await startSeveralUrls(3);
     const anchor = await urls.mined();
     for (const i of [0, 1]) {
@@ -139,7 +139,7 @@ describe('an anchor that is left out', () => {
     expect((await find([anchor], { askAll: true })).mined).toMatchObject([{ outcome: 'shallow' }]);
   });
 
-  it('is one that no provider knows only when all have answered', async () => {
+  it('counts as unknown only if all providers have answered', async () => {
     urls = await startSeveralUrls(3);
     const anchor = await urls.sign();
     expect(await find([anchor], { askAll: true })).toMatchObject({ mined: [], isUnanimous: true });
@@ -151,7 +151,7 @@ describe('an anchor that is left out', () => {
 });
 
 describe('the sender state of several URLs', () => {
-  it('is the same whatever one of three says', async () => {
+  it('is the same whatever one of three reports', async () => {
     urls = await startSeveralUrls(3);
     await urls.mined();
     const honest = await senderState();
@@ -168,7 +168,7 @@ describe('the sender state of several URLs', () => {
     expect(await senderState()).toEqual(honest);
   });
 
-  it('takes of two the higher gas and base fee, and the lower tip', async () => {
+  it('has the higher gas and base fee and the lower tip of two', async () => {
     urls = await startSeveralUrls(2);
     const honest = await senderState();
     const answers: Record<string, string> = {
@@ -197,7 +197,7 @@ describe('the sender state of several URLs', () => {
     });
   });
 
-  it('refuses nothing that one of them would take', async () => {
+  it('refuses nothing that one of them accepts', async () => {
     urls = await startSeveralUrls(2);
     const refuse: Interception = ({ method }) =>
       method === 'eth_estimateGas' ? { error: { code: 3, message: 'execution reverted' } } : null;
@@ -209,7 +209,7 @@ describe('the sender state of several URLs', () => {
     expect((await senderState()).gas).toMatchObject({ outcome: 'refused', meaning: 'reverted' });
   });
 
-  it('sees code at the sender when any of them does', async () => {
+  it('has code if any of them reports code', async () => {
     urls = await startSeveralUrls(2);
     proxy(1).intercept(({ method }) => (method === 'eth_getCode' ? { result: '0xef0100' } : null));
 
@@ -231,7 +231,7 @@ describe('signed bytes', () => {
     for (const { asked } of urls.proxies) expect(asked.methods).toContain('eth_sendRawTransaction');
   });
 
-  it('reach the chain although one URL takes and forgets them', async () => {
+  it('reach the chain although one URL accepts and drops them', async () => {
     urls = await startSeveralUrls(2);
     answerSend(0, { result: `0x${'00'.repeat(32)}` });
 
@@ -250,7 +250,7 @@ describe('signed bytes', () => {
     ['perhaps mined if any says so', ['nonce too low', 'txpool is full'], 'nonce_used'],
     ['refused if all refuse', ['txpool is full', 'transaction underpriced'], 'refused'],
     ['refused if all that answer refuse', ['transaction underpriced', 'Internal error'], 'refused'],
-    ['perhaps sent if nobody says', ['Internal error', 'Internal error'], 'unknown'],
+    ['perhaps sent if no URL tells', ['Internal error', 'Internal error'], 'unknown'],
   ])('are %s', async (_what, texts, outcome) => {
     urls = await startSeveralUrls(2);
     texts.forEach((text, i) => {
@@ -260,7 +260,7 @@ describe('signed bytes', () => {
     expect((await send()).outcome).toBe(outcome);
   });
 
-  it('are perhaps sent when no URL answers', async () => {
+  it('may have been sent if no URL answers', async () => {
     urls = await startSeveralUrls(2);
     for (const one of urls.proxies) one.cut();
 
@@ -279,7 +279,7 @@ describe('inclusion', () => {
         : null;
   };
 
-  it('go from included over safe to finalized', async () => {
+  it('goes from included through safe to finalized', async () => {
     urls = await startSeveralUrls(2);
     const place = await placeOf(await urls.mined());
     const finality = async () => (await read([place])).inclusions[0]?.finality;
@@ -291,7 +291,7 @@ describe('inclusion', () => {
     expect(await finality()).toBe('finalized');
   });
 
-  it('answer for each place in its order, many at once', async () => {
+  it('answers for each place in order, for many at once', async () => {
     urls = await startSeveralUrls(1);
     const places: Place[] = [];
     for (let i = 0; i < 30; i += 1) places.push(await placeOf(await urls.mined()));
@@ -306,7 +306,7 @@ describe('inclusion', () => {
     expect(heads).toEqual({ head: 30n, safe: 29n, finalized: 28n });
   });
 
-  it('tell nothing of a block that a node does not have yet', async () => {
+  it('is unknown for a block that a node does not have yet', async () => {
     urls = await startSeveralUrls(1);
     const place = await placeOf(await urls.mined());
     proxy(0).intercept(stale);
@@ -314,7 +314,7 @@ describe('inclusion', () => {
     expect((await read([place])).inclusions).toMatchObject([{ standing: 'unknown' }]);
   });
 
-  it('call nothing replaced that one URL still shows', async () => {
+  it('is not replaced while one URL still shows the block', async () => {
     urls = await startSeveralUrls(2);
     const place = await placeOf(await urls.mined());
     proxy(0).intercept(otherBlock(place.blockNumber));
@@ -325,7 +325,7 @@ describe('inclusion', () => {
     expect((await read([place])).inclusions).toMatchObject([{ standing: 'replaced' }]);
   });
 
-  it('call replaced what a real reorganisation took away', async () => {
+  it('is replaced after a real reorganization', async () => {
     urls = await startSeveralUrls(2);
     const place = await placeOf(await urls.mined());
     await urls.node.mine();
@@ -334,7 +334,7 @@ describe('inclusion', () => {
     expect((await read([place])).inclusions).toMatchObject([{ standing: 'replaced' }]);
   });
 
-  it('call nothing final by the word of one URL', async () => {
+  it('is not final because of one URL', async () => {
     urls = await startSeveralUrls(2);
     const place = await placeOf(await urls.mined());
     await urls.node.mine();
@@ -351,7 +351,7 @@ describe('inclusion', () => {
     expect(heads).toEqual({ head: 3n, safe: 2n, finalized: 0n });
   });
 
-  it('are not held back by one URL of three that is behind', async () => {
+  it('is not delayed by one URL of three that is behind', async () => {
     urls = await startSeveralUrls(3);
     const place = await placeOf(await urls.mined());
     await urls.node.mine();
@@ -361,7 +361,7 @@ describe('inclusion', () => {
     expect((await read([place])).inclusions).toMatchObject([{ finality: 'finalized' }]);
   });
 
-  it('go by depth where it is configured', async () => {
+  it('is judged by depth if it is configured', async () => {
     urls = await startSeveralUrls(1, { finalityDepth: 5 });
     const place = await placeOf(await urls.mined());
     const finality = async () => (await read([place])).inclusions[0]?.finality;
@@ -375,7 +375,7 @@ describe('inclusion', () => {
     expect(seen).toEqual(['included', 'included', 'safe', 'safe', 'finalized']);
   });
 
-  it('go by 64 blocks where the chain has no tags', async () => {
+  it('is judged by a depth of 64 blocks if the chain has no tags', async () => {
     urls = await startSeveralUrls(1);
     const place = await placeOf(await urls.mined());
     proxy(0).intercept(({ params }) =>
@@ -391,7 +391,7 @@ describe('inclusion', () => {
     expect((await read([place])).inclusions).toMatchObject([{ finality: 'finalized' }]);
   });
 
-  it('go by 64 blocks where a tag has had no block for as long', async () => {
+  it('is judged by a depth of 64 blocks if a tag has had no block for that long', async () => {
     urls = await startSeveralUrls(1);
     const place = await placeOf(await urls.mined());
     proxy(0).intercept(noFinalBlock);
@@ -403,7 +403,7 @@ describe('inclusion', () => {
     expect((await read([place])).inclusions).toMatchObject([{ finality: 'finalized' }]);
   });
 
-  it('are nothing, and no depth, while a tag that was there has no block', async () => {
+  it('is unknown, and not judged by depth, while a tag that existed has no block', async () => {
     urls = await startSeveralUrls(1);
     const place = await placeOf(await urls.mined());
     await read([place]);
@@ -418,7 +418,7 @@ describe('inclusion', () => {
     expect(heads).toMatchObject({ safe: null, finalized: null });
   });
 
-  it('do not go by depth when a provider’s trouble hides the tags', async () => {
+  it('is not judged by depth while a provider error hides the tags', async () => {
     urls = await startSeveralUrls(1);
     const place = await placeOf(await urls.mined());
     proxy(0).intercept(({ params }) =>
@@ -429,7 +429,7 @@ describe('inclusion', () => {
   });
 });
 
-describe('what has used a nonce', () => {
+describe('the transaction that used a nonce', () => {
   const find = (trail: NonceTrail | null = null) =>
     urls.chain.anchoring.findNonceUse({
       identity: urls.identity,
@@ -439,7 +439,7 @@ describe('what has used a nonce', () => {
       trail,
     });
 
-  it('is found by the counts of old blocks, with its bytes', async () => {
+  it('is found by the transaction counts of old blocks, with its bytes', async () => {
     urls = await startSeveralUrls(1);
     await urls.node.rpc('anvil_mine', ['0x7']);
     const [variant] = (await urls.mined()).variants;
@@ -456,7 +456,7 @@ describe('what has used a nonce', () => {
     expect(urls.proxies[0]?.asked.methods.length).toBeLessThan(60);
   });
 
-  it('is found where the trail of one URL leads, and needs no state then', async () => {
+  it('is found from the lead of one URL, and then needs no state', async () => {
     urls = await startSeveralUrls(2);
     await urls.mined();
     await urls.node.rpc('anvil_mine', ['0x50']);
@@ -473,14 +473,14 @@ describe('what has used a nonce', () => {
     expect(second.use).toMatchObject({ blockNumber: 1n, isFinal: true });
   });
 
-  it('is nothing while the nonce is free', async () => {
+  it('is null while the nonce is free', async () => {
     urls = await startSeveralUrls(1);
     await urls.node.rpc('anvil_mine', ['0x20']);
 
     expect(await find()).toEqual({ use: null, trail: { blocks: [], below: null } });
   });
 
-  it('is final when every URL calls it so', async () => {
+  it('is final if every URL reports it as final', async () => {
     urls = await startSeveralUrls(2);
     await urls.mined();
     await urls.node.mine();
@@ -527,8 +527,8 @@ describe('what has used a nonce', () => {
   }
 });
 
-describe('a reading for everybody', () => {
-  it('of a transaction in a block is believed of two', async () => {
+describe('a public reading', () => {
+  it('of a transaction in a block is accepted from two URLs', async () => {
     urls = await startSeveralUrls(3);
     const anchor = await urls.mined();
     proxy(0).intercept(stale);
@@ -538,7 +538,7 @@ describe('a reading for everybody', () => {
     expect(reading).toMatchObject({ confirmations: 1n, facts: { tx: { input: urls.payload } } });
   });
 
-  it('has the lowest confirmations and finality of those that agree', async () => {
+  it('has the lowest confirmations and finality of the URLs that agree', async () => {
     urls = await startSeveralUrls(2);
     const anchor = await urls.mined();
     await urls.node.mine();
@@ -558,7 +558,7 @@ describe('a reading for everybody', () => {
   it.each([
     ['two that differ', 2],
     ['two of three that are behind', 3],
-  ])('is none of %s', async (_what, count) => {
+  ])('is absent for %s', async (_what, count) => {
     urls = await startSeveralUrls(count);
     const anchor = await urls.mined();
     for (let i = 1; i < count; i += 1) proxy(i).intercept(stale);
@@ -571,7 +571,7 @@ describe('a reading for everybody', () => {
     });
   });
 
-  it('is none where two and two say different things', async () => {
+  it('is absent if two pairs of URLs disagree', async () => {
     urls = await startSeveralUrls(4);
     const anchor = await urls.mined();
     const lie = await lieAbout('eth_getTransactionByHash', [hashOf(anchor)], { input: '0x1234' });
@@ -583,7 +583,7 @@ describe('a reading for everybody', () => {
     await expect(reading).rejects.toMatchObject({ code: 'chain_unavailable' });
   });
 
-  it('of a transaction that all of them do not know says so', async () => {
+  it('reports a transaction that all URLs do not know', async () => {
     urls = await startSeveralUrls(3);
 
     const reading = await urls.chain.readAnchor(`0x${'12'.repeat(32)}`);
@@ -615,14 +615,14 @@ describe('a contract’s signature', () => {
   const isAccepted = () =>
     urls.chain.isContractSignature(WALLET, 'sign in', `0x${'12'.repeat(40)}`);
 
-  it.each([1, 2])('is believed when all of %i URLs accept it', async (count) => {
+  it.each([1, 2])('is accepted if all of %i URLs accept it', async (count) => {
     urls = await startSeveralUrls(count);
     for (const one of urls.proxies) one.intercept(accepting);
 
     expect(await isAccepted()).toBe(true);
   });
 
-  it('is not believed of one URL', async () => {
+  it('is not accepted from one URL', async () => {
     urls = await startSeveralUrls(2);
     proxy(0).intercept(accepting);
 

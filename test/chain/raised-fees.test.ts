@@ -7,7 +7,7 @@ const cap = 500n * gwei;
 const quiet = { baseFeePerGas: 1n, maxPriorityFeePerGas: 1n };
 
 describe('raised fees', () => {
-  it('are an eighth higher, rounded up', () => {
+  it('are higher by an eighth, rounded up', () => {
     const before = { maxFeePerGas: 1_001n, maxPriorityFeePerGas: 9n };
 
     expect(raisedFees(before, quiet, { cap, isUnderpriced: false })).toEqual({
@@ -26,7 +26,7 @@ describe('raised fees', () => {
     });
   });
 
-  it('are twice as high where a node found them underpriced', () => {
+  it('are twice as high if a node found them underpriced', () => {
     const before = { maxFeePerGas: 30n, maxPriorityFeePerGas: 10n };
 
     expect(raisedFees(before, quiet, { cap, isUnderpriced: true })).toEqual({
@@ -56,7 +56,7 @@ describe('raised fees', () => {
     expect(fees(cap - cap / 8n)?.maxFeePerGas).toBe(cap);
   });
 
-  it('are such as any pool takes, whatever came before', () => {
+  it('are accepted by any pool, whatever the fees before', () => {
     const amount = fc.bigInt({ min: 1n, max: 2n * cap });
     fc.assert(
       fc.property(amount, amount, amount, amount, fc.boolean(), (fee, tip, base, wanted, low) => {

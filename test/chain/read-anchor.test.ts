@@ -56,7 +56,7 @@ async function send(data: Hex = payload): Promise<Hex> {
 }
 
 describe('readAnchor', () => {
-  it('answers nulls for a transaction that the node does not know', async () => {
+  it('returns nulls for a transaction that the node does not know', async () => {
     const reading = await chain.readAnchor(`0x${'00'.repeat(32)}`);
 
     expect(reading).toEqual({
@@ -66,7 +66,7 @@ describe('readAnchor', () => {
     });
   });
 
-  it('answers a transaction in no block without a receipt', async () => {
+  it('returns a pending transaction without a receipt', async () => {
     const txHash = await send();
 
     const reading = await chain.readAnchor(txHash);
@@ -101,7 +101,7 @@ describe('readAnchor', () => {
     expect(await standing()).toEqual({ confirmations: 3n, finality: 'finalized' });
   });
 
-  it('calls no transaction final whose block was replaced', async () => {
+  it('reports no transaction as final whose block was replaced', async () => {
     const txHash = await send();
     await node.mine();
     const { facts } = await chain.readAnchor(txHash);
@@ -143,7 +143,7 @@ describe('readAnchor', () => {
     proxy.restore();
   });
 
-  it('takes two requests', async () => {
+  it('needs two requests', async () => {
     const txHash = await send();
     await node.mine();
     const before = proxy.asked.requests;
@@ -191,7 +191,7 @@ describe('the other reads', () => {
     expect(await chain.headNumber()).toBe(before + 1n);
   });
 
-  it('answer the balance of a token', async () => {
+  it('return the balance of a token', async () => {
     // The runtime answers 42 to whatever it is asked.
     const token = '0x00000000000000000000000000000000000000f1';
     await node.rpc('anvil_setCode', [token, '0x602a60005260206000f3']);
@@ -199,7 +199,7 @@ describe('the other reads', () => {
     expect(await chain.tokenBalance(token, key.address)).toBe(42n);
   });
 
-  it('take an account for no token', async () => {
+  it('do not treat an account as a token', async () => {
     const balance = chain.tokenBalance(anvilAccounts[1].address, key.address);
 
     await expect(balance).rejects.toMatchObject({ code: 'chain_unavailable' });
@@ -221,7 +221,7 @@ describe('the other reads', () => {
 });
 
 describe('broadcast', () => {
-  it('tells what a node has from what a block has', async () => {
+  it('distinguishes a transaction in the pool from one in a block', async () => {
     const senderState = await chain.anchoring.senderState({
       identity,
       sender: key.address,
@@ -246,7 +246,7 @@ describe('broadcast', () => {
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['accepted', 'known', 'nonce_used']);
   });
 
-  it('counts a lost answer as maybe sent', async () => {
+  it('treats a lost answer as maybe sent', async () => {
     proxy.cut();
 
     expect(await chain.anchoring.broadcast('0x02')).toMatchObject({ outcome: 'unknown' });

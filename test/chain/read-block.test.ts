@@ -44,7 +44,7 @@ describe('a block read by its number', () => {
     ['another hash', { hash: `0x${'12'.repeat(32)}` }],
     ['another time', { timestamp: '0x1' }],
     ['no block', null],
-  ])('is what two of three say when the third says %s', async (_, change) => {
+  ])('is what two of three report if the third reports %s', async (_, change) => {
     urls = await startSeveralUrls(3);
     const { txHash, number, block, answering } = await mined();
     lie(1, answering(change));
@@ -58,7 +58,7 @@ describe('a block read by its number', () => {
   it.each([
     ['leaves one out', { transactions: [] }],
     ['adds one', { transactions: [`0x${'12'.repeat(32)}`] }],
-  ])('has no transaction that one of three lists alone, when it %s', async (_, change) => {
+  ])('has no transaction that only one of three lists, if it %s', async (_, change) => {
     urls = await startSeveralUrls(3);
     const { txHash, number, block, answering } = await mined();
     lie(1, answering(change));
@@ -70,7 +70,7 @@ describe('a block read by its number', () => {
     expect([...(read?.transactions ?? [])].filter((tx) => tx !== txHash)).toEqual([]);
   });
 
-  it('has the transactions that both of two URLs list', async () => {
+  it('has the transactions that both URLs list', async () => {
     urls = await startSeveralUrls(2);
     const { txHash, number, answering } = await mined();
     lie(1, answering({ transactions: [txHash, `0x${'12'.repeat(32)}`] }));
@@ -81,7 +81,7 @@ describe('a block read by its number', () => {
   it.each([
     ['while only one of two has it', 2, null],
     ['while only one of three has it', 3, null],
-  ])('is none %s', async (_, count, change) => {
+  ])('is null %s', async (_, count, change) => {
     urls = await startSeveralUrls(count);
     const { number, answering } = await mined();
     for (let i = 1; i < count; i += 1) lie(i, answering(change));
@@ -93,7 +93,7 @@ describe('a block read by its number', () => {
   });
 
   it.each([{ number: '0x0' }, { transactions: 'none' }, { transactions: ['0x12'] }, { hash: 7 }])(
-    'is none when the answer is malformed: %o',
+    'is null if the answer is malformed: %o',
     async (change) => {
       urls = await startSeveralUrls(1);
       const { number, answering } = await mined();
@@ -130,7 +130,7 @@ describe('the heads of the chain', () => {
 });
 
 describe('a chain proof', () => {
-  it('comes from any URL that has it, and is none only if all answer', async () => {
+  it('comes from any URL that has it, and is null only if all answer', async () => {
     urls = await startSeveralUrls(2);
     const { txHash, number, block } = await mined();
     const place = { blockNumber: number, blockHash: block.hash, txIndex: 0, txHash };

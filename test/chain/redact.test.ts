@@ -13,7 +13,7 @@ describe('redactor', () => {
     ['a scheme’s characters', 'a+.-'],
     ['data', '0x0'],
     ['blanks', ' '],
-  ])('takes a text of a million %s without holding anybody up', (_what, part) => {
+  ])('processes a text of a million %s without blocking the event loop', (_what, part) => {
     const text = part.repeat(1e6 / part.length);
     const replace = vi.spyOn(String.prototype, 'replaceAll');
     onTestFinished(() => replace.mockRestore());
@@ -26,7 +26,7 @@ describe('redactor', () => {
     expect(clean.length).toBeLessThanOrEqual(200);
   });
 
-  it('keeps the words of a node that come before a stranger’s text', () => {
+  it('keeps the message of a node that precedes a foreign text', () => {
     const clean = redact(`execution reverted: ${'a'.repeat(60_000)}`);
 
     expect(clean).toMatch(/^execution reverted: a+$/);
@@ -38,11 +38,11 @@ describe('redactor', () => {
     ['a long scheme', `${'x'.repeat(40)}://host/key`, `${'x'.repeat(24)}[url]`],
     ['data', `bad 0x${'ab'.repeat(40)}!`, 'bad [data]!'],
     ['the project key', `project ${SECRET} is over`, 'project [redacted] is over'],
-  ])('strikes out %s', (_what, text, clean) => {
+  ])('redacts %s', (_what, text, clean) => {
     expect(redact(text)).toBe(clean);
   });
 
-  it('strikes out what the cut leaves of a secret, wherever it falls', () => {
+  it('redacts a secret that the length limit cuts, wherever the cut is', () => {
     const secret = fc.constantFrom(URL_TEXT, SECRET, PASSWORD, `0x${'5ec7e7'.repeat(40)}`);
     fc.assert(
       fc.property(secret, fc.integer({ min: 1, max: 300 }), (hidden, before) => {

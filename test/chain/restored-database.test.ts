@@ -48,8 +48,8 @@ const send = async (payload: `0x${string}`) => {
   return txHash;
 };
 
-describe('a database that was put back to before a replacement', () => {
-  it('takes the replacement from the chain, and anchors nothing twice', async () => {
+describe('a database that was restored to before a replacement', () => {
+  it('reads the replacement from the chain, and anchors nothing twice', async () => {
     const { id, input } = await signed();
     const txHash = await send(input);
     await mine(3);
@@ -69,7 +69,7 @@ describe('a database whose key another database uses', () => {
     leaf_count: 2,
   });
 
-  it('anchors nothing anew for an anchor that it does not know', async () => {
+  it('does not anchor again while the chain has an anchor that it does not know', async () => {
     const { id } = await signed();
     await send(anchorOfAnother);
     await mine(3);
@@ -86,7 +86,7 @@ describe('a database whose key another database uses', () => {
     expect(await rig.minedAnchors()).toHaveLength(1);
   });
 
-  it('anchors anew once the operator has named that anchor as one of another service', async () => {
+  it('anchors again once the operator has attributed that anchor to another service', async () => {
     const { id } = await signed();
     const txHash = await send(anchorOfAnother);
     await mine(3);

@@ -42,7 +42,7 @@ describe('an RPC URL', () => {
     expectNoSecret(error);
   });
 
-  it('stays out of what is kept of a node’s refusal', async () => {
+  it('stays out of the stored reason of a refusal', async () => {
     proxy.fail(200, rpcError(`project ${SECRET} at ${proxy.url}/v3/${SECRET} may not`));
 
     const [answer] = await rpc.reading([call]);
@@ -85,7 +85,7 @@ describe('an RPC URL', () => {
 });
 
 describe('a request', () => {
-  it('is sent once, whatever becomes of it', async () => {
+  it('is sent once, whatever its outcome', async () => {
     proxy.fail(503);
 
     await expect(rpc.anchoring([call])).rejects.toThrow(ProviderError);
@@ -93,7 +93,7 @@ describe('a request', () => {
     expect(proxy.asked.requests).toBe(1);
   });
 
-  it('takes a refusal that comes with an error status', async () => {
+  it('reads a refusal that has an error status', async () => {
     proxy.fail(400, rpcError('nonce too low'));
 
     const [answer] = await rpc.anchoring([call]);
@@ -126,7 +126,7 @@ describe('a request', () => {
 });
 
 describe('the lane of reads', () => {
-  it('refuses with a time to come back when it is full, and leaves the anchorer its own', async () => {
+  it('refuses with a retry time when it is full, and leaves the anchorer its own capacity', async () => {
     proxy.hang();
     const reads = Array.from({ length: 8 + 64 }, () => rpc.reading([call]).catch(() => 'gone'));
     await waitFor('the reads to arrive', () => proxy.asked.requests === 8);

@@ -37,7 +37,7 @@ describe('the sender state', () => {
   it.each([
     ['of another id', 'eth_chainId', { result: '0x1' }],
     ['of another genesis', 'eth_getBlockByNumber', { result: genesis('ee') }],
-  ])('of a chain %s tells nothing', async (_what, method, other) => {
+  ])('of a chain %s is unknown', async (_what, method, other) => {
     proxy.intercept((call) =>
       call.method === method && call.params[0] !== 'latest' ? other : null,
     );
@@ -57,7 +57,7 @@ describe('the gas estimate', () => {
     expect((await senderState()).gas).toMatchObject({ outcome: 'estimated', gas });
   });
 
-  it('is a wrong answer above the gas limit of a block', async () => {
+  it('is rejected above the gas limit of a block', async () => {
     estimate(30_000_001n);
 
     await expect(senderState()).rejects.toThrow(ProviderError);
@@ -65,7 +65,7 @@ describe('the gas estimate', () => {
 });
 
 describe('the tip', () => {
-  it('falls back where the node has no such method', async () => {
+  it('falls back if the node has no such method', async () => {
     refuse('eth_maxPriorityFeePerGas', -32601, 'the method does not exist/is not available');
 
     expect((await senderState()).maxPriorityFeePerGas).toBe(1_000_000_000n);
@@ -75,7 +75,7 @@ describe('the tip', () => {
     [-32005, 'rate limit exceeded'],
     [-32603, 'Internal error'],
     [-32000, 'service unavailable'],
-  ])('does not fall back on a provider’s trouble (%i %s)', async (code, message) => {
+  ])('does not fall back on a provider error (%i %s)', async (code, message) => {
     refuse('eth_maxPriorityFeePerGas', code, message);
 
     await expect(senderState()).rejects.toThrow(ProviderError);
@@ -83,13 +83,13 @@ describe('the tip', () => {
 });
 
 describe('the data fee', () => {
-  it('is nothing where no oracle lives, or where something else reverts', async () => {
+  it('is 0 if there is no oracle, or if another contract reverts', async () => {
     expect((await senderState()).dataFeeWei).toBe(0n);
     refuse('eth_call', 3, 'execution reverted');
     expect((await senderState()).dataFeeWei).toBe(0n);
   });
 
-  it('is not taken for nothing on a provider’s trouble', async () => {
+  it('is not 0 on a provider error', async () => {
     refuse('eth_call', -32005, 'rate limit exceeded');
 
     await expect(senderState()).rejects.toThrow(ProviderError);

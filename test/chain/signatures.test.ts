@@ -25,13 +25,13 @@ describe('recoverWallet', () => {
   const { recoverWallet, close } = startRecovery();
   afterAll(close);
 
-  it('answers the checksummed wallet that signed the message', async () => {
+  it('returns the checksummed wallet that signed the message', async () => {
     const signature = await owner.signMessage({ message });
 
     expect(await recoverWallet(message, signature)).toBe(owner.address);
   });
 
-  it('takes v as 0 or 1, and hex in any case', async () => {
+  it('accepts v as 0 or 1, and hex in any case', async () => {
     const signature = await owner.signMessage({ message });
     const v = Number.parseInt(signature.slice(-2), 16) - 27;
     const plain: Hex = `0x${signature.slice(2, -2).toUpperCase()}0${v}`;
@@ -39,7 +39,7 @@ describe('recoverWallet', () => {
     expect(await recoverWallet(message, plain)).toBe(owner.address);
   });
 
-  it('answers another wallet for another message', async () => {
+  it('returns another wallet for another message', async () => {
     const signature = await owner.signMessage({ message });
 
     expect(await recoverWallet(`${message}.`, signature)).not.toBe(owner.address);
@@ -60,7 +60,7 @@ describe('recoverWallet', () => {
     ['zeroes', `0x${'00'.repeat(64)}1b`],
     ['r beyond the order', `0x${'ff'.repeat(32)}${'11'.repeat(32)}1b`],
     ['r on no point', `0x${'00'.repeat(31)}05${'11'.repeat(32)}1b`],
-  ])('answers null for %s', async (_what, signature) => {
+  ])('returns null for %s', async (_what, signature) => {
     expect(await recoverWallet(message, signature as Hex)).toBeNull();
   });
 });
@@ -82,7 +82,7 @@ describe('isContractSignature', () => {
 
   afterAll(() => proxied.close());
 
-  it('accepts what a deployed wallet accepts (ERC-1271)', async () => {
+  it('accepts a signature that a deployed wallet accepts (ERC-1271)', async () => {
     const signature = await owner.signMessage({ message });
 
     expect(await chain.isContractSignature(wallet, message, signature)).toBe(true);
@@ -98,13 +98,13 @@ describe('isContractSignature', () => {
     expect(await chain.isContractSignature(wallet, said, altered(signature))).toBe(false);
   });
 
-  it('refuses the signature of somebody else', async () => {
+  it('refuses the signature of another wallet', async () => {
     const signature = await privateKeyToAccount(generatePrivateKey()).signMessage({ message });
 
     expect(await chain.isContractSignature(wallet, message, signature)).toBe(false);
   });
 
-  it('accepts what a wallet that is not deployed yet would accept (ERC-6492)', async () => {
+  it('accepts a signature that a wallet would accept once it is deployed (ERC-6492)', async () => {
     const { address, wrap } = undeployedWallet(factory, owner.address);
     const signature = wrap(await owner.signMessage({ message }));
 
@@ -120,7 +120,7 @@ describe('isContractSignature', () => {
     expect(await chain.isContractSignature(other.address, message, signature)).toBe(false);
   });
 
-  it('asks nothing but the code where a wallet is no contract', async () => {
+  it('asks only for the code of a wallet that is not a contract', async () => {
     proxy.asked.methods.length = 0;
 
     const accepted = await chain.isContractSignature(owner.address, message, '0x1234');
@@ -137,7 +137,7 @@ describe('isContractSignature', () => {
     expect(proxy.asked.methods).toEqual([]);
   });
 
-  it('rejects with chain_unavailable, not with a no, when the chain cannot be asked', async () => {
+  it('rejects with chain_unavailable, not as invalid, if the chain does not answer', async () => {
     const signature = await owner.signMessage({ message });
     proxy.intercept(({ method }) =>
       method === 'eth_call' ? { error: { code: -32005, message: 'limit exceeded' } } : null,

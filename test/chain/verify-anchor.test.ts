@@ -114,7 +114,7 @@ describe('verifyAnchor at several URLs', () => {
   const labelOf = (proxy: RpcProxy, number: number) =>
     `rpc-${number} (${proxy.url.replace('http://', '')})`;
 
-  it('proves what all of them bear out', async () => {
+  it('proves a receipt that all of them confirm', async () => {
     const audit = await verifyAnchor(receipt, both());
 
     expect(isProven(audit.checks)).toBe(true);
@@ -126,7 +126,7 @@ describe('verifyAnchor at several URLs', () => {
     expect(audit.nodes.map(({ label }) => label)).toEqual([labelOf(first, 1), labelOf(second, 2)]);
   });
 
-  it('tells which of them does not know the transaction', async () => {
+  it('names the URL that does not know the transaction', async () => {
     second.intercept(({ method }) =>
       /^eth_getTransaction/.test(method) ? { result: null } : null,
     );
@@ -152,7 +152,7 @@ describe('verifyAnchor at several URLs', () => {
     });
   });
 
-  it('says a fault once that all of them find', async () => {
+  it('reports a failure once that all of them find', async () => {
     const audit = await verifyAnchor({ ...receipt, block_number: '9999' }, both());
 
     expect(audit.checks.filter(({ ok }) => !ok)).toEqual([
@@ -164,7 +164,7 @@ describe('verifyAnchor at several URLs', () => {
     ]);
   });
 
-  it('does not take two different blocks for agreement, though each bears the receipt out', async () => {
+  it('does not accept two different blocks, although each confirms the receipt', async () => {
     const hash = `0x${'ee'.repeat(32)}`;
     const mined = await node.rpc<object>('eth_getTransactionReceipt', [receipt.tx_hash]);
     const number = `0x${Number(receipt.block_number).toString(16)}`;
@@ -180,7 +180,7 @@ describe('verifyAnchor at several URLs', () => {
     expect(failed(audit.checks)).toEqual(['rpc_agreement']);
   });
 
-  it('answers the lowest confirmations and finality that any of them says', async () => {
+  it('returns the lowest confirmations and finality that any of them reports', async () => {
     const own = await anchor();
     await node.mine();
     await node.mine();
@@ -198,7 +198,7 @@ describe('verifyAnchor at several URLs', () => {
     expect(isProven(audit.checks)).toBe(true);
   });
 
-  it('tells which of them is of another chain', async () => {
+  it('names the URL of another chain', async () => {
     const other = await startTestChain({ chainId: 31338 });
 
     const audit = await verifyAnchor(receipt, { rpcUrls: [first.url, other.url] });
@@ -209,7 +209,7 @@ describe('verifyAnchor at several URLs', () => {
     );
   });
 
-  it('rejects when one of them does not answer, and names it without what is secret in its URL', async () => {
+  it('rejects if one of them does not answer, and names it without the secrets in its URL', async () => {
     second.fail(503);
     const secret = second.url.replace('http://', 'http://user:password@');
 

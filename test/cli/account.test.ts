@@ -48,7 +48,7 @@ describe('svc account export', () => {
   });
 
   it.each([['export'], ['delete', '--yes']])(
-    'names both wallets of a key file of another wallet, and asks for no message: %s',
+    'names both wallets if the key file is of another wallet, and asks for no message: %s',
     async (...command) => {
       const [other, key] = [user.file('other-key'), generatePrivateKey()];
       await writeFile(other, key, { mode: 0o600 });

@@ -20,8 +20,8 @@ beforeEach(async () => {
 const KEY = /^svc_[0-9a-f]{40}$/;
 const robotCalled = async (name: string) => (await user.json('robots', 'show', name)).robot;
 
-describe('naming a robot', () => {
-  it('takes its id, the beginning of it, and its exact name', async () => {
+describe('the name of a robot', () => {
+  it('may be its id, the beginning of the id, or its exact name', async () => {
     const { id } = await registerRobot(service.url, user, 'hall robot');
 
     for (const text of [id, id.toUpperCase(), id.slice(0, 9), 'hall robot']) {
@@ -31,7 +31,7 @@ describe('naming a robot', () => {
     expect([exitCode, stderr]).toEqual([5, expect.stringContaining('There is no robot “hall”')]);
   });
 
-  it('lists the candidates where several fit, and changes nothing', async () => {
+  it('is ambiguous if several fit: the candidates are listed and nothing changes', async () => {
     const one = await registerRobot(service.url, user, 'twin');
     const two = (await user.json('robots', 'create', 'twin', '--allow-duplicate')).robot;
 
@@ -44,7 +44,7 @@ describe('naming a robot', () => {
     expect((await user.json('robots', 'list')).items).toHaveLength(2);
   });
 
-  it('ends with 5 for an id of another account', async () => {
+  it('exits with 5 for an id of another account', async () => {
     const stranger = await createSvcUser(service.url);
     await stranger.signIn();
     const { id } = await registerRobot(service.url, stranger, 'theirs');
@@ -76,7 +76,7 @@ describe('a name that is in use', () => {
   });
 
   it.each(['robots', 'fleets'])(
-    'is refused by %s update, too, unless it is the own one',
+    'is refused by %s update too, unless the robot already has it',
     async (kind) => {
       await user.svc([kind, 'create', 'twin']);
       await user.svc([kind, 'create', 'other']);
@@ -99,7 +99,7 @@ describe('a name that is in use', () => {
 });
 
 describe('svc robots', () => {
-  it('create prints only the key when piped, and the id and what to do on stderr', async () => {
+  it('create prints only the key when piped, and the id and next steps on stderr', async () => {
     const { stdout, stderr } = await user.svc(['robots', 'create', 'arm']);
 
     expect(stdout).toMatch(/^svc_[0-9a-f]{40}\n$/);
@@ -108,7 +108,7 @@ describe('svc robots', () => {
     expect(stderr).not.toContain(stdout.trim());
   });
 
-  it('rotate-key prints the key and a newline, and the old key ends', async () => {
+  it('rotate-key prints the key and a newline, and revokes the old key', async () => {
     const { robot } = await registerRobot(service.url, user, 'arm');
 
     const { stdout, stderr } = await user.svc(['robots', 'rotate-key', 'arm', '--yes']);
@@ -118,7 +118,7 @@ describe('svc robots', () => {
     await expect(robot.call('getOwnRobot')).rejects.toMatchObject({ code: 'invalid_api_key' });
   });
 
-  it('revoke-key ends the key, and rotate-key gives another', async () => {
+  it('revoke-key revokes the key, and rotate-key creates another', async () => {
     const { robot } = await registerRobot(service.url, user, 'arm');
 
     const revoked = await user.svc(['robots', 'revoke-key', 'arm', '--yes']);
@@ -130,7 +130,7 @@ describe('svc robots', () => {
   });
 
   it.each(['delete', 'rotate-key', 'revoke-key'])(
-    '%s without a terminal and without --yes stops as a mistake',
+    '%s without a terminal and without --yes fails as a usage error',
     async (command) => {
       const { robot } = await registerRobot(service.url, user, 'arm');
 
@@ -157,7 +157,7 @@ describe('svc robots', () => {
     expect(await user.json('robots', 'delete', 'b', '--yes')).toEqual({ id, deleted: true });
   });
 
-  it('list ends at --limit, and continues from the cursor', async () => {
+  it('list stops at --limit, and continues from the cursor', async () => {
     await user.svc(['fleets', 'create', 'Hall']);
     for (const name of ['a', 'b', 'c']) await user.svc(['robots', 'create', name]);
     await user.svc(['robots', 'move', 'b', 'c', '--fleet', 'Hall']);
@@ -172,7 +172,7 @@ describe('svc robots', () => {
     expect(rest.next_cursor).toBeNull();
   });
 
-  it('move names how many robots it takes, and how many are named', async () => {
+  it('move states how many robots it accepts and how many were given', async () => {
     const robots = Array.from({ length: 101 }, (_, i) => `robot-${i}`);
 
     const { exitCode, stderr } = await user.svc(['robots', 'move', ...robots, '--no-fleet']);
@@ -181,7 +181,7 @@ describe('svc robots', () => {
     expect(stderr).toContain('svc robots move moves at most 100 robots at once; 101 are named.');
   });
 
-  it('update changes what is given and empties what is ""', async () => {
+  it('update changes the given fields and clears those given as ""', async () => {
     await user.svc(['robots', 'create', 'arm', '--description', 'sorts']);
 
     await user.svc(['robots', 'update', 'arm', '--name', 'leg']);
@@ -210,7 +210,7 @@ describe('svc robots', () => {
     expect((await user.svc(['robots', 'move', 'a'])).exitCode).toBe(2);
   });
 
-  it('create with --fleet puts it there at once', async () => {
+  it('create with --fleet adds the robot to that fleet', async () => {
     const fleet = (await user.json('fleets', 'create', 'Hall')).fleet;
 
     const made = await user.json('robots', 'create', 'arm', '--fleet', 'Hall');
@@ -221,14 +221,14 @@ describe('svc robots', () => {
     });
   });
 
-  it('refuses a name that the service refuses as a mistake', async () => {
+  it('reports a name that the service refuses as a usage error', async () => {
     const { exitCode, stderr } = await user.svc(['robots', 'create', 'x'.repeat(81)]);
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('name')]);
   });
 });
 
-describe('a command that loses little', () => {
+describe('a command with a small loss', () => {
   it.each([
     ['fleets delete', ['fleets', 'create', 'spare']],
     ['tokens revoke', ['tokens', 'create', 'spare']],
@@ -261,7 +261,7 @@ describe('svc webhooks', () => {
     expect([exitCode, stderr]).toEqual([1, `svc: The webhook is disabled.\n${hint}\n`]);
   });
 
-  it('create says what to do at the limit of an account without a grant', async () => {
+  it('create names the remedy at the limit of an account without a grant', async () => {
     await user.svc(['webhooks', 'create', url]);
 
     const { exitCode, stderr } = await user.svc(['webhooks', 'create', `${url}/more`]);
@@ -272,7 +272,7 @@ describe('svc webhooks', () => {
 });
 
 describe('svc fleets', () => {
-  it('create, update, show and delete keep what is not named', async () => {
+  it('update keeps fields that are not given, as create, show and delete confirm', async () => {
     await user.svc(['fleets', 'create', 'Hall', '--location', 'Graz', '--tag', 'a', 'b']);
 
     await user.svc(['fleets', 'update', 'Hall', '--shift', 'night']);
@@ -301,7 +301,7 @@ describe('reading what robots did', () => {
     ({ robot } = await registerRobot(service.url, user, 'arm'));
   });
 
-  it('tasks list filters, cuts at the limit and goes on from the cursor', async () => {
+  it('tasks list filters, stops at the limit and continues from the cursor', async () => {
     for (const title of ['one', 'two', 'three'])
       await robot.call('createTask', { body: { title } });
 
@@ -313,7 +313,7 @@ describe('reading what robots did', () => {
     expect((await user.json('tasks', 'list', '--status', 'verified')).items).toEqual([]);
   });
 
-  it('tasks watch ends with 8 when its time is over', async () => {
+  it('tasks watch exits with 8 when its time is over', async () => {
     const { body } = await robot.call('createTask', { body: { title: 'late' } });
 
     const { exitCode, stdout, stderr } = await user.svc([
@@ -329,7 +329,7 @@ describe('reading what robots did', () => {
     expect(stderr).toContain('no evidence of this task yet: the robot must submit it');
   });
 
-  it('bundle of a task without evidence ends with 8', async () => {
+  it('bundle of a task without evidence exits with 8', async () => {
     const { body } = await robot.call('createTask', { body: { title: 'late' } });
 
     const { exitCode, stdout, stderr } = await user.svc(['bundle', body.task.id]);
@@ -338,7 +338,7 @@ describe('reading what robots did', () => {
     expect(stderr).toContain('The service has no evidence of this task yet.');
   });
 
-  it('telemetry lists samples, or a series of them', async () => {
+  it('telemetry lists samples, or a series', async () => {
     await robot.call('recordSamples', {
       body: {
         samples: [
@@ -380,7 +380,7 @@ describe('reading what robots did', () => {
     expect(stdout).toContain('battery below 20 %\t1\n');
   });
 
-  it('events shows when an event occurred, if that was not when it was received', async () => {
+  it('events shows when an event occurred if that differs from when it was received', async () => {
     const occurred_at = '2026-01-15T12:00:00.000Z';
     await robot.call('createEvent', { body: { event_type: 'late', occurred_at } });
     await robot.call('createEvent', { body: { event_type: 'prompt' } });
@@ -418,7 +418,7 @@ describe('reading what robots did', () => {
     expect(ledger.stdout).toMatch(/\tgrant\t1000\t1000000000000000000\t\t/);
   });
 
-  it('sessions revoke ends one at once', async () => {
+  it('sessions revoke ends a session immediately', async () => {
     const second = await createSvcUser(service.url);
     await second.svc(['login', service.url, '--key-file', user.keyFile]);
 

@@ -36,7 +36,7 @@ describe('svc COMMAND --help', () => {
     }
   });
 
-  it('names the values of an option once', async () => {
+  it('lists the values of an option once', async () => {
     const page = await cliPage();
 
     expect(page).toContain('(task.verified, task.failed, ');
@@ -44,7 +44,7 @@ describe('svc COMMAND --help', () => {
   });
 });
 
-describe('what svc does not know', () => {
+describe('unknown input of svc', () => {
   it.each([
     [['robots', 'lst'], 'Did you mean list?'],
     [['robts'], 'Did you mean robots?'],
@@ -79,7 +79,7 @@ describe('what svc does not know', () => {
     [['help', 'exit-code'], 'Did you mean exit-codes?'],
     [['help', 'nothing'], 'Choose a command'],
     [['completion', 'powershell'], 'bash, zsh, fish'],
-  ])('%j is a mistake that it helps with', async (args, help) => {
+  ])('%j is a usage error with a suggestion', async (args, help) => {
     const { exitCode, stdout, stderr } = await user.svc(args);
 
     expect([exitCode, stdout]).toEqual([2, '']);
@@ -87,7 +87,7 @@ describe('what svc does not know', () => {
     expect(stderr).toContain(help);
   });
 
-  it('is suggested in the hint with --json, too', async () => {
+  it('has its suggestion in the hint with --json, too', async () => {
     const { stderr } = await user.svc(['tasks', 'list', '--status', 'verifed', '--json']);
 
     expect(JSON.parse(stderr)).toMatchObject({
@@ -128,7 +128,7 @@ describe('a value that the service refuses', () => {
     [['tasks', 'list', '--cursor', '?'], '--cursor '],
     [['webhooks', 'create', `https://${'x'.repeat(3000)}`], '<url> must have at most '],
     [['alerts', 'watch', 'battery_low', '--threshold', '101'], '--threshold must be at most 100 '],
-  ])('%j is named as it was typed', async (args, message) => {
+  ])('%j is quoted as it was typed', async (args, message) => {
     const { exitCode, stderr } = await user.svc(args);
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`svc: ${message}`)]);
@@ -150,7 +150,7 @@ describe('a question without a terminal', () => {
 
 describe('a rate limit', () => {
   it.each([['The limit is 300 requests per minute. Retry in 11 s.'], ['Too many requests.']])(
-    'says once when to retry: %s',
+    'prints the retry time once: %s',
     (message) => {
       const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
       onTestFinished(() => written.mockRestore());
@@ -169,7 +169,7 @@ describe('a document', () => {
     ['a byte order mark', '\uFEFF{}', 'begins with a byte order mark'],
     ['a syntax error', '{', 'Not JSON'],
     ['no object or array', '1', 'is not a proof'],
-  ])('with %s is bad input', async (_, input, reason) => {
+  ])('with %s is a usage error', async (_, input, reason) => {
     const { exitCode, stderr } = await user.svc(['hash', '-'], { input });
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)]);
@@ -177,7 +177,7 @@ describe('a document', () => {
 });
 
 describe('exit codes', () => {
-  it('are one table, which svc help exit-codes prints', async () => {
+  it('are one table, printed by svc help exit-codes', async () => {
     const { stdout } = await runInProcess('svc', ['help', 'exit-codes']);
 
     const rows = Object.entries(exitCodes).map(
@@ -207,7 +207,7 @@ describe('exit codes', () => {
 });
 
 describe('--quiet', () => {
-  it('leaves data and errors alone', async () => {
+  it('does not suppress data and errors', async () => {
     const made = await user.svc(['robots', 'create', 'silent', '--quiet']);
     const failed = await user.svc(['robots', 'show', 'nobody', '--quiet']);
 
@@ -218,13 +218,13 @@ describe('--quiet', () => {
 });
 
 describe('svc doctor', () => {
-  it('ends with 7 when nothing answers', async () => {
+  it('exits with 7 if nothing answers', async () => {
     const { exitCode, stdout } = await user.svc(['doctor', '--url', 'http://127.0.0.1:9']);
 
     expect([exitCode, stdout]).toEqual([7, expect.stringMatching(/^service\tfailed\t/)]);
   });
 
-  it('warns of a degraded service, with the balance, the need and the remedy', async () => {
+  it('warns about a degraded service, with the balance, the required amount and the remedy', async () => {
     const low = await startTestService();
     onTestFinished(low.close);
     const address = `0x${'12'.repeat(20)}`;
@@ -263,7 +263,7 @@ describe('svc doctor', () => {
     });
   });
 
-  it('names the command that signs in, and ends with 4', async () => {
+  it('names the command that signs in, and exits with 4', async () => {
     const stranger = await createSvcUser(service.url);
 
     const { exitCode, stdout } = await stranger.svc(['doctor', '--url', service.url]);
@@ -276,7 +276,7 @@ describe('svc doctor', () => {
 });
 
 describe('completion in bash', () => {
-  it('offers nothing, and says nothing, without a session', async () => {
+  it('prints nothing without a session', async () => {
     const stranger = await createSvcUser(service.url);
 
     const { exitCode, stdout, stderr } = await stranger.svc(['__complete', 'robots', 'show', '']);
@@ -287,13 +287,13 @@ describe('completion in bash', () => {
 });
 
 describe('completion in every shell', () => {
-  it.each(['bash', 'zsh', 'fish'])('%s hands the words to svc __complete', async (shell) => {
+  it.each(['bash', 'zsh', 'fish'])('%s passes the words to svc __complete', async (shell) => {
     const { stdout } = await user.svc(['completion', shell]);
 
     expect(stdout).toMatch(/^ .*\bsvc __complete .* 2>\/dev\/null\)/m);
   });
 
-  it('takes a candidate and its meaning a line, with a tab between them', async () => {
+  it('reads one candidate and its description per line, separated by a tab', async () => {
     const { stdout } = await user.svc(['__complete', 'robots', 'ro']);
     const without = await user.svc(['__complete', 'tasks', 'list', '--status', '']);
 
@@ -328,7 +328,7 @@ describe('completion of what the account has', () => {
 });
 
 describe('docs/cli.md', () => {
-  it('is what the command table says', async () => {
+  it('matches the command table', async () => {
     const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');
 
     expect(page).toBe(await cliPage());

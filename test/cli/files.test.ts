@@ -63,7 +63,7 @@ describe('svc hash --attach', () => {
 });
 
 describe('svc verify', () => {
-  it('says which files were not given', async () => {
+  it('names the files that were not given', async () => {
     const { exitCode, stdout } = await verify('bundle.json', '--file', file('photo.jpg'));
 
     expect(exitCode).toBe(0);

@@ -131,34 +131,37 @@ const alone = [
   'webhooks listen',
 ];
 
-describe('what is not the service', () => {
-  it('is asked by every command that speaks to one', async () => {
+describe('a server that is not the service', () => {
+  it('is detected by every command that contacts the service', async () => {
     const commands = (await groupsFor([])).flatMap((group) => group.commands);
     const all = commands.map((spec) => spec.path).filter((name) => !name.startsWith('config '));
 
     expect([...Object.keys(calls), ...alone].sort()).toEqual(all.sort());
   });
 
-  it.each(Object.keys(calls))('ends svc %s as unreachable, with what to do', async (command) => {
-    const given = (calls[command] ?? []).map((word) => (word === 'URL' ? url : word));
-    const args = [...command.split(' '), ...given];
-    await saveLists(command === 'trust refresh' ? [url] : []);
+  it.each(Object.keys(calls))(
+    'makes svc %s report the service as unreachable, with the remedy',
+    async (command) => {
+      const given = (calls[command] ?? []).map((word) => (word === 'URL' ? url : word));
+      const args = [...command.split(' '), ...given];
+      await saveLists(command === 'trust refresh' ? [url] : []);
 
-    for (const body of ['{}', 'null', '{"items":[{"id":7}],"next_cursor":null}', '<html>']) {
-      answer = http(body);
-      const { exitCode, stdout, stderr } = await svc(args);
+      for (const body of ['{}', 'null', '{"items":[{"id":7}],"next_cursor":null}', '<html>']) {
+        answer = http(body);
+        const { exitCode, stdout, stderr } = await svc(args);
 
-      expect([body, exitCode, stdout + stderr]).toEqual([
-        body,
-        exitCodes.unreachable,
-        expect.stringContaining(url),
-      ]);
-      expect(stderr).not.toContain('    at ');
-      // The checks of the doctor are its data; nobody else has any.
-      if (command !== 'doctor')
-        expect([stdout, stderr]).toEqual(['', expect.stringMatching(/^svc: .*\n.+/)]);
-    }
-  });
+        expect([body, exitCode, stdout + stderr]).toEqual([
+          body,
+          exitCodes.unreachable,
+          expect.stringContaining(url),
+        ]);
+        expect(stderr).not.toContain('    at ');
+        // The checks of the doctor are its data; no other command has any.
+        if (command !== 'doctor')
+          expect([stdout, stderr]).toEqual(['', expect.stringMatching(/^svc: .*\n.+/)]);
+      }
+    },
+  );
 
   it.each([
     ['breaks off', http('{"chain_id":').replace('content-length: 12', 'content-length: 99')],
@@ -169,7 +172,7 @@ describe('what is not the service', () => {
     ],
     ['speaks another protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\n\r\n'],
     ['says nothing', ''],
-  ])('and %s is said to be unreachable', async (_, bytes) => {
+  ])('that sends %s is reported as unreachable', async (_, bytes) => {
     answer = bytes;
 
     const { exitCode, stdout, stderr } = await svc(['chain']);
@@ -211,7 +214,7 @@ describe('an answer without an end', () => {
   it.each([
     ['chain', 'content-type: application/json\r\n', ''],
     ['account export', 'content-type: application/jsonl\r\n', '{"kind":"account","record":{}}\n'],
-  ])('ends svc %s after 64 MiB, with what to do', async (command, head, line) => {
+  ])('ends svc %s after 64 MiB, with the remedy', async (command, head, line) => {
     const { url, isClosed } = await endless(head, line);
     await signInTo(url);
 
@@ -224,7 +227,7 @@ describe('an answer without an end', () => {
     await waitFor('the end of the connection', isClosed);
   });
 
-  it('ends a stream whose line does not end', async () => {
+  it('ends a stream whose line has no end', async () => {
     const { url, isClosed } = await endless('content-type: text/event-stream\r\n', 'data: ');
     const client = createClient({ baseUrl: url, fetch: httpFetch });
 
@@ -235,7 +238,7 @@ describe('an answer without an end', () => {
     await waitFor('the end of the connection', isClosed);
   });
 
-  it('is no answer of a node either', async () => {
+  it('is rejected from a node too', async () => {
     const node = await endless('content-type: application/json\r\n');
     const rpc = connectRpc({ url: node.url });
     onTestFinished(() => rpc.close());
@@ -247,7 +250,7 @@ describe('an answer without an end', () => {
 });
 
 describe('an answer that stalls', () => {
-  it('is given up with the reason for which it was', async () => {
+  it('is aborted with its own reason', async () => {
     const stalling = createHttpServer((_, response) => response.write('{'));
     stalling.listen(0, '127.0.0.1');
     await once(stalling, 'listening');
@@ -276,7 +279,7 @@ describe('an http port at an https address', () => {
     ],
     ['--url', (https: string) => ['chain', '--url', https]],
     ['a profile', () => ['robots', 'list']],
-  ])('is reported as one for %s', async (_, words) => {
+  ])('is reported as such for %s', async (_, words) => {
     answer = http('', 'HTTP/1.1 400 Bad Request');
     const https = url.replace('http:', 'https:');
     await signInTo(https);

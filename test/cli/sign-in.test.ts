@@ -45,7 +45,7 @@ async function writeKeystore(password: string): Promise<string> {
 }
 
 describe('svc login --key-file', () => {
-  it('signs in with a hex key, and keeps the session where only its owner reads it', async () => {
+  it('signs in with a hex key, and stores the session readable by its owner only', async () => {
     const { exitCode, stdout, stderr } = await user.svc([
       'login',
       service.url,
@@ -71,7 +71,7 @@ describe('svc login --key-file', () => {
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining(user.wallet)]);
   });
 
-  it('names a keystore that does not open, and nothing in it', async () => {
+  it('names a keystore that does not open, and shows nothing of its content', async () => {
     const keystore = await writeKeystore('right');
     await writeFile(user.file('password'), 'wrongpassword', { mode: 0o600 });
 
@@ -101,7 +101,7 @@ describe('svc login --key-file', () => {
     expect(stderr).toContain(`chmod 600 ${file}`);
   });
 
-  it('refuses what is no key without quoting it', async () => {
+  it('refuses an invalid key without quoting it', async () => {
     await writeFile(user.file('bad'), `${user.privateKey}00`, { mode: 0o600 });
 
     const { exitCode, stderr } = await user.svc([
@@ -115,7 +115,7 @@ describe('svc login --key-file', () => {
     expect(stderr).not.toContain(user.privateKey.slice(2, 10));
   });
 
-  it('refuses a missing file like a malformed one', async () => {
+  it('refuses a missing file in the same way as a malformed one', async () => {
     const args = ['login', service.url, '--key-file', user.file('none')];
 
     expect(await user.svc(args)).toEqual({
@@ -127,7 +127,7 @@ describe('svc login --key-file', () => {
 });
 
 describe('svc login --manual', () => {
-  it('takes no signature of another message', async () => {
+  it('refuses the signature of another message', async () => {
     const signature = await user.account.signMessage({ message: 'something else' });
 
     const args = ['login', service.url, '--manual', '--address', user.wallet];
@@ -143,7 +143,7 @@ describe('svc login --manual', () => {
 const rest = 'Chain ID: 1\nNonce: 0123456789abcdef\nIssued At: 2026-01-01T00:00:00Z';
 
 describe('svc login', () => {
-  it('signs no message that another service would take', async () => {
+  it('signs no message that another service would accept', async () => {
     const foreign = `bank.example wants you to sign in with your Ethereum account:\n${user.wallet}\n\nHi\n\nURI: https://bank.example\nVersion: 1\n${rest}`;
     const asked: string[] = [];
     relay.use(
@@ -173,7 +173,7 @@ describe('svc login', () => {
     expect(stderr).not.toContain('secret');
   });
 
-  it('names the address of a service of this machine that localhost is not', async () => {
+  it('names the address of a local service that does not listen on localhost', async () => {
     const url = service.url.replace('127.0.0.1', 'localhost');
     const { exitCode, stderr } = await user.svc(['login', url, '--key-file', user.keyFile]);
 
@@ -183,7 +183,7 @@ describe('svc login', () => {
     ]);
   });
 
-  it('signs no message that hides a part of itself on a terminal', async () => {
+  it('signs no message that a terminal would partly hide', async () => {
     const own = new URL(RELAY).host;
     const message = `${own} wants you to sign in with your Ethereum account:\n${user.wallet}\n\n\u001b[8mI give all away\u001b[0m\n\nURI: http://${own}\nVersion: 1\n${rest}`;
     relay.use(http.post(`${RELAY}/*`, () => HttpResponse.json({ message })));
@@ -195,7 +195,7 @@ describe('svc login', () => {
     expect(stderr).toContain('is not for');
   });
 
-  it('goes over http to another machine with --insecure-http alone', async () => {
+  it('uses http to another machine only with --insecure-http', async () => {
     // No loopback address by its name, and yet this machine.
     const url = `http://0.0.0.0:${new URL(service.url).port}`;
 
@@ -214,7 +214,7 @@ describe('svc login', () => {
     ['127.0.0.1:3000', 'http://127.0.0.1:3000'],
     ['localhost:3000', 'http://localhost:3000'],
     ['svc.example.org', 'https://svc.example.org'],
-  ])('is told what %s lacks', async (typed, meant) => {
+  ])('reports what %s lacks', async (typed, meant) => {
     const { exitCode, stderr } = await user.svc(['login', typed]);
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`Did you mean ${meant}?`)]);
@@ -229,7 +229,7 @@ describe('svc login', () => {
     expect([exitCode, stderr]).toEqual([7, expect.stringContaining('does not follow')]);
   });
 
-  it('asks nobody with --no-input', async () => {
+  it('does not prompt with --no-input', async () => {
     for (const way of [[], ['--manual'], ['--no-browser']]) {
       const { exitCode, stderr } = await user.svc(['login', service.url, '--no-input', ...way]);
 
@@ -237,14 +237,14 @@ describe('svc login', () => {
     }
   });
 
-  it('asks for the wallet that a script means before it asks for a code', async () => {
+  it('requires --address in a script before it requests a code', async () => {
     const { exitCode, stderr } = await user.svc(['login', service.url]);
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--address')]);
     expect((await user.svc(['login', service.url, '--address', '0x12'])).exitCode).toBe(2);
   });
 
-  it('saves no other wallet than the one that --address names, however it signs', async () => {
+  it('saves only the wallet that --address names, whichever way it signs', async () => {
     const other = `0x${'12'.repeat(20)}`;
     const args = ['login', service.url, '--key-file', user.keyFile, '--address', other];
 
@@ -254,7 +254,7 @@ describe('svc login', () => {
     expect((await user.json('config', 'list')).items).toEqual([]);
   });
 
-  it('says that nothing answers, and how', async () => {
+  it('reports that nothing answers, and why', async () => {
     const named = ['--address', user.wallet];
     for (const way of [['--key-file', user.keyFile], ['--no-browser', ...named], named]) {
       const { exitCode, stderr } = await user.svc(['login', 'http://127.0.0.1:9', ...way]);
@@ -281,7 +281,7 @@ describe('a session', () => {
     expect(stderr.includes('Or set SVC_TOKEN to an account token.')).toBe(offered);
   });
 
-  it('that is missing is answered with the command that opens one', async () => {
+  it('that is missing is reported with the command that opens one', async () => {
     const { exitCode, stderr } = await user.svc(['robots', 'list', '--url', service.url]);
 
     expect(exitCode).toBe(4);
@@ -301,7 +301,7 @@ describe('a session', () => {
     expect(stderr).toContain(`svc login ${service.url} --profile ${profileName()}\n`);
   });
 
-  it('that the service has ended is answered with the same command', async () => {
+  it('that the service has ended is reported with the same command', async () => {
     await user.signIn();
     const { session } = (await readConfig()).profiles[profileName()];
     await service.call('POST', '/api/auth/logout', { session });
@@ -312,7 +312,7 @@ describe('a session', () => {
     expect(stderr).toContain(`svc login ${service.url} --profile ${profileName()}\n`);
   });
 
-  it('ends on the service with logout, and is forgotten', async () => {
+  it('ends at the service with logout, and is deleted here', async () => {
     await user.signIn();
     const { session } = (await readConfig()).profiles[profileName()];
 
@@ -323,7 +323,7 @@ describe('a session', () => {
     expect((await service.call('GET', '/api/v1/me', { session })).status).toBe(401);
   });
 
-  it('goes to the service that gave it and to no other', async () => {
+  it('is sent only to the service that issued it', async () => {
     await user.signIn();
 
     const elsewhere = ['--url', 'http://127.0.0.1:9'];
@@ -336,7 +336,7 @@ describe('a session', () => {
 });
 
 describe('profiles', () => {
-  it('are one for each service and wallet', async () => {
+  it('are separate for each service and wallet', async () => {
     const other = await createSvcUser(service.url);
     await user.signIn();
     await user.signIn();
@@ -357,7 +357,7 @@ describe('profiles', () => {
     await other.remove();
   });
 
-  it('wait for another program that writes them', async () => {
+  it('wait for another program that is writing them', async () => {
     await user.signIn();
     const lock = `${config()}.lock`;
     await writeFile(lock, '');
@@ -387,7 +387,7 @@ describe('profiles', () => {
   });
 
   it.each(['', '{', 'null', '[]', '{"profiles":{"a":{"url":1}}}', '{"current":7}'])(
-    'that were damaged to %j are set aside, and said to be',
+    'that were damaged to %j are set aside, which is reported',
     async (damage) => {
       await user.signIn();
       await writeFile(config(), damage);
@@ -402,7 +402,7 @@ describe('profiles', () => {
     },
   );
 
-  it('are closed to others again where somebody opened them', async () => {
+  it('become private again if other users could read them', async () => {
     await user.signIn();
     const { chmod } = await import('node:fs/promises');
     await chmod(config(), 0o644);

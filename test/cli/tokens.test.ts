@@ -21,7 +21,7 @@ const withToken = (SVC_TOKEN: string, ...args: string[]) =>
   user.svc(args, { env: { SVC_TOKEN, SVC_URL: service.url, SVC_CONFIG_DIR: user.file('none') } });
 
 describe('svc tokens', () => {
-  it('create prints only the token when piped, and when it ends on stderr', async () => {
+  it('create prints only the token when piped, and its expiry on stderr', async () => {
     const args = ['tokens', 'create', 'ci', '--scope', 'write', '--days', '30'];
     const { exitCode, stdout, stderr } = await user.svc(args);
 
@@ -37,14 +37,14 @@ describe('svc tokens', () => {
     ['--scope', 'admin'],
     ['--days', '366'],
     ['--days', '0'],
-  ])('create refuses %s %s as a mistake', async (...option) => {
+  ])('create refuses %s %s as a usage error', async (...option) => {
     const { exitCode, stdout } = await user.svc(['tokens', 'create', 'ci', ...option]);
 
     expect([exitCode, stdout]).toEqual([2, '']);
     expect((await user.json('tokens', 'list')).items).toEqual([]);
   });
 
-  it('revoke ends the token that its name or id names', async () => {
+  it('revoke ends the token with the given name or id', async () => {
     const token = await create();
 
     expect((await user.svc(['tokens', 'revoke', 'other'])).exitCode).toBe(5);
@@ -72,7 +72,7 @@ describe('SVC_TOKEN', () => {
     expect((await withToken(token, 'doctor')).stdout).toContain('SVC_TOKEN');
   });
 
-  it('comes before the session of the profile', async () => {
+  it('takes precedence over the session of the profile', async () => {
     const other = await createSvcUser(service.url);
     await other.signIn();
     const token = await create();
@@ -93,7 +93,7 @@ describe('SVC_TOKEN', () => {
     expect((await user.svc(['whoami'])).stdout).toContain(user.wallet);
   });
 
-  it('changes things only with the scope write', async () => {
+  it('makes changes only with the scope write', async () => {
     const [read, write] = [await create(), await create('--scope', 'write')];
 
     const refused = await withToken(read, 'fleets', 'create', 'Hall');
@@ -104,7 +104,7 @@ describe('SVC_TOKEN', () => {
     expect((await withToken(write, 'fleets', 'create', 'Hall')).exitCode).toBe(0);
   });
 
-  it('changes nothing of a suspended account, with the exit code of a token that may not', async () => {
+  it('makes no changes to a suspended account, with the exit code of a missing permission', async () => {
     const token = await create('--scope', 'write');
     const by = { actor: 'operator', actor_name: null, source: null, at: Date.now() } as const;
     await service.store.suspendAccount(user.wallet, true, by, null);
@@ -116,7 +116,7 @@ describe('SVC_TOKEN', () => {
     expect(bySession.stderr).toContain('suspended');
   });
 
-  it('changes nothing at a port where nothing listens, and svc does not say otherwise', async () => {
+  it('makes no changes if nothing listens at the port, and svc reports so', async () => {
     const token = await create('--scope', 'write');
 
     const args = ['fleets', 'create', 'Hall', '--allow-duplicate', '--url', 'http://127.0.0.1:9'];
@@ -128,7 +128,7 @@ describe('SVC_TOKEN', () => {
     ]);
   });
 
-  it('creates no token, and says what to do', async () => {
+  it('creates no token, and svc names the remedy', async () => {
     const token = await create('--scope', 'write');
 
     const { exitCode, stdout, stderr } = await withToken(token, 'tokens', 'create', 'more');
@@ -140,7 +140,7 @@ describe('SVC_TOKEN', () => {
   });
 
   it.each([['login', '--key-file', 'key'], ['logout']])(
-    'stays in use after svc %s: a warning',
+    'stays in use after svc %s, which prints a warning',
     async (...args) => {
       const words = args.map((word) => (word === 'key' ? user.keyFile : word));
       const env = { SVC_TOKEN: await create() };
@@ -152,7 +152,7 @@ describe('SVC_TOKEN', () => {
     },
   );
 
-  it('that is no token is a mistake, and is not printed', async () => {
+  it('that is malformed is a usage error, and is not printed', async () => {
     const { exitCode, stdout, stderr } = await withToken('svct_secret\n', 'whoami');
 
     expect([exitCode, stdout]).toEqual([2, '']);
@@ -162,7 +162,7 @@ describe('SVC_TOKEN', () => {
 });
 
 describe('svc audit', () => {
-  it('lists who did what, and pages on', async () => {
+  it('lists actors and actions, in pages', async () => {
     await user.svc(['robots', 'create', 'arm']);
     await create();
 

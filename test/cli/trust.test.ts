@@ -187,7 +187,7 @@ const forgeries: [name: string, make: () => Promise<AnchorsList>][] = [
 ];
 
 describe('svc trust', () => {
-  it('asks before it saves, after it showed the addresses', async () => {
+  it('shows the addresses and asks before it saves', async () => {
     const piped = await trust('add', url);
 
     expect([piped.exitCode, piped.stderr]).toEqual([2, expect.stringContaining('--yes')]);
@@ -195,7 +195,7 @@ describe('svc trust', () => {
     await expect(saved()).rejects.toThrow('ENOENT');
   });
 
-  it('says which accounts only the origin states', async () => {
+  it('marks the accounts that only the origin states', async () => {
     stated = await listOf({
       accounts: [await entryOf(own), await entryOf(second, { signature: null })],
     });
@@ -354,7 +354,7 @@ describe('svc trust', () => {
     },
   );
 
-  it('removes a service, and knows no other', async () => {
+  it('removes a service, and rejects an unknown one', async () => {
     await add();
 
     const codes = [
@@ -367,7 +367,7 @@ describe('svc trust', () => {
     expect((await saved()).services).toEqual({});
   });
 
-  it('sets a damaged file aside, and clears nothing', async () => {
+  it('sets a damaged file aside, and deletes nothing', async () => {
     await add();
     await writeFile(user.file('config/trusted-services.json'), '{"services":{"x":{}}}');
 
@@ -379,8 +379,8 @@ describe('svc trust', () => {
   });
 });
 
-describe('svc verify, by the identity that is named', () => {
-  it('takes a stranger’s own anchor for one of an account that is not named', async () => {
+describe('svc verify, by the named identity', () => {
+  it('reports the anchor of a stranger as one of an unnamed account', async () => {
     const { file } = await receiptOf(stranger);
     await add();
 
@@ -414,7 +414,7 @@ describe('svc verify, by the identity that is named', () => {
     expect(await sequence()).toBe(1);
   });
 
-  it('counts no other saved service where one is named', async () => {
+  it('ignores other saved services if one is named', async () => {
     const { file } = await receiptOf(own);
     await add();
     const other = url.replace('127.0.0.1', 'localhost');
@@ -428,7 +428,7 @@ describe('svc verify, by the identity that is named', () => {
     expect(found).toMatchObject({ exitCode: 3, by: other, failed: ['sender'] });
   });
 
-  describe('beside the list of another service that claims the sender', () => {
+  describe('if the list of another service also claims the sender', () => {
     const other = 'https://other.example';
     /** Saves a list of the other service with the account of this one. */
     async function saveOther(entry: Partial<ListedAccount>, by: readonly number[] = [second]) {
@@ -452,7 +452,7 @@ describe('svc verify, by the identity that is named', () => {
       expect(stderr).toContain(`The saved list of ${other} names the sender without a signature`);
     });
 
-    it('names nobody if the sender signed no list', async () => {
+    it('names no service if the sender signed no list', async () => {
       const { file } = await receiptOf(own);
       await add();
       await saveOther({});
@@ -471,7 +471,7 @@ describe('svc verify, by the identity that is named', () => {
     });
   });
 
-  it('prefers --anchor-address to everything', async () => {
+  it('prefers --anchor-address to any list', async () => {
     const { file } = await receiptOf(own);
     await add();
 
@@ -482,7 +482,7 @@ describe('svc verify, by the identity that is named', () => {
     expect(other).toMatchObject({ exitCode: 3, by: '--anchor-address', failed: ['sender'] });
   });
 
-  it('takes what the service states now, where its list is not saved', async () => {
+  it('uses the current statement of the service if its list is not saved', async () => {
     const { file } = await receiptOf(own);
     const strangers = await receiptOf(stranger);
 
@@ -493,7 +493,7 @@ describe('svc verify, by the identity that is named', () => {
     expect(other).toMatchObject({ exitCode: 3, by: url, failed: ['sender'] });
   });
 
-  it.each(forgeries)('takes no statement of a service with %s', async (_, make) => {
+  it.each(forgeries)('accepts no statement of a service with %s', async (_, make) => {
     const { file } = await receiptOf(own);
     stated = await make();
 
@@ -504,7 +504,7 @@ describe('svc verify, by the identity that is named', () => {
     expect(stderr).toContain(`The list of ${url} `);
   });
 
-  it('lets no service name the sender while the saved lists are lost', async () => {
+  it('lets no service name the sender while the saved lists are damaged', async () => {
     const { file } = await receiptOf(own);
     await add();
     await writeFile(user.file('config/trusted-services.json'), '{"services":{"x":{}}}');
@@ -528,7 +528,7 @@ describe('svc verify, by the identity that is named', () => {
     expect(await verify(file, '--url', url)).toMatchObject({ exitCode: 0 });
   });
 
-  it('refuses an anchor after the last block of its account, and no earlier one', async () => {
+  it('refuses an anchor after the last block of its account, and accepts earlier ones', async () => {
     const before = await receiptOf(own);
     const after = await receiptOf(own);
     const last_block = String(before.block);

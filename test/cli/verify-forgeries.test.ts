@@ -85,7 +85,7 @@ describe('svc verify --rpc-url, while the service lies', () => {
     expect([askedForHash, asked]).toEqual([1, 3]);
   });
 
-  it('holds the sender that the service names against the chain, also when none is pinned', async () => {
+  it('compares the sender that the service names with the chain, even if none is pinned', async () => {
     const place = await send(forger.chain, payloads[0] as Hex, stranger);
     stated = { ...forger.single, ...place };
 
@@ -94,7 +94,7 @@ describe('svc verify --rpc-url, while the service lies', () => {
     expect([exitCode, failed]).toEqual([3, ['sender']]);
   });
 
-  it('prints no sender of the service that is not an address', async () => {
+  it('does not print a sender that is not an address', async () => {
     stated = forger.single;
     from = 'Certified by everyone';
 
@@ -105,7 +105,7 @@ describe('svc verify --rpc-url, while the service lies', () => {
     expect(stderr).not.toContain('Certified');
   });
 
-  it('refuses what one of two nodes lies about', async () => {
+  it('refuses a receipt if one of two nodes contradicts it', async () => {
     stated = { ...forger.single, anchored_at: '2020-01-01T00:00:00.000Z' };
     const proxy = await startRpcProxy(forger.chain.url);
     proxy.handle(async ({ calls, forward, answer }) => {

@@ -96,7 +96,7 @@ describe('svc verify --block-hash', () => {
     expect(stdout).toContain('  evidence  matches\n  read      nothing: ');
   });
 
-  it('says with --json what was not checked', async () => {
+  it('lists unchecked items with --json', async () => {
     const { stdout } = await verify('proven.json', ...atBlock(), '--json');
 
     const found = JSON.parse(stdout);
@@ -114,7 +114,7 @@ describe('svc verify --block-hash', () => {
     });
   });
 
-  it('names no account by itself', async () => {
+  it('does not identify an account', async () => {
     const args = ['verify', user.file('proven.json'), ...atBlock()];
 
     const { exitCode, stdout, stderr } = await user.svc(args, nowhere);
@@ -129,7 +129,7 @@ describe('svc verify --block-hash', () => {
     ['3 before 9: changed evidence of an account that nothing names', ['forged.json'], 3],
     ['7 before 9: a node that does not answer, and no account', ['proven.json', DEAD], 7],
     ['7 before 3: a node that does not answer, and changed evidence', ['forged.json', DEAD], 7],
-  ])('ends with the first of two codes: %s', async (_, [name = '', node], code) => {
+  ])('exits with the first of two codes: %s', async (_, [name = '', node], code) => {
     await write('forged.json', { ...proven, proof: {} });
     const source = node === undefined ? atBlock() : ['--rpc-url', node];
 
@@ -156,7 +156,7 @@ describe('svc verify --block-hash', () => {
     expect([exitCode, failedOf(stdout)]).toEqual([3, failed]);
   });
 
-  it('says of other evidence that the evidence was changed', async () => {
+  it('reports other evidence as changed', async () => {
     await write('changed.json', { ...proven, proof: { changed: true } });
 
     const { stdout } = await verify('changed.json', ...atBlock());
@@ -200,7 +200,7 @@ describe('svc verify --rpc-url, of a bundle with a chain proof', () => {
   it.each([
     ['this evidence', 'proven.json', true],
     ['the evidence with this hash', 'bare.json', false],
-  ])('dates %s, and says whether the block is final', async (_, name, hasEvidence) => {
+  ])('dates %s, and reports whether the block is final', async (_, name, hasEvidence) => {
     const { proof: __, ...bare } = proven;
     await write('bare.json', bare);
 
@@ -231,7 +231,7 @@ describe('svc verify --rpc-url, of a bundle with a chain proof', () => {
     expect(askedForAll).toContain('eth_getTransactionReceipt');
   });
 
-  it('verifies at a node that has dropped old transactions, and says so of one that it needs', async () => {
+  it('verifies at a node that has dropped old transactions, and reports a transaction that it still needs', async () => {
     const proxy = await startRpcProxy(service.rpcUrl);
     proxy.intercept(({ method }) =>
       method.startsWith('eth_getTransaction')
@@ -250,7 +250,7 @@ describe('svc verify --rpc-url, of a bundle with a chain proof', () => {
     ]);
   });
 
-  it('refuses it where the node has another block at the number', async () => {
+  it('refuses the bundle if the node has another block at the number', async () => {
     const proxy = await startRpcProxy(service.rpcUrl);
     proxy.handle(async ({ calls, forward, answer }) => {
       const answers = await forward(calls);

@@ -63,7 +63,7 @@ const proofPage = () =>
 const onChain = () => ['--rpc-url', service.rpcUrl];
 
 describe('svc verify HASH', () => {
-  it("without a node takes the service's word, and says so", async () => {
+  it('without a node relies on the service, and says so', async () => {
     const { exitCode, stdout, stderr } = await verify(receipt.proof_hash);
 
     expect([exitCode, stderr]).toEqual([0, '']);
@@ -79,7 +79,7 @@ describe('svc verify HASH', () => {
     expect(stdout).not.toContain('Verified');
   });
 
-  it('with a node holds what the service states against the chain', async () => {
+  it('with a node compares the statement of the service with the chain', async () => {
     const { exitCode, stdout, stderr } = await verify(receipt.proof_hash, ...onChain());
 
     expect([exitCode, stderr]).toEqual([0, '']);
@@ -89,7 +89,7 @@ describe('svc verify HASH', () => {
     expect(stdout).not.toContain('Not checked against the chain');
   });
 
-  it('names what was verified, and who named the sender', async () => {
+  it('names what was verified, and the source of the sender', async () => {
     const byService = await verify(receipt.proof_hash, ...onChain());
     const pin = ['--anchor-address', anvilAccounts[0].address];
     const byCaller = await verify(receipt.proof_hash, ...onChain(), ...pin);
@@ -107,7 +107,7 @@ describe('svc verify HASH', () => {
   it.each([
     ['in upper case', () => `0x${receipt.proof_hash.slice(2).toUpperCase()}`, undefined],
     ['from standard input', () => '-', () => `${receipt.proof_hash}\n`],
-  ])('is taken %s', async (_, argument, input) => {
+  ])('accepts the hash %s', async (_, argument, input) => {
     const args = ['verify', argument(), '--json', ...onChain()];
 
     const { stdout } = await user.svc(args, input && { input: input() });
@@ -121,7 +121,7 @@ describe('svc verify HASH', () => {
     });
   });
 
-  it('that is cut short is refused as what it is, not as a file', async () => {
+  it('refuses a truncated hash as a hash, not as a file', async () => {
     const { exitCode, stderr } = await verify(receipt.proof_hash.slice(0, -1));
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('is not a hash')]);
@@ -159,7 +159,7 @@ describe('svc verify HASH', () => {
     expect([exitCode, stdout]).toEqual([5, '']);
   });
 
-  it('never asks the service of a proof page: anyone can send an address', async () => {
+  it('never contacts the service of a proof page, because anyone can send a link', async () => {
     const { exitCode, stderr } = await user.svc(['verify', proofPage()], { env: { SVC_URL: '' } });
     const stranger = await createSvcUser(service.url);
     const unasked = await stranger.svc(['verify', proofPage()]);
@@ -172,7 +172,7 @@ describe('svc verify HASH', () => {
     ]);
   });
 
-  it('says of the transaction of several proofs that it names none of them', async () => {
+  it('reports that a transaction of several proofs does not select one of them', async () => {
     const both = [await handIn(newEvidence()), await handIn(newEvidence())];
     await waitFor('one transaction', async () => (await both[0]?.sent()) && both[1]?.sent());
     await service.rpc('evm_mine');
@@ -186,7 +186,7 @@ describe('svc verify HASH', () => {
     expect(stderr).toContain('is the transaction of a batch of 2 proofs');
   });
 
-  it('says which number of evidence counts as 0', async () => {
+  it('names the number in the evidence that counts as 0', async () => {
     await writeFile(user.file('tiny.json'), '{"a":[1e-400]}');
 
     const { exitCode, stderr } = await verify(user.file('tiny.json'));
@@ -195,7 +195,7 @@ describe('svc verify HASH', () => {
     expect(stderr).toContain('The number at /a/0 in ');
   });
 
-  it('says which of several tasks it found', async () => {
+  it('names the task that it found among several', async () => {
     const proof = newEvidence();
     await anchor(proof);
     await anchor(proof);
@@ -206,7 +206,7 @@ describe('svc verify HASH', () => {
     expect(stdout).toContain('2 tasks have this hash');
   });
 
-  it('is taken from no file, which may hold a private key: nothing is sent', async () => {
+  it('does not read the hash from a file, which may hold a private key: nothing is sent', async () => {
     await writeFile(user.file('wallet.key'), `${receipt.proof_hash}\n`);
 
     const { exitCode, stdout, stderr } = await verify(user.file('wallet.key'), ...onChain());
@@ -216,7 +216,7 @@ describe('svc verify HASH', () => {
     expect(stderr).not.toContain(receipt.proof_hash);
   });
 
-  it('ends with 5 where nobody knows it, and with 7 where nobody answers', async () => {
+  it('exits with 5 if the hash is unknown, and with 7 if nothing answers', async () => {
     const unknown = await verify(`0x${'00'.repeat(32)}`, ...onChain());
     const silent = await verify(receipt.proof_hash, '--url', 'http://127.0.0.1:9');
 
@@ -226,7 +226,7 @@ describe('svc verify HASH', () => {
     );
   });
 
-  it('ends with 8 while the anchor is in no block, and with 3 if the evidence is another', async () => {
+  it('exits with 8 while the anchor is in no block, and with 3 for other evidence', async () => {
     const proof = newEvidence();
     const { done, sent } = await handIn(proof);
     await waitFor('the transaction', sent);
@@ -246,7 +246,7 @@ describe('svc verify HASH', () => {
 });
 
 describe('svc verify --watch', () => {
-  it('ends with 8 when the time is over before', async () => {
+  it('exits with 8 when the time is over', async () => {
     const proof = newEvidence();
     await anchor(proof);
 
@@ -290,7 +290,7 @@ describe('svc verify FILE without a node', () => {
     );
   });
 
-  it('holds the expected sender against what the service says', async () => {
+  it('compares the expected sender with the statement of the service', async () => {
     const other = `0x${'12'.repeat(20)}`;
 
     const { exitCode, stdout } = await verify(user.file('receipt.json'), '--anchor-address', other);
@@ -322,7 +322,7 @@ describe('svc verify FILE with a node', () => {
     await stranger.remove();
   });
 
-  it('names the account that sent it, where that is not the one it is pinned to', async () => {
+  it('names the sender if it is not the pinned account', async () => {
     const pin = ['--anchor-address', `0x${'12'.repeat(20)}`];
 
     const { exitCode, stdout } = await verify(user.file('receipt.json'), ...pin, ...onChain());
@@ -336,7 +336,7 @@ describe('svc verify FILE with a node', () => {
   it.each([
     ['a typing error in the address', ['--anchor-address', mistyped], 'are a checksum'],
     ['a node without http', ['--rpc-url', '127.0.0.1:8545'], 'Begin it with https://'],
-  ])('takes %s for no forgery', async (_what, [option = '', value = ''], message) => {
+  ])('does not report %s as a forgery', async (_what, [option = '', value = ''], message) => {
     const chain = option === '--rpc-url' ? [] : onChain();
 
     const { exitCode, stderr } = await verify(user.file('receipt.json'), ...chain, option, value);
@@ -357,7 +357,7 @@ describe('svc verify FILE with a node', () => {
     expect(stdout).toContain('NOT verified.');
   });
 
-  it('says of a file that is cut short what to do', async () => {
+  it('names the remedy for a truncated file', async () => {
     const whole = await readFile(user.file('bundle.json'), 'utf8');
     await writeFile(user.file('cut.json'), whole.slice(0, 500));
 
@@ -366,7 +366,7 @@ describe('svc verify FILE with a node', () => {
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('may be incomplete')]);
   });
 
-  it('reports a finality in a receipt that is not that of the chain', async () => {
+  it('reports a finality in a receipt that differs from the chain', async () => {
     const { stdout } = await verify(user.file('receipt.json'), '--json', ...onChain());
     const { finality } = JSON.parse(stdout);
     const another = finality === 'finalized' ? 'safe' : 'finalized';
@@ -381,7 +381,7 @@ describe('svc verify FILE with a node', () => {
     expect(other.stdout).toContain(`Stated, not proven: the finality in the receipt, ${another}\n`);
   });
 
-  it('takes the accounts of the service, where the caller names none', async () => {
+  it('uses the accounts of the service if the caller names none', async () => {
     const { exitCode, stdout } = await verify(user.file('bundle.json'), ...onChain());
 
     expect(exitCode).toBe(0);
@@ -389,7 +389,7 @@ describe('svc verify FILE with a node', () => {
     expect(stdout).toContain('  title     ');
   });
 
-  it('verifies nothing where the service cannot name its accounts', async () => {
+  it('verifies nothing if the service cannot name its accounts', async () => {
     const nowhere = { env: { SVC_URL: 'http://127.0.0.1:9' } };
     const args = ['verify', user.file('bundle.json'), ...onChain()];
 
@@ -416,7 +416,7 @@ describe('svc verify FILE with a node', () => {
     ['as it is', 'http://127.0.0.1:9'],
     ['with a slash behind it', 'http://127.0.0.1:9/'],
     ['in capitals', 'HTTP://127.0.0.1:9'],
-  ])('takes no node as a second witness of itself, written %s', async (_, again) => {
+  ])('does not count one node twice, written %s', async (_, again) => {
     const nodes = ['--rpc-url', 'http://127.0.0.1:9', '--rpc-url', again];
 
     const { exitCode, stdout, stderr } = await verify(user.file('receipt.json'), ...nodes);

@@ -28,7 +28,7 @@ const create = (...more: string[]) =>
   svc('wallet', 'new', '--keystore', keystore, '--password-file', password, ...more);
 
 describe('svc wallet new', () => {
-  it('writes a keystore that only its owner reads, and says what its loss means', async () => {
+  it('writes a keystore readable by its owner only, and warns what its loss means', async () => {
     const { exitCode, stdout, stderr } = await create();
 
     const [, address = ''] = /^address\t(0x\w{40})$/m.exec(stdout) ?? [];
@@ -108,7 +108,7 @@ describe('the keystore of svc wallet new', () => {
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`wallet\t${address}\n`)]);
   });
 
-  it('is an anchoring key of svc-server', async () => {
+  it('is accepted as an anchoring key by svc-server', async () => {
     const { address } = JSON.parse((await create('--json')).stdout);
 
     const { anchorKeys } = readConfig({

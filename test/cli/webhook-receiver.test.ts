@@ -80,7 +80,7 @@ describe('the receiver of svc webhooks listen', () => {
       { ...messageOf([other]), body: '}' },
       'no matching signature found',
     ],
-  ])('says why it refuses a message with %s', async (_, sent, signature) => {
+  ])('reports why it refuses a message with %s', async (_, sent, signature) => {
     expect(await post(sent)).toBe(401);
     expect(received).toMatchObject([{ signature }]);
   });
@@ -109,7 +109,7 @@ describe('svc webhooks listen', () => {
     return user.svc(['webhooks', 'listen', '--secret-file', user.file('secret'), ...more]);
   };
 
-  it('refuses what is no secret, without quoting it', async () => {
+  it('refuses an invalid secret without quoting it', async () => {
     const { exitCode, stderr } = await listen('whsec_short');
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('not the secret of a webhook')]);

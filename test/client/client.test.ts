@@ -79,7 +79,7 @@ describe('what the client refuses to send', () => {
     ['a bigint', 1n],
     ['a hole', Array(1)],
     ['a lone surrogate', '\ud800'],
-  ])('%s in the evidence, which JSON would alter silently', async (_, value) => {
+  ])('is %s in the evidence, which JSON would alter silently', async (_, value) => {
     const proof = { reading: value };
 
     const sent = robot.call('completeTask', { params: { id }, body: { proof } });
@@ -97,7 +97,7 @@ describe('what the client refuses to send', () => {
     });
   });
 
-  it('but leaves out a member of the body that is undefined', async () => {
+  it('is not an undefined member of the body, which it omits', async () => {
     let seen: unknown;
     wire.use(
       http.post(`${baseUrl}/api/v1/tasks`, async ({ request }) => {
@@ -126,7 +126,7 @@ describe('an answer whose body breaks off', () => {
     });
   });
 
-  it('is an abort when the caller aborted', async () => {
+  it('is an abort if the caller aborted', async () => {
     const abort = new AbortController();
     const client = clientReading(() => {
       abort.abort(new Error('enough'));
@@ -137,7 +137,7 @@ describe('an answer whose body breaks off', () => {
   });
 });
 
-describe('what the client makes of an answer', () => {
+describe('how the client reads an answer', () => {
   it('resolves with 202, which is not a failure', async () => {
     wire.use(
       http.post(`${baseUrl}/api/v1/tasks/${id}/complete`, () =>
@@ -150,7 +150,7 @@ describe('what the client makes of an answer', () => {
     expect(answer).toMatchObject({ status: 202, body: { error: 'anchor_unconfirmed' } });
   });
 
-  it("rejects with the service's own code and further members", async () => {
+  it('rejects with the code and further members of the service', async () => {
     wire.use(
       http.get(`${baseUrl}/api/v1/tasks/${id}`, () =>
         HttpResponse.json(
@@ -168,7 +168,7 @@ describe('what the client makes of an answer', () => {
     });
   });
 
-  it('says that a retry may succeed until the owner allows a command-line sign-in', async () => {
+  it('reports that a retry may succeed until the owner allows a command-line sign-in', async () => {
     wire.use(
       http.post(`${baseUrl}/api/auth/cli/token`, () =>
         HttpResponse.json({ error: 'authorization_pending', message: 'Wait.' }, { status: 400 }),
@@ -238,7 +238,7 @@ describe('what the client makes of an answer', () => {
     });
   });
 
-  it('says nothing of a write where nothing listened', async () => {
+  it('reports no unknown write if nothing listened', async () => {
     const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
     for (const cause of [refused, new TypeError('fetch failed', { cause: refused })]) {
       const fetch = () => Promise.reject(cause);
@@ -251,7 +251,7 @@ describe('what the client makes of an answer', () => {
     }
   });
 
-  it('says nothing of writes where a read was cut', async () => {
+  it('reports no unknown write if a read was cut', async () => {
     wire.use(http.get(`${baseUrl}/api/v1/tasks/${id}`, () => HttpResponse.error()));
 
     await expect(robot.call('getTask', { params: { id } })).rejects.toMatchObject({
@@ -261,7 +261,7 @@ describe('what the client makes of an answer', () => {
     });
   });
 
-  it('takes a fetch that throws for one that rejects', async () => {
+  it('treats a fetch that throws like one that rejects', async () => {
     const fetch = () => {
       throw new TypeError('no proxy');
     };

@@ -74,7 +74,7 @@ describe('attachFiles', () => {
     expect(await digestFile(file('newest.mcap'))).toEqual(await digestFile(run));
   });
 
-  it('says how much of a file it has read', async () => {
+  it('reports how much of a file it has read', async () => {
     const shares: number[] = [];
 
     await attachFiles({}, [run], (_, share) => shares.push(share));

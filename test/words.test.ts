@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const root = path.join(import.meta.dirname, '..');
 
-/** Words and phrases that the documentation does not use, with every form of their verbs. */
+/** Words and phrases that documentation, source and tests do not use, with every form of their verbs. */
 const retired = [
   'whoever',
   'whom(?:ever)?',
@@ -39,9 +39,23 @@ it.each(await pages())('finds no retired word in %s', async (page) => {
   expect(await retiredIn(page)).toEqual([]);
 });
 
-it('finds no retired word in help, messages and comments of the programs', async () => {
-  const names = await readdir(path.join(root, 'src'), { recursive: true });
-  const files = names.filter((name) => /\.tsx?$/.test(name)).map((name) => `src/${name}`);
+/** Edited on another branch. TODO: remove this list. */
+const editedElsewhere = ['test/contract/account.contract.ts', 'test/contract/sign-in.contract.ts'];
+
+const sources = {
+  'help, messages and comments of the programs': { folder: 'src', skipped: [] as string[] },
+  'names and comments of the tests': {
+    folder: 'test',
+    skipped: ['test/words.test.ts', ...editedElsewhere],
+  },
+};
+
+it.each(Object.entries(sources))('finds no retired word in %s', async (_, { folder, skipped }) => {
+  const names = await readdir(path.join(root, folder), { recursive: true });
+  const files = names
+    .filter((name) => /\.(tsx?|js)$/.test(name))
+    .map((name) => `${folder}/${name.split(path.sep).join('/')}`)
+    .filter((file) => !skipped.includes(file));
 
   expect(files.length).toBeGreaterThan(100);
   expect((await Promise.all(files.map(retiredIn))).flat()).toEqual([]);

@@ -233,7 +233,7 @@ describe('every command', () => {
   });
 });
 
-describe('a rejected completion', () => {
+describe('a completion that is set aside', () => {
   useOwnAgent();
 
   /** Set aside: the task has another proof already. */

@@ -72,7 +72,7 @@ it('queues every kind of record again, as it was accepted', async () => {
 });
 
 it.each(['{"metrics":{"t":1e400}}', '{"state":"a","state":"b"}', '{"state":'])(
-  'does not queue a rejected sample that JSON parsers would change or refuse: %s',
+  'does not queue a sample that is set aside because JSON parsers would change or refuse it: %s',
   async (body) => {
     spool.setAsideSample({ ...place.record('sample', {}), body }, refusal);
     spool.setAsideSample(place.record('sample', { state: 'idle' }), refusal);
@@ -128,7 +128,7 @@ it('queues a completion for its own task again, together with its claim', async 
   expect(refused().map(({ kind }) => kind)).toEqual(['sample', 'event']);
 });
 
-it('queues records that an earlier version rejected, with their wall time', async () => {
+it('queues records that an earlier version set aside, with their wall time', async () => {
   const earlier = createTemporarySpool();
   const db = new Database(path.join(earlier.folder, 'spool.db'));
   for (const upgrade of upgrades.slice(0, 2)) db.exec(upgrade);

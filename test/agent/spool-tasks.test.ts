@@ -127,7 +127,7 @@ describe('a change', () => {
   });
 });
 
-describe('a rejected completion', () => {
+describe('a completion that is set aside', () => {
   const setAside = async () => {
     const id = randomUUID();
     await complete(id);

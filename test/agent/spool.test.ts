@@ -158,7 +158,7 @@ describe('claims and completions', () => {
     expect(spool.findCompletion(id)).toBeNull();
   });
 
-  it('rejects a completion with its refused claim, and reports the reason to the next caller', async () => {
+  it('sets a completion aside with its refused claim, and reports the reason to the next caller', async () => {
     const claim = place.record('claim', { title: 'Pick' });
     await spool.claim(claim);
     await spool.complete(completionOf(claim.id), proofHash);

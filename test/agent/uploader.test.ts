@@ -141,7 +141,7 @@ describe('while the service is down', () => {
 });
 
 describe('a record that the service refuses', () => {
-  it('rejects the completion too if it is a claim', async () => {
+  it('sets its completion aside too if it is a claim', async () => {
     const other = await scene.service.makeRobot(scene.owner, 'arm-2');
     const taken = await scene.service.claim(other);
     await scene.agent.start();
@@ -227,7 +227,7 @@ describe('a record that the service refuses', () => {
 
 describe('a stored record that no request can be built from', () => {
   it.each(['{"recorded_at":null,"occurred_at":null}', '{"metrics":{"t":1e400}', 'null'])(
-    'is rejected alone: %s',
+    'is set aside alone: %s',
     async (body) => {
       const clock = createAgentClock();
       const id = await scene.service.claim(scene.robot);

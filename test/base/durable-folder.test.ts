@@ -13,8 +13,8 @@ afterEach(() => rmSync(parent, { recursive: true }));
 it('creates a folder and its parents, accessible to their owner only', () => {
   makeDurableFolder(path.join(parent, 'a', 'b'));
 
-  for (const made of ['a', 'a/b']) {
-    expect(statSync(path.join(parent, made)).mode & 0o777).toBe(0o700);
+  for (const name of ['a', 'a/b']) {
+    expect(statSync(path.join(parent, name)).mode & 0o777).toBe(0o700);
   }
 });
 

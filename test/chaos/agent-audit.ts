@@ -95,7 +95,7 @@ function recordFaults(
     return !atRisk && !times.has(id);
   });
   return [
-    ...foreign.map((id) => `${kind} ${id} is stored, and nobody gave it that id`),
+    ...foreign.map((id) => `${kind} ${id} is stored, but no robot recorded that id`),
     ...repeated.map(([id, count]) => `${kind} ${id} is stored ${count} times`),
     ...lost.map(([id]) => `${kind} ${id} was answered and is not stored`),
   ];

@@ -49,7 +49,7 @@ const DRAIN_MS = 1_800_000;
 
 /**
  * A robot's programs at work at an agent that delivers to a service on a local chain, both killed at random
- * instants, then all that was answered held against the service and the chain.
+ * instants, then compares all answers with the service and the chain.
  */
 export async function runAgentChaos({
   seed,

@@ -8,7 +8,7 @@ const help = `npm run chaos:instances -- [options]
 
 Three instances of the server on one PostgreSQL behind nginx (deploy/nginx.conf), under robots at work: every few
 seconds one is killed, now and then one is paused for longer than its lease, or PostgreSQL restarts. At the end
-everything is held against the chain. One JSON document to standard output; exits with 1 when anything is wrong.
+everything is compared with the chain. One JSON document to standard output; exits with 1 when anything is wrong.
 
   --seconds N     how long (default 180)
   --seed S        what chance begins with (default: a new one, which is told)

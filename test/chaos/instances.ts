@@ -61,7 +61,7 @@ const NOBODYS = '00000000-0000-4000-8000-000000000000';
 
 /**
  * Three instances on one PostgreSQL behind a balancer, with two anchoring keys, under robots at work; one after the
- * other is killed, paused, or loses the database. At the end everything is held against the chain and the limits.
+ * other is killed, paused, or loses the database. At the end everything is compared with the chain and the limits.
  */
 export async function performInstances(plan: InstancesPlan): Promise<InstancesReport> {
   const random = randomOf(plan.seed);

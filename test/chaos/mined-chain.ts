@@ -21,7 +21,7 @@ export async function startMinedChain(blockMs: number): Promise<MinedChain> {
       await sleep(blockMs);
     }
   })();
-  // A chain that died is met by whoever asks it next.
+  // The next call reports a chain that has died.
   clock.catch(() => {});
   return {
     ...chain,

@@ -13,7 +13,7 @@ import type { Errand } from './robots.ts';
 
 export interface Outcome {
   readonly rpcUrl: string;
-  /** The accounts that anchor; nobody used them before. */
+  /** The accounts that anchor. They were unused before. */
   readonly senders: readonly string[];
   readonly owner: Client;
   /** Anchors granted at sign-up. */

@@ -74,7 +74,7 @@ export function startRobots(workforce: Workforce): Robots {
   const working = Promise.all(
     apiKeys.flatMap((apiKey) => Array.from({ length: lanes }, () => work(apiKey))),
   );
-  // Whoever waits for it is told; until then it must not end the process.
+  // The waiting caller gets the error. Until then it must not end the process.
   working.catch(() => {});
   return {
     errands,

@@ -49,7 +49,7 @@ const crews = [
   { robots: 100, lanes: 3, batchMax: 1024 },
 ];
 
-/** Servers killed one after another under robots at work, and at the end everything held against the chain. */
+/** Kills servers one after another while robots work, and compares everything with the chain at the end. */
 export async function performRun(plan: RunPlan): Promise<RunReport> {
   const { run } = plan;
   const random = randomOf(`${plan.seed}/${run}/settings`);

@@ -209,7 +209,7 @@ describe('exit codes', () => {
 describe('--quiet', () => {
   it('does not suppress data and errors', async () => {
     const made = await user.svc(['robots', 'create', 'silent', '--quiet']);
-    const failed = await user.svc(['robots', 'show', 'nobody', '--quiet']);
+    const failed = await user.svc(['robots', 'show', 'unknown', '--quiet']);
 
     expect(made.stderr).toBe('');
     expect(made.stdout).toMatch(/^svc_/);

@@ -57,7 +57,7 @@ export function reanchoringContract(open: OpenStore): void {
     expect((await queued()).map(({ taskId }) => taskId)).toEqual([early?.id, newcomers[2]?.id]);
   });
 
-  it('tells whoever waits for the queue', async () => {
+  it('wakes the callers that wait for the queue', async () => {
     await world.queued(robot.id, 1);
     const attempt = await world.committed(lease);
     const woken = world.store.waitForQueuedProof(new AbortController().signal);
@@ -155,7 +155,7 @@ export function reanchoringContract(open: OpenStore): void {
     expect(await balance()).toEqual(charged);
   });
 
-  it('cancels what waits to be anchored anew when its robot is deleted', async () => {
+  it('cancels proofs that wait to be anchored again when their robot is deleted', async () => {
     const before = await balance();
     await world.queued(robot.id, 1);
     await die(await world.committed(lease));

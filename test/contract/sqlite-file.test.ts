@@ -374,7 +374,7 @@ describe('the tables', () => {
   });
 
   it.each(['UPDATE ledger SET anchors = 1', 'DELETE FROM ledger'])(
-    'let nobody rewrite the ledger: %s',
+    'refuse changes to the ledger: %s',
     async (sql) => {
       const world = await World.open(openAt);
       await world.account();

@@ -169,7 +169,7 @@ describe('group commit', () => {
     const seenByReads = () =>
       snapshot.read(() => reader.prepare<[], string>('SELECT text FROM notes').pluck().all());
 
-    it('answers nobody, and lets reads see what was there before it', async () => {
+    it('answers no caller, and reads see the state before it', async () => {
       const group = startWithSlowDisk();
       let isAnswered = false;
 
@@ -221,7 +221,7 @@ describe('group commit', () => {
       await Promise.all([written, drained]);
     });
 
-    it('tells nobody of success when the disk fails, and writes no more', async () => {
+    it('reports success to no caller if the disk fails, and writes no more', async () => {
       const group = startWithSlowDisk();
       const written = group.write(note('a'));
       await waitFor('the flush', () => flushes === 1);
@@ -244,7 +244,7 @@ describe('group commit', () => {
       db.pragma(`max_page_count = ${pages + extra}`);
     };
 
-    it('answers nobody in the group with success, and nothing of it is stored', async () => {
+    it('reports success to no caller in the group, and stores nothing of it', async () => {
       const group = start({ probeEveryMs: 60_000 });
       limitPages(1);
 

@@ -39,7 +39,7 @@ export function statsContract(open: OpenStore): void {
   const moveTo = (fleetId: string | null) =>
     world.store.patchRobot(robot.id, robot.wallet, { fleetId }, world.now);
 
-  it('are empty for an account that nobody opened', async () => {
+  it('are empty for an account that does not exist', async () => {
     expect(await stats(null, newWallet())).toEqual({
       robots: [],
       tasks: { claimed: 0, verified: 0 },

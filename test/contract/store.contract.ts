@@ -59,7 +59,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('fee variants', () => variantContract(open));
     describe('finality', () => finalityContract(open));
     describe('a chain proof', () => chainProofContract(open));
-    describe('anchoring anew', () => reanchoringContract(open));
+    describe('anchoring again after a lost nonce', () => reanchoringContract(open));
     describe('settlement', () => settlementContract(open));
     describe('the state machine', () => transitionContract(open));
     describe('the changes of anchors', () => streamContract(open));

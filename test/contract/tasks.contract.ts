@@ -92,7 +92,7 @@ export function taskContract(open: OpenStore): void {
   });
 
   describe('reading', () => {
-    it('shows a task to its robot and to its account, and to nobody else', async () => {
+    it('shows a task only to its robot and its account', async () => {
       const { id } = await world.task(robot.id);
       const other = await world.robot(robot.wallet);
 

@@ -167,7 +167,7 @@ export function telemetryContract(open: OpenStore): void {
           { batteryLowSince: 3, stateSince: 3 },
         ],
         [
-          'anew after a break, also inside one request',
+          'again after a break, also inside one request',
           [
             [[1, 10, 'error']],
             [

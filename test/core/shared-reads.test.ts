@@ -237,7 +237,7 @@ describe('proven blocks', () => {
     expect(await read(hash(1))).toEqual(block(1));
   });
 
-  it('are dropped above the limit of bytes, those first that nobody used', () => {
+  it('are dropped above the byte limit, unused blocks first', () => {
     const kept = new ProvenBlocks(3 * 512);
     for (const n of [1, 2, 3]) kept.keep(block(n));
     kept.get(hash(1));

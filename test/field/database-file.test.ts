@@ -33,7 +33,7 @@ interface Row {
   name: string;
   /** Where it was reported: repository and number. */
   report: string;
-  /** What somebody does. `file` is the path of the database. */
+  /** What happens to the file. `file` is the path of the database. */
   happens(file: string): void;
 }
 

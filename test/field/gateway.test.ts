@@ -558,7 +558,7 @@ describe.each(rows.slice(0, 8))('$name, where a person looks ($report)', (row) =
   });
 });
 
-/** An address at which nobody listens. */
+/** An address at which nothing listens. */
 async function nobodyThere(): Promise<string> {
   const proxy = await startServiceProxy(scene.service.url);
   await proxy.close();
@@ -597,7 +597,7 @@ describe('the reason, in words', () => {
     expect(reasonOf(cause, boot)).toBe(words);
   });
 
-  it('is in status and log where nobody listens', async () => {
+  it('is in status and log if nothing listens', async () => {
     const agent = await createTestAgent({
       url: await nobodyThere(),
       apiKey: scene.robot.apiKey,

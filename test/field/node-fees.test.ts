@@ -53,7 +53,7 @@ const free: { name: string; report: string; balance: bigint; price?: Answer }[] 
     price: { result: '0x0' },
   },
   {
-    name: 'suggests a price that nobody pays, for an account without funds',
+    name: 'suggests a price far above the market, for an account without funds',
     report: 'metamask-extension 19863',
     balance: 0n,
   },
@@ -90,7 +90,7 @@ describe('a chain without base fee that', () => {
       },
     },
     {
-      name: 'has a block in which somebody paid a tip',
+      name: 'has a block with a transaction that pays a tip',
       report: 'of our own',
       method: 'eth_feeHistory',
       answer: {

@@ -125,43 +125,49 @@ const anchorOfAnother = encodePayload({
 });
 
 describe('a node that answers', () => {
-  it.each(entries)('$name for a replaced transaction stops nobody ($report)', async ({ entry }) => {
-    behave(entry, 'absent');
-    rig.start({ bumpAfterMs: 300 });
-    const id = await one();
-    await sent(1);
-    const before = (await rig.task(id)).completion?.txHash;
-    await rig.node.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(100n * gwei).toString(16)}`]);
-    await rig.node.mine();
-    await waitFor('a replacement in the pool', async () => {
-      const txHash = (await rig.task(id)).completion?.txHash;
-      return txHash !== before && (await rig.node.rpc('eth_getTransactionByHash', [txHash]));
-    });
-    await rig.node.mine();
-    await rig.verified([id]);
+  it.each(entries)(
+    '$name for a replaced transaction does not stop anchoring ($report)',
+    async ({ entry }) => {
+      behave(entry, 'absent');
+      rig.start({ bumpAfterMs: 300 });
+      const id = await one();
+      await sent(1);
+      const before = (await rig.task(id)).completion?.txHash;
+      await rig.node.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(100n * gwei).toString(16)}`]);
+      await rig.node.mine();
+      await waitFor('a replacement in the pool', async () => {
+        const txHash = (await rig.task(id)).completion?.txHash;
+        return txHash !== before && (await rig.node.rpc('eth_getTransactionByHash', [txHash]));
+      });
+      await rig.node.mine();
+      await rig.verified([id]);
 
-    const next = await one();
-    await sent(1);
-    await rig.node.mine();
-    await rig.verified([next]);
+      const next = await one();
+      await sent(1);
+      await rig.node.mine();
+      await rig.verified([next]);
 
-    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
-  });
+      expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
+    },
+  );
 
-  it.each(entries)('$name for every transaction stops nobody ($report)', async ({ entry }) => {
-    behave(entry, 'every');
-    rig.start({ maxInFlight: 1 });
-    const first = await minedUnread();
+  it.each(entries)(
+    '$name for every transaction does not stop anchoring ($report)',
+    async ({ entry }) => {
+      behave(entry, 'every');
+      rig.start({ maxInFlight: 1 });
+      const first = await minedUnread();
 
-    const second = await minedUnread();
+      const second = await minedUnread();
 
-    expect([await stateOf(first), await stateOf(second)]).toEqual(['submitted', 'submitted']);
-    expect(await rig.degraded()).toContain('provider_unhealthy');
-    restore();
-    const tasks = await rig.verified([first, second]);
-    expect(tasks.map(({ completion }) => completion?.attempts)).toEqual([1, 1]);
-    expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
-  });
+      expect([await stateOf(first), await stateOf(second)]).toEqual(['submitted', 'submitted']);
+      expect(await rig.degraded()).toContain('provider_unhealthy');
+      restore();
+      const tasks = await rig.verified([first, second]);
+      expect(tasks.map(({ completion }) => completion?.attempts)).toEqual([1, 1]);
+      expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1]);
+    },
+  );
 });
 
 const WALLET = anvilAccounts[1].address;
@@ -267,7 +273,7 @@ describe('a receipt with', () => {
 });
 
 describe('an unknown receipt', () => {
-  it('of one provider of two gives no receipt and stops nobody (of our own)', async () => {
+  it('of one provider of two gives no receipt and does not stop anchoring (of our own)', async () => {
     behave(indexing, 'every', [1]);
     rig.start();
     const first = await minedUnread();
@@ -280,7 +286,7 @@ describe('an unknown receipt', () => {
     expect(await rig.minedAnchors()).toHaveLength(2);
   });
 
-  it('stops nobody after a restart (of our own)', async () => {
+  it('does not stop anchoring after a restart (of our own)', async () => {
     behave(indexing, 'every');
     const before = rig.start();
     const first = await minedUnread();

@@ -237,7 +237,7 @@ describe('the account', { shuffle: false }, () => {
 describe('the gate in GET /me', () => {
   const token = `0x${'11'.repeat(20)}`;
 
-  it('is read once in 10 s for each wallet, and anew for every sign-in', async () => {
+  it('is read once in 10 s for each wallet, and again for every sign-in', async () => {
     const [fiveForAll, noneForAll] = ['0x60055f5260205ff3', '0x5f5f5260205ff3'];
     const chain = await startTestChain();
     const proxy = await startRpcProxy(chain.url);

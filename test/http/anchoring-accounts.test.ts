@@ -72,7 +72,7 @@ describe('GET /.well-known/svc-anchors.json', { shuffle: false }, () => {
     ).toBe(address);
   });
 
-  it('is signed anew by the accounts in use when another account was added', async () => {
+  it('is signed again by the accounts in use when another account was added', async () => {
     await listed();
     const other = { chainId: 31337, address: anvilAccounts[1].address, firstBlock: 0n };
 

@@ -127,7 +127,7 @@ describe('signing the command line in', () => {
     expect((await redeem(code)).status).toBe(200);
   });
 
-  it('lets nobody guess: after 10 wrong codes the wallet must sign in again', async () => {
+  it('prevents guessing: after 10 wrong codes the wallet must sign in again', async () => {
     const codes = await start();
     const tries = [];
     for (let i = 0; i < 10; i += 1) tries.push(await decide(`0000-000${i}`, 'allow'));

@@ -101,7 +101,7 @@ describe.runIf(process.platform === 'linux')('connections, when there is room fo
     expect([mine, ...others, stranger].some(({ closed }) => closed)).toBe(false);
   });
 
-  it('of a trusted proxy are closed for nobody', async () => {
+  it('of a trusted proxy are never closed to make room', async () => {
     server.close();
     await begin(['127.0.0.3/32']);
     const proxied = [await open('127.0.0.3'), await open('127.0.0.3'), await open('127.0.0.3')];

@@ -159,7 +159,7 @@ describe('limits', () => {
     expect(rate(reply)).toEqual([60, 60]);
   });
 
-  it('take 60 challenges a minute of a wallet, whoever asks, in whatever case', async () => {
+  it('allow 60 challenges a minute per wallet, from any caller, in any case of its address', async () => {
     const { address } = newWallet();
     const ask = (wallet: string = address) =>
       service.call('POST', '/api/auth/challenge', { body: { address: wallet } });

@@ -82,7 +82,7 @@ describe('the operator API', () => {
     const body = method === 'GET' ? undefined : { id: randomUUID(), anchors: 1 };
 
     it.each<[string, () => Promise<Record<string, string>>]>([
-      ['nobody', async () => ({})],
+      ['no credential', async () => ({})],
       ['a robot key', async () => ({ authorization: `Bearer ${(await robotOf(owner)).apiKey}` })],
       ['a session', async () => ({ cookie: `svc_session=${owner.session}` })],
       ['an account token', async () => ({ authorization: `Bearer ${await tokenOf(owner)}` })],

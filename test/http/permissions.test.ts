@@ -192,7 +192,7 @@ describe('who may call what', () => {
 
   describe.each(withAccess('public'))('%s', (name) => {
     it.each<[string, (own: Scene) => Send]>([
-      ['nobody', () => ({})],
+      ['no credential', () => ({})],
       ['a robot key', ({ robot }) => ({ apiKey: robot.apiKey })],
       ['a rotated key', () => ({ apiKey: ended.rotatedKey })],
       ["a deleted robot's key", () => ({ apiKey: ended.deletedKey })],
@@ -212,7 +212,7 @@ describe('who may call what', () => {
 
   describe.each(withAccess('robot', 'robot_or_session'))('%s', (name) => {
     it.each<[string, string, () => Send]>([
-      ['nobody', 'missing_api_key', () => ({})],
+      ['no credential', 'missing_api_key', () => ({})],
       ['a rotated key', 'invalid_api_key', () => ({ apiKey: ended.rotatedKey })],
       ["a deleted robot's key", 'invalid_api_key', () => ({ apiKey: ended.deletedKey })],
     ])('refuses %s: %s', async (_, code, by) => {
@@ -329,7 +329,7 @@ describe('who may call what', () => {
 
   describe.each(withAccess('session'))('%s', (name) => {
     it.each<[string, () => Send]>([
-      ['nobody', () => ({})],
+      ['no credential', () => ({})],
       ['a robot key', () => ({ apiKey: scene.robot.apiKey })],
       ['a rotated key', () => ({ apiKey: ended.rotatedKey })],
       ["a deleted robot's key", () => ({ apiKey: ended.deletedKey })],
@@ -418,7 +418,7 @@ describe('who may call what', () => {
     },
   );
 
-  it('leaves everything of an account as it was, whoever else called', async () => {
+  it('leaves everything of an account unchanged after all these calls', async () => {
     const { session } = scene.owner;
     const [robots, fleets, tasks] = await Promise.all(
       ['robots', 'fleets', 'tasks'].map((what) =>

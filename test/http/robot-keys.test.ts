@@ -102,7 +102,7 @@ describe('the key of a robot', () => {
     expect(reply.headers.get('x-ratelimit-remaining')).toBe('598');
   });
 
-  it('is deleted with none in its place, keeps the tasks, and can be had anew', async () => {
+  it('is revoked without a replacement, keeps the tasks, and can be created again', async () => {
     const id = await service.claim(robot);
 
     const reply = await manage('DELETE', '/key');

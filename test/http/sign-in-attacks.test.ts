@@ -133,7 +133,7 @@ describe('attacks on sign-in', () => {
     expect(without.status).toBe(200);
   });
 
-  it("lets the owner in with the cookie after 20 of somebody else's challenges", async () => {
+  it('signs the owner in with the cookie after 20 challenges of a stranger', async () => {
     const asked = await owner.challenge();
     for (let i = 0; i < 20; i++) await owner.challenge();
 
@@ -142,7 +142,7 @@ describe('attacks on sign-in', () => {
     expect(reply.status).toBe(200);
   });
 
-  it("lets the owner in without the cookie after 20 of somebody else's challenges", async () => {
+  it('signs the owner in without the cookie after 20 challenges of a stranger', async () => {
     for (let i = 0; i < 20; i++) await owner.challenge();
     const asked = await owner.challenge();
     for (let i = 0; i < 7; i++) await owner.challenge();

@@ -132,7 +132,7 @@ describe('wallet sign-in', () => {
       expect(second.body.error).toBe('invalid_signature');
     });
 
-    it('of a message that the service did not make signs nobody in', async () => {
+    it('of a message that the service did not make is refused', async () => {
       const { body } = await owner.challenge();
       const message = body.message.replace('Chain ID: 31337', 'Chain ID: 1');
       const signature = await owner.account.signMessage({ message });
@@ -144,7 +144,7 @@ describe('wallet sign-in', () => {
       expect(reply.body.error).toBe('invalid_signature');
     });
 
-    it('of a message that has expired signs nobody in', async () => {
+    it('of a message that has expired is refused', async () => {
       const asked = await owner.challenge();
       clock.advance(600_000);
 
@@ -168,7 +168,7 @@ describe('wallet sign-in', () => {
       expect(reply.body.signed_in).toBe(true);
     });
 
-    it('of an address that the service had before signs nobody in', async () => {
+    it('of a former address of the service is refused', async () => {
       service.settings.baseUrl = 'https://former.example';
       const asked = await owner.challenge();
       service.settings.baseUrl = service.url;

@@ -230,7 +230,7 @@ describe('the stream', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     let sent = 0;
     let full = 0;
-    // The kernel takes some megabytes before the service sees that nobody reads.
+    // The kernel buffers some megabytes before the service sees that the client does not read.
     while (full < 100 && sent < 20_000) {
       for (let i = 0; i < 100; i += 1) {
         service.store.changed(owner.wallet, { event: crypto.randomUUID() });

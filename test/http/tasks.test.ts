@@ -77,7 +77,7 @@ describe('claiming a task', () => {
     });
   });
 
-  it('shows a task to its robot and its account, to nobody else', async () => {
+  it('shows a task only to its robot and its account', async () => {
     const id = await service.claim(robot);
     const sibling = await service.makeRobot(owner, 'arm-2');
     const stranger = await service.signIn();

@@ -14,7 +14,7 @@ describe('the address of a caller in the log', () => {
     await service.close();
   });
 
-  /** Passes requests on from 127.0.0.1, and says for whom as proxies do: at the end of what is said already. */
+  /** Forwards requests from 127.0.0.1, and appends the address of the client to X-Forwarded-For as proxies do. */
   async function startProxy(callers: string): Promise<string> {
     proxy = createServer((incoming, answer) => {
       const before = incoming.headers['x-forwarded-for'];

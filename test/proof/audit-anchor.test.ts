@@ -357,7 +357,7 @@ describe('a chain that says otherwise fails in its own check', () => {
     );
   });
 
-  it('whose transaction nobody has seen, without a word on what is in it', () => {
+  it('whose transaction is unknown, without a statement about its content', () => {
     const nothing = { chain_id: 31337, tx: null, receipt: null, canonical_block: null };
 
     const details = auditAnchor(stated, nothing).map(({ detail }) => detail);

@@ -1,7 +1,8 @@
-// svc-server with a fault: kills itself, as `kill -9` would, when it comes to the fault point CRASH_AT for the
-// CRASH_COUNT-th time; with CRASH_SIGNAL=SIGSTOP it stops there until somebody lets it go on. LEASE_TTL_MS is how long its lease lasts. Its environment comes as one line of JSON on standard input, so that a process can be
-// made ready before it is needed; it ends when its standard input does. Tells one JSON document a line:
-// `url` once it listens, `passed` when it comes to a point for the first time, `killed` before it dies.
+// svc-server with a fault: kills itself, as `kill -9` would, when it reaches the fault point CRASH_AT for the
+// CRASH_COUNT-th time. With CRASH_SIGNAL=SIGSTOP it stops there until it gets SIGCONT. LEASE_TTL_MS is the duration of
+// its lease. It reads its environment as one line of JSON from standard input, so that a process can be prepared before
+// it is needed, and ends when standard input ends. It prints one JSON document per line: `url` once it listens,
+// `passed` when it reaches a point for the first time, `killed` before it dies.
 //
 // A fault point is a step of the anchorer, a call of the store (`commitAttempt:before`, and `:after` once it is
 // durable) or of a node (`eth_chainId:before` it is sent, `:after` it was answered).

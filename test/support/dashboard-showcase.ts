@@ -10,7 +10,8 @@ export interface Showcase {
 }
 
 const MINUTE_MS = 60_000;
-const LONG_NAME = 'Long-reach palletiser with the very long name that somebody gave it on a Friday';
+const LONG_NAME =
+  'Long-reach palletiser with the very long name that an operator gave it on a Friday';
 
 const fleets = [
   {

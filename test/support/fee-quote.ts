@@ -3,7 +3,7 @@ import type { Store } from '../../src/server/ports/store.ts';
 
 const sender = { chainId: 31337, address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' };
 
-/** Leaves a fee quote in the store as an anchorer would, so that completions queue and nobody anchors them. */
+/** Stores a fee quote as an anchorer would, so that completions queue and are not anchored. */
 export async function letCompletionsIn(store: Store): Promise<Lease> {
   await store.bindChain({
     chainId: sender.chainId,

@@ -110,7 +110,7 @@ async function sharePostgres(ends: (() => Promise<void>)[]) {
   const url = given ?? server?.url ?? '';
   ends.push(() => server?.close() ?? dropDatabases(url));
   const template = await createDatabase(url);
-  // Without partitions: those are of the clock of whoever opens it.
+  // Without partitions: each store creates its own by its clock.
   await migratePostgres({ url: template.url, poolMax: 2, pooler: false });
   return { url, template: template.name };
 }

@@ -31,7 +31,7 @@ export function readGuide(markdown: string): Step[] {
         throw new Error(`Line ${line}: output that no commands before it show`);
       }
       before.shown = { text, isJson: language === 'json' };
-    } else throw new Error(`Line ${line}: nobody knows what to do with this block`);
+    } else throw new Error(`Line ${line}: this kind of block is unknown`);
   }
   return steps;
 }

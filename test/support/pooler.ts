@@ -14,8 +14,8 @@ export interface Pooler {
   close(): Promise<void>;
 }
 
-/** Refuses to be root, too. */
-const NOBODY = 65_534;
+/** PgBouncer also refuses to run as root. */
+const UNPRIVILEGED = 65_534;
 
 /** PgBouncer in transaction mode, in front of that server. */
 export async function startPgBouncer(pgbouncer: string, server: string): Promise<Pooler> {
@@ -39,7 +39,7 @@ default_pool_size = 3
 server_round_robin = 1
 `,
   );
-  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const user = process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
   const child = spawn(pgbouncer, ['--quiet', config], { ...user, cwd: folder, stdio: 'ignore' });
   const ended = once(child, 'close');
   await Promise.race([

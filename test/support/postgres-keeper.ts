@@ -29,10 +29,10 @@ interface Installed {
   flags: string[];
 }
 
-/** PostgreSQL refuses to be root; `nobody` everywhere. */
-const NOBODY = 65_534;
+/** PostgreSQL refuses to run as root. The user with this id has no privileges. */
+const UNPRIVILEGED = 65_534;
 const isRoot = process.getuid?.() === 0;
-const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+const user = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
 
 let installed: Installed | undefined;
 let server: ChildProcess | undefined;
@@ -55,7 +55,7 @@ async function make({ settings, files }: { settings: readonly string[]; files: o
   const { initdb, postgres } = await binaries(isRoot ? folder : null);
   await chmod(folder, 0o755);
   await mkdir(data, { mode: 0o700 });
-  if (isRoot) await chown(data, NOBODY, NOBODY);
+  if (isRoot) await chown(data, UNPRIVILEGED, UNPRIVILEGED);
   const options = ['--username=svc', '--auth=trust', '--encoding=UTF8', '--no-sync', '--locale=C'];
   const making = spawn(initdb, ['--pgdata', data, ...options], {
     ...user,
@@ -67,7 +67,7 @@ async function make({ settings, files }: { settings: readonly string[]; files: o
   for (const [name, content] of Object.entries(files)) {
     const file = path.join(data, name);
     await writeFile(file, content, { mode: 0o600 });
-    if (isRoot) await chown(file, NOBODY, NOBODY);
+    if (isRoot) await chown(file, UNPRIVILEGED, UNPRIVILEGED);
   }
   installed.postgres = postgres;
   installed.flags = [

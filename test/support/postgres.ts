@@ -25,7 +25,7 @@ const keeperFile = fileURLToPath(new URL('postgres-keeper.ts', import.meta.url))
 const typescript = new URL('typescript.js', import.meta.url).href;
 
 /**
- * The server of the npm package; it runs as root too, which it does as nobody. `files` come into its data folder,
+ * The server of the npm package; it also runs for root, as an unprivileged user. `files` come into its data folder,
  * by name.
  */
 export async function startPostgres(

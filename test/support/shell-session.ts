@@ -118,7 +118,7 @@ async function endGroup(group: number): Promise<void> {
   }
 }
 
-/** False when there is nobody in it. */
+/** False if the group has no process. */
 function signal(group: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, name);

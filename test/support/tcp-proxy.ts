@@ -49,7 +49,7 @@ export async function startTcpProxy(service: string) {
     cutAfter(bytes: Partial<typeof cutAfter>) {
       Object.assign(cutAfter, bytes);
     },
-    /** Nobody listens. */
+    /** Nothing listens. */
     async refuse() {
       server.close();
       endAll();

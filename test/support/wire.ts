@@ -25,7 +25,7 @@ export interface Send {
   cookie?: string;
 }
 
-/** One request over a real socket; every answer is held against the protocol before it is handed back. */
+/** One request over a real socket; every answer is checked against the protocol before it is returned. */
 export async function send(
   baseUrl: string,
   method: string,

@@ -103,7 +103,7 @@ export async function whileAttacked<T>(
   }
 }
 
-/** Ten samples a second, one call each, and a small and a large body by turns. */
+/** Ten samples a second, one call each, with small and large bodies interleaved. */
 export function measureSamples(
   robot: Client,
   seconds: number,

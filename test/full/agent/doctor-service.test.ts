@@ -41,7 +41,7 @@ async function startTlsFront(openssl: string) {
     onward.on('error', () => socket.destroy());
     socket.pipe(onward).pipe(socket);
   });
-  // Whoever does not trust it hangs up.
+  // A client that does not trust the certificate closes the connection.
   server.on('tlsClientError', () => {});
   server.listen(0);
   await once(server, 'listening');

@@ -26,7 +26,7 @@ const withRobot = (test: (robot: WorkingRobot<TcpProxy>) => Promise<void>) =>
   withWorkingRobot(service, startTcpProxy, test);
 
 describe.concurrent('what the agent answered arrives once', () => {
-  it('where nobody listens for a while', { timeout: LONG }, () =>
+  it('if nothing listens for a while', { timeout: LONG }, () =>
     withRobot(async ({ line, agent, work, connected, expectAllOnce }) => {
       await connected();
       await line.refuse();

@@ -130,7 +130,7 @@ it('goes on with a thinning where it was before a restart', async () => {
   expect(second?.fromMs).toBeGreaterThan(first?.toMs ?? Number.POSITIVE_INFINITY);
 });
 
-it('begins a thinning anew with samples that take the numbers of delivered ones', async () => {
+it('restarts a thinning with samples that reuse the numbers of delivered ones', async () => {
   spool = place.open();
   spool.recordSamples(samples(5000));
   await committed();

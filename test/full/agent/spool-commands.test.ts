@@ -62,10 +62,10 @@ it('leaves files that the agent can write when root comes upon damage', async (c
   const bytes = readFileSync(file);
   bytes.fill(0, 0, 100);
   writeFileSync(file, bytes);
-  const nobody = 65_534;
-  chownSync(place.folder, nobody, nobody);
+  const unprivileged = 65_534;
+  chownSync(place.folder, unprivileged, unprivileged);
   for (const name of readdirSync(place.folder)) {
-    chownSync(path.join(place.folder, name), nobody, nobody);
+    chownSync(path.join(place.folder, name), unprivileged, unprivileged);
   }
 
   const { stdout } = await svcAgent(run, ['spool', 'export']);
@@ -75,5 +75,5 @@ it('leaves files that the agent can write when root comes upon damage', async (c
     (name) => statSync(path.join(place.folder, name)).uid,
   );
   expect(owners.length).toBeGreaterThan(2);
-  expect(new Set(owners)).toEqual(new Set([nobody]));
+  expect(new Set(owners)).toEqual(new Set([unprivileged]));
 });

@@ -119,7 +119,7 @@ describe('a damaged spool', () => {
     const spool = place.open();
     const before = spool.read(({ totals }) => totals.of('samples').count);
     const last = spool.read(({ samples }) => samples.ends()?.last ?? 0);
-    // In the new file these numbers are of samples that nobody refused.
+    // In the new file these numbers belong to samples that were not refused.
     const batch = { firstSeq: last - 999, lastSeq: last - 999 };
     const damage = spool.update(() => {
       if (damages.length === 0) throw new DamagedRecord();

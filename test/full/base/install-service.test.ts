@@ -83,7 +83,7 @@ describe.each([agentInstallation, serverInstallation])('$name', (installation) =
     expect(await readdir(at('etc'))).toEqual([]);
   });
 
-  it('is installed anew beside a configuration that stays', async () => {
+  it('is reinstalled and keeps its configuration', async () => {
     await installService(installation, {}, root);
     await writeFile(at(environment), 'SVC_LOG_LEVEL=debug\n');
     await writeFile(at(unit), 'of an earlier version');

@@ -74,7 +74,7 @@ it('loses no line of a process that exits', async () => {
   expect(lines.match(/"msg":"line"/g)).toHaveLength(1000);
 });
 
-it('goes on while nobody reads, and says afterwards how many lines it dropped', async () => {
+it('continues without a reader, and reports afterwards how many lines it dropped', async () => {
   const script = `const { createLogger } = await import(${JSON.stringify(url('../../../dist/base/logger.js'))});
     const logger = createLogger('info');
     const given = 3000;

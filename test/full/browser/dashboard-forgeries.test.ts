@@ -33,7 +33,7 @@ afterAll(async () => {
   await Promise.all([dashboard?.stop(), forger?.close()]);
 });
 
-/** Opens the page anew, without what it read before. */
+/** Opens the page again, without what it read before. */
 const open = () => page.goto(`${dashboard.server.url}/verify`);
 
 const choose = (name: string, content: string | Uint8Array) =>

@@ -42,7 +42,7 @@ describe('a nonce that another transaction has taken', () => {
     return ids;
   };
 
-  it('stops signing until that is final, then its proofs are anchored anew', async () => {
+  it('stops signing until that transaction is final, then its proofs are anchored again', async () => {
     rig.start();
     const ids = await conflict();
     const later = await rig.queue();

@@ -123,7 +123,7 @@ describe('an anchorer with two URLs', () => {
     await wellAgain();
   });
 
-  it('anchors anew what a reorganisation took away', async () => {
+  it('anchors again the proofs that a reorganization removed', async () => {
     rig = await startAnchoringRig({}, 2);
     rig.start();
     const ids = await rig.queue();

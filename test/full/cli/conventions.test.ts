@@ -223,7 +223,7 @@ describe('secrets', () => {
     const ended = once(child, 'exit');
     const cmdline = await readFile(`/proc/${child.pid}/cmdline`, 'utf8');
     const environ = await readFile(`/proc/${child.pid}/environ`, 'utf8');
-    const failing = await user.svc(['robots', 'show', 'nobody', '--url', service.url]);
+    const failing = await user.svc(['robots', 'show', 'unknown', '--url', service.url]);
     await ended;
 
     for (const secret of secrets) {

@@ -10,7 +10,7 @@ export interface Instances {
   /** Of their database. */
   url: string;
   stores: [Store, Store, ...Store[]];
-  /** Of nobody else: holds locks, and looks into tables. */
+  /** A connection of the test only: holds locks, and reads tables. */
   session: pg.Client;
   /** Resolves when so many statements wait for locks. */
   blocked(count: number): Promise<true>;

@@ -125,7 +125,7 @@ describe('the queue of several instances', () => {
     expect(await other.listQueuedProofs(theirs, 1)).toMatchObject([{ taskId: task.id }]);
   });
 
-  it('wakes nobody for what another sender was offered, until it is free', async () => {
+  it('wakes no instance for a proof offered to another sender until it is free', async () => {
     await world.queued(robotId, 1);
     await world.store.listQueuedProofs(ours, 1);
     let isWoken = false;

@@ -77,7 +77,7 @@ it('keep their prepared statements where a newer version adds columns to every t
   await writeHistory(world);
 });
 
-it('are made again once a certificate that was gone is back, whoever listened meanwhile', async () => {
+it('are made again once a missing certificate is back, even if notifications failed meanwhile', async () => {
   const { session } = instances;
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-certificate-'));
   onTestFinished(() => rm(folder, { recursive: true }));

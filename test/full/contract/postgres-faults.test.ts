@@ -5,7 +5,7 @@ import { cannotUse } from '../../../src/server/store/postgres/engine/errors.ts';
 import { failsWith } from '../../contract/world.ts';
 import { copyDatabase } from '../../support/shared-postgres.ts';
 
-it('says of tables that somebody holds for too long that they are held', async () => {
+it('reports tables that another session locks for too long', async () => {
   const database = await copyDatabase();
   const holder = new pg.Client({ connectionString: database.url });
   await holder.connect();

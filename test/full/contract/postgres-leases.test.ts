@@ -50,7 +50,7 @@ it('is taken over once it has run out, and then no call of the holder before cou
   const [first, second] = stores;
   const sender = { chainId, address: newWallet() };
   const lost = await first.acquireLease(sender, 'a', 200, Date.now());
-  if (lost === null) throw new Error('Nobody held it');
+  if (lost === null) throw new Error('The lease was not held');
 
   const taken = await waitFor('the takeover', () =>
     second.acquireLease(sender, 'b', leaseMs, Date.now()),
@@ -69,7 +69,7 @@ it('has no say in the chain status once it has run out', async () => {
   instant = Date.now();
   const sender = { chainId, address: newWallet() };
   const lease = await first.acquireLease(sender, 'a', leaseMs, instant);
-  if (lease === null) throw new Error('Nobody held it');
+  if (lease === null) throw new Error('The lease was not held');
   await first.saveChainStatus(lease, { degraded: ['underfunded'], parked: 2, now: instant });
   expect(await second.getChainStatus()).toMatchObject({ degraded: ['underfunded'], parked: 2 });
 
@@ -78,7 +78,7 @@ it('has no say in the chain status once it has run out', async () => {
   expect(await second.getChainStatus()).toMatchObject({ degraded: [], parked: 0 });
 });
 
-it('is given to nobody by an instance that asks while another holds the queue', async () => {
+it('is not given out while another instance holds the queue', async () => {
   const [first, second] = stores;
   for (let round = 0; round < 10; round += 1) {
     const senders = Array.from({ length: 4 }, () => ({ chainId, address: newWallet() }));

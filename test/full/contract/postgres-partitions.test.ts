@@ -111,7 +111,7 @@ it('leave a week alone of which too many samples came before', async () => {
   expect(await partitions()).toEqual([...firstWeeks, 'telemetry_20260209', ...others]);
 });
 
-it('are left for later where somebody reads the table for long, which is told', async () => {
+it('are postponed while another session reads the table for long, which is logged', async () => {
   const told: unknown[] = [];
   const { url } = opened;
   const open = () =>

@@ -41,7 +41,7 @@ function behind(name: string, start: (server: string) => Promise<Pooler>): void 
     const open: OpenStore = (clock, limits) =>
       openTemporaryPostgres(clock, { ...limits, pooler: true }, (url) => pooler.via(url));
 
-    it('is refused what it would set for everybody, unless it is told of the pooler', async () => {
+    it('is refused settings that would affect all clients, unless the pooler is configured', async () => {
       const url = pooler.via(database.url);
       const options = { url, poolMax: 2, serves: true };
 

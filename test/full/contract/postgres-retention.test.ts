@@ -90,7 +90,7 @@ it('keeps hours and days of a week that is dropped, and deletes its minutes', as
   expect(await world.store.checkInvariants()).toEqual([]);
 });
 
-it('deletes row by row what it cannot drop, because somebody reads for long', async () => {
+it('deletes row by row if it cannot drop a partition because of a long read', async () => {
   await record(robot, [0, 4 * DAY]);
   await client.query('BEGIN; SELECT FROM telemetry LIMIT 1');
 

@@ -10,7 +10,7 @@ import { needsProgram } from '../../support/require-program.ts';
 import { createDatabase } from '../../support/temporary-database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Its certificate is for localhost; `other` is of nobody that it knows. */
+/** Its certificate is for localhost; `other` has an unknown authority. */
 let postgres: TestPostgres | undefined;
 let certificate: TestCertificate;
 let other: TestCertificate;
@@ -50,7 +50,7 @@ async function encrypted(): Promise<boolean[]> {
   return rows.map(({ ssl }) => ssl);
 }
 
-it('is encrypted on every connection, and with whom is known, by verify-full', async () => {
+it('is encrypted and authenticated on every connection by verify-full', async () => {
   const store = await open({ sslmode: 'verify-full', sslrootcert: certificate.file });
   await store.probe();
 
@@ -89,7 +89,7 @@ it('refuses a certificate for another name', async () => {
   });
 });
 
-it('is encrypted by no-verify too, whoever answers', async () => {
+it('is encrypted by no-verify too, whichever server answers', async () => {
   const store = await open({ sslmode: 'no-verify' });
   await store.probe();
 

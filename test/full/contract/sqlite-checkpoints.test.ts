@@ -46,7 +46,7 @@ function logPages(): { log: number; checkpointed: number } {
   return pages;
 }
 
-/** Of 4 KiB; nothing while the log begins anew. */
+/** Of 4 KiB; nothing while the log restarts. */
 function write(pages: number): void {
   try {
     db.prepare('INSERT INTO filling VALUES (zeroblob(?))').run(pages * 4096);
@@ -75,7 +75,7 @@ describe('checkpoints', () => {
     expect(logPages().checkpointed).toBe(0);
   });
 
-  it('let the log begin anew after a pause', async () => {
+  it('let the log restart after a pause', async () => {
     write(2_000);
     await waitFor('a checkpoint', () => logPages().checkpointed >= 2_000);
     // Its locks last a moment longer than its work.
@@ -86,7 +86,7 @@ describe('checkpoints', () => {
     expect(logPages().log).toBeLessThan(100);
   });
 
-  it('let a log begin anew that is written to without a pause, on a disk that flushes slowly', async () => {
+  it('let a log restart that is written to without a pause, on a disk that flushes slowly', async () => {
     const reader = openReader(file);
     const log = openLogFile(db);
     const group = new GroupCommit({

@@ -29,7 +29,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** What whoever has the disk can read, as it is now: nothing is checkpointed for the look. */
+/** What a reader of the disk finds now. Nothing is checkpointed for this. */
 async function onDisk(path = files.path): Promise<Buffer> {
   const log = await readFile(`${path}-wal`).catch(() => Buffer.alloc(0));
   return Buffer.concat([await readFile(path), log]);
@@ -126,10 +126,10 @@ describe('evidence', () => {
 });
 
 describe('erasing again', () => {
-  /** What was written last is in the log, unless somebody empties it. */
+  /** The last write is in the log until the log is emptied. */
   const logBytes = async () => (await readFile(`${files.path}-wal`)).length;
 
-  it('does not empty the log anew', async () => {
+  it('does not empty the log again', async () => {
     const { id } = await handIn(SEEN);
     await world.store.eraseProof(id, robot.wallet);
     await handIn(SEEN);

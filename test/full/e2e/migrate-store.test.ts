@@ -177,7 +177,7 @@ it('moves a service to PostgreSQL with all that it holds, and what waited is anc
   ).toMatchObject({ exitCode: 0, stdout: 'Every invariant holds.\n' });
 });
 
-it('lets nobody use the SQLite database any more', async () => {
+it('prevents further use of the SQLite database', async () => {
   await (await onSqlite()).kill('SIGTERM');
   expect(await migrateStore(runInProcess)).toMatchObject({ exitCode: 0 });
 

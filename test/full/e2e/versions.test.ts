@@ -104,7 +104,7 @@ describe('beside a newer version that only adds', () => {
     expect(await other.kill('SIGTERM')).toBe('0');
   });
 
-  it('the newer one waits for what is under way, and keeps nobody waiting for long', async () => {
+  it('the newer one waits for requests in progress, and delays none for long', async () => {
     const { url, child } = await start();
     const { owner } = await signInAt(url);
     await session.query('BEGIN; LOCK TABLE robots IN ACCESS SHARE MODE');
@@ -150,17 +150,17 @@ Use the version of svc-server that wrote the database, or a newer one.
     const log = text(child.stderr as Readable);
     await migrateFurther(database.url, breaking);
 
-    // Whoever asks first lets it find out; without, it does so within ten seconds.
+    // The first request makes it notice; without one, it does so within ten seconds.
     const ready = await fetch(`${url}/readyz`).then(
       ({ status }) => status,
-      () => 'nobody listens',
+      () => 'nothing listens',
     );
     const late = owner.call('createFleet', { body: { name: 'North hall' } });
 
     await expect(late).rejects.toMatchObject({
       code: expect.stringMatching(/^(storage_unavailable|service_unreachable)$/),
     });
-    expect([503, 'nobody listens']).toContain(ready);
+    expect([503, 'nothing listens']).toContain(ready);
     if (child.exitCode === null) await once(child, 'exit');
     expect(child.exitCode).toBe(1);
     expect(await log).toContain('schema_too_new');

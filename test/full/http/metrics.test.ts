@@ -179,7 +179,7 @@ describe('the metrics of a server that anchors', () => {
 });
 
 describe('the metrics of a server without its chain', () => {
-  it('show what waits, what fails and why, to whoever has the token', async () => {
+  it('show what waits, what fails and why, to a caller with the token', async () => {
     const { server, folder } = await start('http://127.0.0.1:9', { SVC_METRICS_TOKEN: TOKEN });
     const read = (authorization?: string) =>
       fetch(`${server.url}/metrics`, authorization ? { headers: { authorization } } : {});
@@ -201,7 +201,7 @@ describe('the metrics of a server without its chain', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('count whom the limit refuses', async () => {
+  it('count the callers that the limit refuses', async () => {
     const { server, folder } = await start('http://127.0.0.1:9');
     const body = JSON.stringify({ address: anvilAccounts[1].address });
     const headers = { 'content-type': 'application/json' };

@@ -80,7 +80,7 @@ it('has types that are those of its code, for Node.js and for bundlers', async (
   if (result.types === false) throw new Error('The package has no types');
   const { entrypoints, problems } = result;
 
-  // It is made of ES modules: TypeScript's older resolution and CommonJS of older versions do not count.
+  // It consists of ES modules: TypeScript's older resolution and CommonJS of older versions do not count.
   const ofOldResolutions = (problem: object) =>
     'resolutionKind' in problem &&
     (problem.resolutionKind === 'node10' || problem.resolutionKind === 'node16-cjs');

@@ -1,4 +1,4 @@
-// Tests `npm run release -- --dry-run` in a copy of the tree, because it builds anew.
+// Tests `npm run release -- --dry-run` in a copy of the tree, because it builds again.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';

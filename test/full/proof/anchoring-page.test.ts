@@ -57,7 +57,7 @@ describe('the check by hand of docs/anchoring.md', () => {
     ]);
   });
 
-  it('does not find it in a transfer of something else to somebody else', async () => {
+  it('does not find it in a transfer of value to another account', async () => {
     const to = anvilAccounts[1].address;
 
     const said = await byHand({ to, value: '0x1', data: cell('calldata of a single') });

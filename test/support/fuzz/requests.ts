@@ -19,7 +19,7 @@ export interface Plan {
 /** `right`: of a kind that the operation asks for; `ended`: revoked or deleted before. */
 export type Caller =
   | 'right'
-  | 'nobody'
+  | 'anonymous'
   | 'robot'
   | 'session'
   | 'token'
@@ -54,7 +54,15 @@ const callers: Arbitrary<Caller> = fc.oneof(
   { weight: 24, arbitrary: fc.constant('right' as const) },
   {
     weight: 7,
-    arbitrary: fc.constantFrom('nobody', 'robot', 'session', 'token', 'both', 'ended', 'garbage'),
+    arbitrary: fc.constantFrom(
+      'anonymous',
+      'robot',
+      'session',
+      'token',
+      'both',
+      'ended',
+      'garbage',
+    ),
   },
 );
 

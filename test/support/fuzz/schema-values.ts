@@ -107,7 +107,7 @@ function validText(schema: Schema, known: Arbitrary<string> | null): Arbitrary<s
 
 function madeText({ pattern, maxLength }: Schema): Arbitrary<string> {
   const form = new RegExp(pattern ?? '', 'u');
-  // The patterns of free text speak of U+0000; the others are made of ASCII.
+  // The patterns of free text mention U+0000; the others consist of ASCII.
   if (pattern !== undefined && !pattern.includes('u0000')) return fc.stringMatching(form);
   const longest = maxLength ?? 50;
   return fc

@@ -74,7 +74,7 @@ export async function createWorld(service: TestService, size: number) {
         },
       };
     },
-    /** Keeps what the answer tells, and makes anew what the call or another one ended. */
+    /** Keeps what the answer reports, and creates again what a call has ended. */
     async learn(plan: Plan, sent: Send, reply: Reply): Promise<void> {
       const account = accountOf(plan.account);
       if (reply.status < 300 && plan.operation !== null) {
@@ -140,7 +140,7 @@ function credentials({ operation, caller, account: number }: Plan, account: Acco
   const right = needed.includes('robotKey') && (needed.length === 1 || number % 2 === 0);
   const sent: Record<Caller, Send> = {
     right: right ? { apiKey } : { session },
-    nobody: {},
+    anonymous: {},
     robot: { apiKey },
     session: { session },
     token: { apiKey: account.token },

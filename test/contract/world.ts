@@ -73,9 +73,13 @@ export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Of the key that each robot of a world starts with. */
+/** The key that each robot of a world starts with. */
+export function apiKeyOf(robotId: string): string {
+  return `svc_${robotId.replaceAll('-', '').padEnd(40, '0')}`;
+}
+
 export function keyHashOf(robotId: string): string {
-  return sha256Hex(`key of ${robotId}`);
+  return sha256Hex(apiKeyOf(robotId));
 }
 
 /** What happens in a test happens here, in few words; the store under test does the work. */

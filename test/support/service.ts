@@ -21,13 +21,23 @@ import { signupGrant } from './signup-grant.ts';
 import { waitFor } from './wait-for.ts';
 import { type Reply, type Send, send } from './wire.ts';
 
-const network: Network = {
+export const network: Network = {
   name: 'Test chain',
   testnet: true,
   explorerUrl: 'https://explorer.test',
   nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
   rpcUrls: ['https://rpc.test'],
 };
+
+export const testSettings = (): Settings => ({
+  baseUrl: '',
+  chainId: 31337,
+  anchorTimeoutMs: 30_000,
+  telemetryRetentionMs: null,
+  creditUrl: null,
+  gate: null,
+  signup: { mode: 'open', ...signupGrant(1000, 10n ** 18n) },
+});
 
 export interface TestServiceOptions {
   /**
@@ -93,16 +103,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const logger = pino({ level: 'debug' }, { write: (line) => logLines.push(line) });
   const logEnded = recordLog('service.log', () => logLines.join(''));
   const stopping = new AbortController();
-  const settings: Settings = {
-    baseUrl: '',
-    chainId: 31337,
-    anchorTimeoutMs: 30_000,
-    telemetryRetentionMs: null,
-    creditUrl: null,
-    gate: null,
-    signup: { mode: 'open', ...signupGrant(1000, 10n ** 18n) },
-    ...options.settings,
-  };
+  const settings = { ...testSettings(), ...options.settings };
   const app = buildApp({
     store,
     chain,

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Chain } from '../../src/chain/chain.ts';
+import { ProviderError } from '../../src/chain/errors.ts';
 import type { Block } from '../../src/chain/read-block.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
-import { shareChainReads } from '../../src/server/core/chain-reads.ts';
-import type { Deps } from '../../src/server/core/deps.ts';
-import { verifyProofHash } from '../../src/server/core/verification.ts';
+import type { Store } from '../../src/server/ports/store.ts';
 import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
 import { newWallet, World } from '../contract/world.ts';
+import { serveStore } from '../support/store-service.ts';
 import { blockWith } from '../support/synthetic-block.ts';
 
 type Reading = Awaited<ReturnType<Chain['readAnchor']>>;
@@ -52,27 +52,32 @@ describe('public verification, by what the chain holds', () => {
   });
   afterAll(() => world.close());
 
-  function depsWith(
-    readAnchor: Chain['readAnchor'],
-    {
-      readBlock = async () => null,
-      readHeads = async () => ({ head: 7n, safe: 6n, finalized: 5n }),
-      readProvenBlock = async () => null,
-    }: Partial<Pick<Chain, 'readBlock' | 'readHeads' | 'readProvenBlock'>> = {},
-  ) {
-    const deps = {
-      store: world.store,
-      clock: world.clock,
-      settings: { chainId: 31_337 },
-      network: async () => ({ explorerUrl: 'https://explorer.test' }),
-    } as unknown as Deps; // what a verification works with
-    const chain = { readAnchor, readBlock, readHeads, readProvenBlock };
-    const reads = shareChainReads(chain)('caller');
-    return (hash: Hex = proofHash) => verifyProofHash(deps, reads, hash, null);
+  type Reads = Partial<Pick<Chain, 'readAnchor' | 'readBlock' | 'readHeads' | 'readProvenBlock'>>;
+
+  /** The service over a chain that answers so, and its verification of a proof hash. */
+  async function verifierOf(readAnchor: Chain['readAnchor'], reads: Reads = {}) {
+    const service = await serveStore(world, {
+      readAnchor,
+      readBlock: async () => null,
+      readHeads: async () => ({ head: 7n, safe: 6n, finalized: 5n }),
+      readProvenBlock: async () => null,
+      ...reads,
+    });
+    onTestFinished(service.close);
+    return (hash: Hex = proofHash) => service.call('GET', `/api/v1/verify/${hash}`);
+  }
+
+  async function verifyWith(hash: Hex, readAnchor: Chain['readAnchor'], reads: Reads = {}) {
+    const verify = await verifierOf(readAnchor, reads);
+    const { status, body } = await verify(hash);
+    expect(status).toBe(200);
+    return body;
   }
 
   const verifyAgainst = (facts: Partial<Facts>) =>
-    depsWith(async () => ({ ...honest, facts: { ...honest.facts, ...facts } }))();
+    verifyWith(proofHash, async () => ({ ...honest, facts: { ...honest.facts, ...facts } }));
+
+  const unread = () => Promise.reject(new Error('The transaction was read'));
 
   const tx = (change: object) => ({ tx: { ...honest.facts.tx, ...change } as Facts['tx'] });
 
@@ -85,7 +90,7 @@ describe('public verification, by what the chain holds', () => {
 
   it.each<[string, () => Partial<Facts>, boolean]>([
     ['another sender', () => tx({ from: stranger, to: stranger }), true],
-    ['a transfer to somebody else', () => tx({ to: stranger }), true],
+    ['a transfer to another account', () => tx({ to: stranger }), true],
     ['a transfer of value', () => tx({ value: '1' }), true],
     ['another chain', () => ({ chain_id: 1 }), true],
     [
@@ -127,9 +132,8 @@ describe('public verification, by what the chain holds', () => {
   it('claims nothing of a chain for a queued proof, and reads none', async () => {
     const queued = world.completion(await world.task(task.robotId), { run: randomUUID() });
     await world.store.queueCompletion(queued);
-    const verify = depsWith(() => Promise.reject(new Error('read')));
 
-    expect(await verify(queued.proofHash)).toMatchObject({
+    expect(await verifyWith(queued.proofHash, unread)).toMatchObject({
       verified: false,
       task: { status: 'claimed' },
       anchor: { tx_hash: null, explorer_url: null, from: null, on_chain_payload_found: false },
@@ -141,21 +145,20 @@ describe('public verification, by what the chain holds', () => {
     await world.store.queueCompletion(failed);
     const lease = await world.lease(undefined, 'server 1');
     await world.store.failQueuedProofs(lease, [failed.taskId], 'reverted', world.now);
-    const verify = depsWith(() => Promise.reject(new Error('read')));
 
-    expect(await verify(failed.proofHash)).toMatchObject({
+    expect(await verifyWith(failed.proofHash, unread)).toMatchObject({
       verified: false,
       anchor: { tx_hash: null, on_chain_payload_found: false, finality: null },
     });
   });
 
-  it('reads the chain anew for each request', async () => {
+  it('reads the chain again for each request', async () => {
     let reads = 0;
     const read = async () => {
       reads += 1;
       return honest;
     };
-    const verify = depsWith(read);
+    const verify = await verifierOf(read);
 
     await verify();
     await verify();
@@ -193,7 +196,6 @@ describe('public verification, by what the chain holds', () => {
       transactions: new Set([otherHash, final.txHash]),
       ...changes,
     });
-    const unread = () => Promise.reject(new Error('The transaction was read'));
 
     it('reads the block at its number and the heads, and nothing else', async () => {
       const numbers: bigint[] = [];
@@ -202,7 +204,7 @@ describe('public verification, by what the chain holds', () => {
         return blockNow();
       };
 
-      const view = await depsWith(unread, { readBlock })(final.proofHash);
+      const view = await verifyWith(final.proofHash, unread, { readBlock });
 
       expect(view).toMatchObject({
         verified: true,
@@ -214,9 +216,9 @@ describe('public verification, by what the chain holds', () => {
     it('says how final the block is now', async () => {
       const readHeads = async () => ({ head: 5n, safe: 5n, finalized: null });
 
-      const view = await depsWith(unread, { readBlock: async () => blockNow(), readHeads })(
-        final.proofHash,
-      );
+      const readBlock = async () => blockNow();
+
+      const view = await verifyWith(final.proofHash, unread, { readBlock, readHeads });
 
       expect(view).toMatchObject({ anchor: { confirmations: '1', finality: 'safe' } });
     });
@@ -224,7 +226,7 @@ describe('public verification, by what the chain holds', () => {
     it('is not verified when the block has another time than stated', async () => {
       const readBlock = async () => blockNow({ timestamp: final.timestamp + 1_000 });
 
-      expect(await depsWith(unread, { readBlock })(final.proofHash)).toMatchObject({
+      expect(await verifyWith(final.proofHash, unread, { readBlock })).toMatchObject({
         verified: false,
       });
     });
@@ -240,38 +242,63 @@ describe('public verification, by what the chain holds', () => {
         return { facts: { chain_id: 31_337, ...nothing }, confirmations: null, finality: null };
       };
 
-      expect(
-        await depsWith(readAnchor, { readBlock: async () => block() })(final.proofHash),
-      ).toMatchObject({ verified: false, anchor: { on_chain_payload_found: false } });
+      const readBlock = async () => block();
+      expect(await verifyWith(final.proofHash, readAnchor, { readBlock })).toMatchObject({
+        verified: false,
+        anchor: { on_chain_payload_found: false },
+      });
     });
 
-    it('rejects rather than say no when the block cannot be read', async () => {
-      const readBlock = () => Promise.reject(new Error('chain_unavailable'));
+    it('fails with chain_unavailable if the block cannot be read', async () => {
+      const readBlock = () => Promise.reject(new ProviderError('timeout'));
+      const verify = await verifierOf(unread, { readBlock });
 
-      await expect(depsWith(unread, { readBlock })(final.proofHash)).rejects.toThrow(
-        'chain_unavailable',
-      );
+      const { status, body } = await verify(final.proofHash);
+
+      expect([status, body.error]).toEqual([503, 'chain_unavailable']);
     });
 
-    it('shares one read of the block and of the heads among all who ask meanwhile', async () => {
+    it('shares one read of the block and of the heads among simultaneous callers', async () => {
       const counts = { block: 0, heads: 0 };
-      const verify = depsWith(unread, {
-        readBlock: async () => {
-          counts.block += 1;
-          await new Promise((resolve) => setImmediate(resolve));
-          return blockNow();
-        },
-        readHeads: async () => {
-          counts.heads += 1;
-          await new Promise((resolve) => setImmediate(resolve));
-          return { head: 7n, safe: 6n, finalized: 5n };
+      let found = 0;
+      let release = () => {};
+      const allFound = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const store: Store = Object.create(world.store, {
+        findPublicAnchor: {
+          value: async (...query: Parameters<Store['findPublicAnchor']>) => {
+            const anchor = await world.store.findPublicAnchor(...query);
+            found += 1;
+            // After the callers that were answered before have asked for their reads.
+            if (found === 50) setImmediate(release);
+            return anchor;
+          },
         },
       });
+      const service = await serveStore(
+        { store, clock: world.clock },
+        {
+          readBlock: async () => {
+            counts.block += 1;
+            await allFound;
+            return blockNow();
+          },
+          readHeads: async () => {
+            counts.heads += 1;
+            await allFound;
+            return { head: 7n, safe: 6n, finalized: 5n };
+          },
+        },
+      );
+      onTestFinished(service.close);
 
-      const views = await Promise.all(Array.from({ length: 50 }, () => verify(final.proofHash)));
+      const replies = await Promise.all(
+        Array.from({ length: 50 }, () => service.call('GET', `/api/v1/verify/${final.proofHash}`)),
+      );
 
-      expect(views.every(({ verified }) => verified)).toBe(true);
-      // The read under way when the others came, and the one that began after they came.
+      expect(replies.every(({ body }) => body.verified)).toBe(true);
+      // The read in progress when the others came, and the one that started after they came.
       expect(counts).toEqual({ block: 2, heads: 2 });
     });
   });

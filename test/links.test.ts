@@ -18,7 +18,7 @@ async function readPages(): Promise<Map<string, string>> {
   return texts;
 }
 
-it('leads from page to page to files that are there', async () => {
+it('has links only to existing files', async () => {
   const dead: string[] = [];
   for (const [page, text] of await readPages()) {
     for (const [, file = ''] of text.matchAll(/\]\((?!\w+:)([^)#]+)(?:#[^)]+)?\)/g)) {
@@ -29,7 +29,7 @@ it('leads from page to page to files that are there', async () => {
   expect(dead).toEqual([]);
 });
 
-it('leads an admin to webhooks and alerts', async () => {
+it('links the admin guide to webhooks and alerts', async () => {
   const admin = (await readPages()).get('docs/guides/admin.md');
 
   for (const target of ['../webhooks.md', '../webhooks.md#alerts']) {
@@ -37,7 +37,7 @@ it('leads an admin to webhooks and alerts', async () => {
   }
 });
 
-it('names scripts of npm that are there', async () => {
+it('names only existing npm scripts', async () => {
   const unknown: string[] = [];
   for (const [page, text] of await readPages()) {
     for (const [, name = ''] of text.matchAll(/npm run ([a-z][\w:-]*)/g)) {
@@ -48,7 +48,7 @@ it('names scripts of npm that are there', async () => {
   expect(unknown).toEqual([]);
 });
 
-it('leads from page to page to headings that are there', async () => {
+it('has links only to existing headings', async () => {
   const texts = await readPages();
   const dead: string[] = [];
   let count = 0;

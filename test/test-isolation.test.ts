@@ -22,7 +22,7 @@ describe('npm test', () => {
     ['has a chain that mines by the clock', /blockTime: [\d.]/],
     ['measures a duration', /^(?!.*useFakeTimers).*performance\.now\(\) - /s],
     ['takes a port that another process may take', /freePort/],
-  ])('has no file that %s', async (_, pattern) => {
+  ])('has no test file that %s', async (_, pattern) => {
     const files = await testFiles();
     const found = await Promise.all(
       files.map(async (name) =>

@@ -62,7 +62,7 @@ describe('the transactions trie', () => {
     }
   }
 
-  it.each(counts)('gives back a value by its path among %i', (count) => expectEach(count, 25));
+  it.each(counts)('returns a value by its path among %i', (count) => expectEach(count, 25));
 
   itHolds('proves nothing with any byte of any node changed', 25, (numRuns) => {
     const property = fc.property(

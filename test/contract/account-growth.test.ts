@@ -65,18 +65,18 @@ beforeAll(async () => {
 });
 afterAll(() => temporary.close());
 
-describe('what an account can make a database grow by', () => {
-  it('is known for each table', () => {
+describe('the bytes that an account can add to a database', () => {
+  it('are known for each table', () => {
     const known = [counted, Object.keys(capped), ...Object.values(derived), uncounted, shared];
 
     expect([...known, ofTheService].flat().sort()).toEqual(tables.sort());
   });
 
-  it('is counted by the storage quota for claims, evidence, samples and events', () => {
+  it('are counted by the storage quota for claims, evidence, samples and events', () => {
     for (const table of counted) expect(usageErrors).toMatch(new RegExp(`FROM ${table}\\b`));
   });
 
-  it('is at most 30 MiB elsewhere without a grant, of which messages are 1 MiB', () => {
+  it('are at most 30 MiB elsewhere without a grant, of which messages are 1 MiB', () => {
     const sum = Object.values(capped).reduce((all, bytes) => all + bytes, 0);
 
     expect(sum).toBeLessThan(30 * 1024 * 1024);

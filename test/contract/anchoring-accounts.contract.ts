@@ -41,7 +41,7 @@ export function anchoringAccountContract(open: OpenStore): void {
     ]);
   });
 
-  it('gives changes that are made at the same time different numbers', async () => {
+  it('gives simultaneous changes different numbers', async () => {
     await Promise.all(Array.from({ length: 5 }, () => add()));
 
     const numbers = (await list()).map(({ changedIn }) => changedIn);

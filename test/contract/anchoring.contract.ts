@@ -26,7 +26,7 @@ export function anchorContract(open: OpenStore): void {
     (await world.store.getTask(taskId, { robotId: robot.id }))?.completion;
 
   describe('the chain', () => {
-    it('is fixed by the first that is bound', async () => {
+    it('is fixed by the first binding', async () => {
       const identity = { chainId, blockNumber: 0, blockHash: randomHash() };
       expect(await world.store.getChainIdentity()).toBeNull();
 
@@ -37,7 +37,7 @@ export function anchorContract(open: OpenStore): void {
     });
 
     it.each([{ chainId: 1 }, { blockNumber: 1 }, { blockHash: randomHash() }])(
-      'refuses another (%#)',
+      'refuses another chain (%#)',
       async (change) => {
         const identity = { chainId, blockNumber: 0, blockHash: randomHash() };
         await world.store.bindChain(identity);
@@ -49,7 +49,7 @@ export function anchorContract(open: OpenStore): void {
       },
     );
 
-    it('has a status that keeps its quote when none is given', async () => {
+    it('has a status that keeps its quote if none is given', async () => {
       await world.store.saveChainStatus(lease, {
         degraded: ['low funds'],
         parked: 0,
@@ -65,7 +65,7 @@ export function anchorContract(open: OpenStore): void {
       });
     });
 
-    it('has the funds of the accounts that are underfunded', async () => {
+    it('reports the funds of underfunded accounts', async () => {
       const other = await world.lease();
       const { now } = world;
       const low = { degraded: ['fee_jump', 'underfunded'], parked: 0, now };
@@ -84,7 +84,7 @@ export function anchorContract(open: OpenStore): void {
       expect(second?.underfunded).toEqual([{ address, balanceWei: null, neededWei: null }]);
     });
 
-    it('is stopped while every sender has a reason that time does not end', async () => {
+    it('is stopped while every sender has a permanent reason', async () => {
       const other = await world.lease();
       const { now } = world;
       const stopped = { degraded: ['fee_jump', 'underfunded'], parked: 0, now };
@@ -96,7 +96,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.getChainStatus()).toMatchObject({ isStopped: true });
     });
 
-    it('has the reasons of all senders, each once, while their leases are held', async () => {
+    it('reports the reasons of all senders, each once, while their leases are held', async () => {
       const other = await world.lease();
       const { now } = world;
       await world.store.saveChainStatus(lease, { degraded: ['fee_cap'], parked: 2, now });
@@ -113,7 +113,7 @@ export function anchorContract(open: OpenStore): void {
       });
     });
 
-    it('has no quote until one was saved, and takes the newest', async () => {
+    it('has no quote until one is saved, and then the newest', async () => {
       const fresh = await World.open(open);
       try {
         expect(await fresh.store.getChainStatus()).toBeNull();
@@ -149,7 +149,7 @@ export function anchorContract(open: OpenStore): void {
       expect(listed.map(({ taskId }) => taskId)).toEqual(expected.map((task) => task?.id));
     });
 
-    it('gives an account no turns for the time in which it had none to sign', async () => {
+    it('gives an account no turns for the time in which it had no proofs', async () => {
       await world.queued(robot.id, 5);
       await world.committed(lease, 5);
       const other = await world.robot();
@@ -169,7 +169,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.listQueuedProofs(lease, 10)).toHaveLength(1);
     });
 
-    it('gives back what a refused proof had reserved', async () => {
+    it('returns the reservation of a refused proof', async () => {
       const before = await world.store.getBalance(robot.wallet);
       const [task] = await world.queued(robot.id, 1);
       const id = task?.id ?? '';
@@ -182,7 +182,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.checkInvariants()).toEqual([]);
     });
 
-    it('takes a refused proof again under a new reservation', async () => {
+    it('accepts a refused proof again with a new reservation', async () => {
       const [task] = await world.queued(robot.id, 1);
       if (task === undefined) throw new Error('One task was queued');
       await world.store.failQueuedProofs(lease, [task.id], 'no funds', world.now);
@@ -206,7 +206,7 @@ export function anchorContract(open: OpenStore): void {
   });
 
   describe('committing an attempt', () => {
-    it('keeps all that is needed to send it again', async () => {
+    it('keeps everything that is needed to send it again', async () => {
       await world.queued(robot.id, 3);
       const attempt = await world.committed(lease);
 
@@ -228,7 +228,7 @@ export function anchorContract(open: OpenStore): void {
       ]);
     });
 
-    it('makes its completions submitted, with the transaction', async () => {
+    it('marks its completions as submitted, with the transaction', async () => {
       const [task] = await world.queued(robot.id, 2);
       const attempt = await world.committed(lease);
 
@@ -240,7 +240,7 @@ export function anchorContract(open: OpenStore): void {
       });
     });
 
-    it('moves the next nonce of its sender alone', async () => {
+    it('advances the next nonce of its sender only', async () => {
       expect(await world.store.getNextNonce(lease)).toBeNull();
       await world.queued(robot.id, 1);
       await world.store.commitAttempt(
@@ -310,7 +310,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.getNextNonce(lease)).toBe(3);
     });
 
-    it('takes each proof into one of 10 concurrent attempts over it', async () => {
+    it('commits each proof in only one of 10 concurrent attempts', async () => {
       await world.queued(robot.id, 1);
       const proofs = await world.store.listQueuedProofs(lease, 1);
       const attempts = Array.from({ length: 10 }, () => world.attempt(proofs, { nonce: 0 }));
@@ -325,7 +325,7 @@ export function anchorContract(open: OpenStore): void {
   });
 
   describe('following an attempt', () => {
-    it('records that it was sent, once and for all', async () => {
+    it('records once that it was sent', async () => {
       await world.queued(robot.id, 1);
       const { id } = await world.committed(lease);
 
@@ -351,7 +351,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await stateOf(task?.id ?? '')).toMatchObject({ state: 'submitted', receipt: null });
     });
 
-    it('takes no transaction for mined that is not a variant', async () => {
+    it('accepts only a variant as mined', async () => {
       await world.queued(robot.id, 1);
       const attempt = await world.committed(lease);
       const foreign = world.mined(attempt, { txHash: randomHash() });
@@ -362,7 +362,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.listOpenAttempts(lease)).toMatchObject([{ state: 'signed' }]);
     });
 
-    it('touches no attempt of another sender', async () => {
+    it('changes no attempt of another sender', async () => {
       await world.queued(robot.id, 1);
       const attempt = await world.included(lease);
       const other = await world.lease(newWallet());
@@ -375,7 +375,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.listOpenAttempts(other)).toEqual([]);
     });
 
-    it('names every account that has one open', async () => {
+    it('lists every account with an open attempt', async () => {
       expect(await world.store.listOpenSenders()).toEqual([]);
       await world.queued(robot.id, 1);
       await world.committed(lease);
@@ -384,7 +384,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.listOpenSenders()).toEqual([{ chainId, address: lease.sender }]);
     });
 
-    it('names an account until what it has anchored is final', async () => {
+    it('lists an account until its anchors are final', async () => {
       await world.queued(robot.id, 1);
       const { id } = await world.settled(lease);
       expect(await world.store.listOpenSenders()).toHaveLength(1);
@@ -395,7 +395,7 @@ export function anchorContract(open: OpenStore): void {
       expect(await world.store.listOpenSenders()).toEqual([]);
     });
 
-    it('lists open attempts by nonce, and none that is settled', async () => {
+    it('lists open attempts by nonce, without settled ones', async () => {
       await world.queued(robot.id, 3);
       const settled = await world.included(lease, 1);
       const second = await world.committed(lease, 1);

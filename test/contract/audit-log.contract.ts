@@ -40,7 +40,7 @@ export function auditLogContract(open: OpenStore): void {
     expect(await kindsOf(robot.wallet)).toEqual([]);
   });
 
-  it('records no move of a robot to the fleet that it is in', async () => {
+  it('records no move of a robot to its current fleet', async () => {
     const { wallet, id } = await world.robot();
     const fleet = await world.fleet(wallet);
     const assign = () => world.store.assignRobots(wallet, [id], fleet.id, world.now, by());
@@ -50,7 +50,7 @@ export function auditLogContract(open: OpenStore): void {
     expect(await kindsOf(wallet)).toEqual(['robots_moved']);
   });
 
-  it('keeps each entry of many at once, in their order', async () => {
+  it('keeps each of many simultaneous entries, in order', async () => {
     const { wallet, id } = await world.robot();
     for (let i = 0; i < 3; i += 1) {
       await world.store.replaceKey(id, wallet, sha256Hex(`key ${i}`), world.now, by());
@@ -80,7 +80,7 @@ export function auditLogContract(open: OpenStore): void {
     expect(await kindsOf(robot.wallet)).toHaveLength(1);
   });
 
-  it('makes no token for a session that ended after the call began', async () => {
+  it('creates no token for a session that ended after the call began', async () => {
     const { wallet } = await world.robot();
     const issuer = await session(wallet);
     await world.store.endSession(wallet, issuer);
@@ -89,7 +89,7 @@ export function auditLogContract(open: OpenStore): void {
     expect(made).toBe('session_ended');
   });
 
-  it('lets no more tokens be made at once than the limit', async () => {
+  it('creates no more simultaneous tokens than the limit', async () => {
     const { wallet } = await world.robot();
     const issuer = await session(wallet);
     const made = await Promise.all(
@@ -102,7 +102,7 @@ export function auditLogContract(open: OpenStore): void {
     expect(await kindsOf(wallet)).toHaveLength(limits.tokensPerAccount);
   });
 
-  it('notes the last use of a token at most once a minute, and never back', async () => {
+  it('records the last use of a token at most once a minute, and never an earlier one', async () => {
     const { wallet } = await world.robot();
     const made = token(wallet, await session(wallet), {
       expiresAt: world.now + 10 * limits.windowMs,

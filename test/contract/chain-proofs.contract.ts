@@ -62,7 +62,7 @@ export function chainProofContract(open: OpenStore): void {
   const stored = async (taskId: string) =>
     (await world.store.getBundle(taskId, { robotId: robot.id }))?.mined?.chainProof;
 
-  it('is due soon where a wrong clock put it off for years', async () => {
+  it('is due soon if a wrong clock postponed it for years', async () => {
     await finalized();
     world.clock.advance(700 * 86_400_000);
     await taken();
@@ -73,7 +73,7 @@ export function chainProofContract(open: OpenStore): void {
     expect(await take()).toEqual([]);
   });
 
-  it('is due from the moment an anchor is final, with all that building it needs', async () => {
+  it('is due as soon as an anchor is final, with everything needed to build it', async () => {
     const { attempt, blockHash, blockNumber, txIndex } = await mined();
     expect(await take()).toEqual([]);
     expect(await world.store.countMissingChainProofs()).toBe(0);
@@ -98,7 +98,7 @@ export function chainProofContract(open: OpenStore): void {
     ]);
   });
 
-  it('is taken by one at a time, and again after pauses that double up to the longest', async () => {
+  it('is taken by one worker at a time, and again after pauses that double up to a maximum', async () => {
     const { attempt } = await finalized();
 
     for (const [i, pause] of [1_000, 2_000, 3_000, 3_000].entries()) {
@@ -139,7 +139,7 @@ export function chainProofContract(open: OpenStore): void {
     expect(await world.store.recordChainProof(anchor, proof)).toBe(false);
   });
 
-  it('is gone after a reorganization, and due again in the next block', async () => {
+  it('is removed after a reorganization, and due again in the next block', async () => {
     const { attempt, taskId, proof } = await finalized();
     const anchor = await taken();
     await world.store.recordChainProof(anchor, proof);
@@ -180,7 +180,7 @@ export function chainProofContract(open: OpenStore): void {
     expect(await take()).toHaveLength(1);
   });
 
-  it('is found to be wrong by the check if it leads elsewhere', async () => {
+  it('is reported by the check if it does not lead to the block', async () => {
     await finalized();
     const anchor = await taken();
     const { proof } = blockWith(randomHash());

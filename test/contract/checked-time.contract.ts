@@ -16,7 +16,7 @@ export function checkedTimeContract(open: OpenStore): void {
     expect(await world.store.readCheckedTime()).toBeNull();
   });
 
-  it('keeps the accepted time that was saved last, also an earlier one', async () => {
+  it('keeps the accepted time that was saved last, even an earlier one', async () => {
     await save(2000);
     await save(1000);
 

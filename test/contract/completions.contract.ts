@@ -25,7 +25,7 @@ export function completionContract(open: OpenStore): void {
       expect(await world.store.checkInvariants()).toEqual([]);
     });
 
-    it('shows in the task, which stays claimed', async () => {
+    it('is visible in the task, which stays claimed', async () => {
       await world.lease();
       const robot = await world.robot();
       const completion = world.completion(await world.task(robot.id));
@@ -47,7 +47,7 @@ export function completionContract(open: OpenStore): void {
       });
     });
 
-    it('lets one of 50 concurrent completions of a task through', async () => {
+    it('accepts one of 50 concurrent completions of a task', async () => {
       await world.lease();
       const robot = await world.robot();
       const task = await world.task(robot.id);
@@ -68,7 +68,7 @@ export function completionContract(open: OpenStore): void {
       expect(await world.store.checkInvariants()).toEqual([]);
     });
 
-    it('answers one in progress with the proof that was accepted', async () => {
+    it('reports a completion in progress with the accepted proof', async () => {
       await world.lease();
       const robot = await world.robot();
       const task = await world.task(robot.id);
@@ -83,7 +83,7 @@ export function completionContract(open: OpenStore): void {
       });
     });
 
-    it('answers a completed task with its receipt', async () => {
+    it('reports a completed task with its receipt', async () => {
       const lease = await world.lease();
       const robot = await world.robot();
       const [task] = await world.queued(robot.id, 1);
@@ -127,7 +127,7 @@ export function completionContract(open: OpenStore): void {
       expect(await world.store.listQueuedProofs(lease, 1)).toEqual([]);
     });
 
-    it('is key_revoked for a robot that is not there', async () => {
+    it('is key_revoked for an unknown robot', async () => {
       const robot = await world.robot();
       const task = await world.task(robot.id);
       const gone = { ...world.completion(task), robotId: '0190a5c0-0000-7000-8000-000000000000' };
@@ -143,7 +143,7 @@ export function completionContract(open: OpenStore): void {
       return { robot, result: await world.store.queueCompletion(world.completion(task)) };
     }
 
-    it('refuses without an anchor, before it looks at gas', async () => {
+    it('refuse a completion without an anchor before they check gas', async () => {
       await world.lease();
       const { robot, result } = await queueWith(0, 0n);
 
@@ -152,19 +152,19 @@ export function completionContract(open: OpenStore): void {
       expect(task.completion).toBeNull();
     });
 
-    it('refuses what the gas credit does not cover, and takes what it just covers', async () => {
+    it('refuse a completion above the gas credit, and accept one that it just covers', async () => {
       await world.lease();
 
       expect((await queueWith(1, reservedWei - 1n)).result).toEqual({ outcome: 'no_gas_credit' });
       expect((await queueWith(1, reservedWei)).result).toEqual({ outcome: 'queued' });
     });
 
-    it('cannot reserve while the chain was never reached', async () => {
+    it('cannot be reserved until the chain was reached', async () => {
       expect((await queueWith(1, reservedWei)).result).toEqual({ outcome: 'no_fee_quote' });
       expect((await queueWith(0, 0n)).result).toEqual({ outcome: 'no_anchor_quota' });
     });
 
-    it('completes after a top-up', async () => {
+    it('allow the completion after a top-up', async () => {
       await world.lease();
       const robot = await world.robot(await world.account(0, 0n));
       const completion = world.completion(await world.task(robot.id));
@@ -174,7 +174,7 @@ export function completionContract(open: OpenStore): void {
       expect(await world.store.queueCompletion(completion)).toEqual({ outcome: 'queued' });
     });
 
-    it('never spends more than there is, however many ask at once', async () => {
+    it('are never overspent by concurrent completions', async () => {
       await world.lease();
       const robot = await world.robot(await world.account(3, 2n * reservedWei));
       const tasks = [];
@@ -218,7 +218,7 @@ export function completionContract(open: OpenStore): void {
       return { state, done };
     }
 
-    it('ends when the completion is settled, and not when it is signed or mined', async () => {
+    it('ends when the completion is settled, not when it is signed or mined', async () => {
       const id = await queuedTask();
       const { state, done } = watched(
         world.store.waitForCompletion(id, AbortSignal.timeout(10_000)),
@@ -243,7 +243,7 @@ export function completionContract(open: OpenStore): void {
       await done;
     });
 
-    it('ends for everyone who waits for it', async () => {
+    it('ends for every waiting caller', async () => {
       const id = await queuedTask();
       const waits = Array.from({ length: 20 }, () =>
         world.store.waitForCompletion(id, new AbortController().signal),
@@ -254,7 +254,7 @@ export function completionContract(open: OpenStore): void {
       await Promise.all(waits);
     });
 
-    it('ends when the signal aborts, also before the call', async () => {
+    it('ends when the signal aborts, even before the call', async () => {
       const id = await queuedTask();
       const controller = new AbortController();
       const wait = world.store.waitForCompletion(id, controller.signal);
@@ -265,7 +265,7 @@ export function completionContract(open: OpenStore): void {
       await world.store.waitForCompletion(id, controller.signal);
     });
 
-    it('ends at once when it is over already or the task is not there', async () => {
+    it('ends immediately if the completion is settled or the task does not exist', async () => {
       const id = await queuedTask();
       await world.settled(lease);
       const never = new AbortController().signal;
@@ -282,7 +282,7 @@ export function completionContract(open: OpenStore): void {
       await wait;
     });
 
-    it('for the queue ends at once while a proof is queued, and when the signal aborts', async () => {
+    it('for the queue ends immediately while a proof is queued, and when the signal aborts', async () => {
       const controller = new AbortController();
       const wait = world.store.waitForQueuedProof(controller.signal);
       controller.abort();

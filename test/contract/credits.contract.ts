@@ -39,7 +39,7 @@ export function creditContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('makes a repeated grant harmless, concurrent or later', async () => {
+  it('ignores a repeated grant, concurrent or later', async () => {
     const grant = newGrant();
 
     const results = await Promise.all(
@@ -52,7 +52,7 @@ export function creditContract(open: OpenStore): void {
   });
 
   it.each([{ wallet: newWallet() }, { anchors: 6 }, { gasWei: 1n }, { note: 'other' }])(
-    'rejects with id_conflict when the id repeats with other content (%#)',
+    'rejects with id_conflict if the id repeats with other content (%#)',
     async (change) => {
       const grant = newGrant();
       await world.store.grantCredits(grant);
@@ -102,7 +102,7 @@ export function creditContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('makes a repeated revocation harmless, concurrent or later, and never that of a grant', async () => {
+  it('ignores a repeated revocation, concurrent or later, but not the id of a grant', async () => {
     const grant = newGrant();
     await world.store.grantCredits(grant);
     const revocation = { ...grant, id: uuid(), anchors: 2 };
@@ -143,7 +143,7 @@ export function creditContract(open: OpenStore): void {
     expect(await world.store.listLedger(grant.wallet, 10, null)).toHaveLength(1);
   });
 
-  it('leaves reserved credits, and of concurrent revocations only what the balance has', async () => {
+  it('leaves reserved credits, and limits concurrent revocations to the balance', async () => {
     await world.lease();
     const wallet = await world.account(5, 10n ** 9n);
     await world.queued((await world.robot(wallet)).id, 1);

@@ -38,7 +38,7 @@ export function eventContract(open: OpenStore): void {
     );
 
   describe('logging', () => {
-    it('stores the event as it is', async () => {
+    it('stores the event unchanged', async () => {
       const event = newEvent({
         severity: 'error',
         message: 'stalled',
@@ -54,7 +54,7 @@ export function eventContract(open: OpenStore): void {
       expect(await list()).toEqual([stored]);
     });
 
-    it('answers the stored event when it repeats', async () => {
+    it('returns the stored event if it repeats', async () => {
       const event = newEvent();
       const first = await world.store.createEvent(event);
       world.clock.advance(1000);
@@ -71,7 +71,7 @@ export function eventContract(open: OpenStore): void {
       { message: 'x' },
       { payload: '{"a":1}' },
       { occurredAt: '2026-01-15' },
-    ])('answers id_conflict when it repeats with %j', async (change) => {
+    ])('answers id_conflict if it repeats with %j', async (change) => {
       const event = newEvent();
       await world.store.createEvent(event);
 
@@ -80,7 +80,7 @@ export function eventContract(open: OpenStore): void {
       });
     });
 
-    it('tells events apart by robot', async () => {
+    it('distinguishes events by robot', async () => {
       const id = uuid();
       await logged({ id });
 
@@ -89,14 +89,14 @@ export function eventContract(open: OpenStore): void {
       expect(await list()).toHaveLength(2);
     });
 
-    it('answers key_revoked for a key that ended', async () => {
+    it('answers key_revoked for a revoked key', async () => {
       const event = newEvent({ keyHash: sha256Hex('an older key') });
 
       expect(await world.store.createEvent(event)).toEqual({ outcome: 'key_revoked' });
       expect(await list()).toEqual([]);
     });
 
-    it('notes that the robot was seen', async () => {
+    it('records that the robot was seen', async () => {
       world.clock.advance(1000);
       await logged();
 
@@ -133,7 +133,7 @@ export function eventContract(open: OpenStore): void {
       }
     });
 
-    it('knows none of a deleted robot, and pages through those of the others', async () => {
+    it('omits events of a deleted robot, and pages through the others', async () => {
       const sibling = await world.robot(robot.wallet);
       const kept: EventRecord[] = [];
       for (const severity of ['info', 'error', 'info', 'warn'] satisfies Severity[]) {
@@ -150,7 +150,7 @@ export function eventContract(open: OpenStore): void {
       expect(await list({ robotId: robot.id })).toBeNull();
     });
 
-    it('pages without loss or repetition while events arrive', async () => {
+    it('pages without loss or duplicates while events arrive', async () => {
       const events: EventRecord[] = [];
       for (let i = 0; i < 10; i += 1) {
         events.unshift(await logged({ severity: i % 3 === 0 ? 'warn' : 'info' }));
@@ -167,7 +167,7 @@ export function eventContract(open: OpenStore): void {
       expect(read).toEqual(events);
     });
 
-    it('shows events to their own account alone', async () => {
+    it('shows events to their own account only', async () => {
       await logged();
 
       expect(await list({ wallet: newWallet() })).toEqual([]);

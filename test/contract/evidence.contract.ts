@@ -24,7 +24,7 @@ export function evidenceContract(open: OpenStore): void {
     const all = () => ({ wallet: robot.wallet, status: null, robotId: null });
     const idsOf = (tasks: readonly { id: string }[] | null) => tasks?.map(({ id }) => id);
 
-    it('answers how far each has come, newest first', async () => {
+    it('returns the progress of each task, newest first', async () => {
       const lease = await world.lease();
       const [verified] = await world.queued(robot.id, 1);
       const attempt = await world.settled(lease);
@@ -57,7 +57,7 @@ export function evidenceContract(open: OpenStore): void {
       });
     });
 
-    it('pages through all of them once, whatever shares an instant', async () => {
+    it('pages through all tasks once, even if they share a time', async () => {
       const lease = await world.lease();
       for (let i = 0; i < 4; i += 1) {
         await world.queued(robot.id, 2);
@@ -98,7 +98,7 @@ export function evidenceContract(open: OpenStore): void {
       expect(await list({ robotId: robot.id, status: 'verified' })).toEqual([mine?.id]);
     });
 
-    it("shows nothing of another account, and knows no other account's robot", async () => {
+    it('shows nothing of another account, and finds no robot of another account', async () => {
       await world.task(robot.id);
       const stranger = await world.robot();
       const theirs = { wallet: stranger.wallet, status: null };
@@ -110,7 +110,7 @@ export function evidenceContract(open: OpenStore): void {
   });
 
   describe('reading evidence', () => {
-    it('answers it as it was handed in, to its robot and its account alone', async () => {
+    it('returns the submitted evidence to its robot and its account only', async () => {
       await world.lease();
       const { id } = await completed();
       const sibling = await world.robot(robot.wallet);
@@ -124,7 +124,7 @@ export function evidenceContract(open: OpenStore): void {
       expect(await world.store.getEvidence(UNKNOWN, { robotId: robot.id })).toBeNull();
     });
 
-    it('answers null for a task without any', async () => {
+    it('returns null for a task without evidence', async () => {
       const { id } = await world.task(robot.id);
 
       const found = await world.store.getEvidence(id, { robotId: robot.id });
@@ -134,7 +134,7 @@ export function evidenceContract(open: OpenStore): void {
   });
 
   describe('reading a bundle', () => {
-    it('answers the receipt with block, place and signed bytes', async () => {
+    it('returns the receipt with block, place and signed bytes', async () => {
       const lease = await world.lease();
       const { id } = await completed();
       const attempt = await world.committed(lease);
@@ -157,7 +157,7 @@ export function evidenceContract(open: OpenStore): void {
       });
     });
 
-    it('has no place before there is a receipt', async () => {
+    it('has no place before the receipt exists', async () => {
       const lease = await world.lease();
       const { id } = await completed();
       await world.included(lease);
@@ -168,7 +168,7 @@ export function evidenceContract(open: OpenStore): void {
       expect(found?.task.completion?.receipt).toBeNull();
     });
 
-    it('is for its robot and its account alone', async () => {
+    it('is visible to its robot and its account only', async () => {
       const { id } = await world.task(robot.id);
 
       expect(await world.store.getBundle(id, { wallet: newWallet() })).toBeNull();
@@ -191,7 +191,7 @@ export function evidenceContract(open: OpenStore): void {
       expect(await world.store.checkInvariants()).toEqual([]);
     });
 
-    it('does not end an anchor that is under way', async () => {
+    it('does not stop an anchor in progress', async () => {
       const lease = await world.lease();
       const { id } = await completed();
 
@@ -215,7 +215,7 @@ export function evidenceContract(open: OpenStore): void {
       expect(kept?.proof).toBe('{"boxes":2}');
     });
 
-    it('stores new evidence when a refused completion is tried again', async () => {
+    it('stores new evidence if a refused completion is retried', async () => {
       const lease = await world.lease();
       const task = await completed();
       await world.store.failQueuedProofs(lease, [task.id], 'no funds', world.now);
@@ -246,7 +246,7 @@ export function evidenceContract(open: OpenStore): void {
       expect(kept.map((found) => found?.proof)).toEqual([null, null, null, null, '{"boxes":2}']);
     });
 
-    it('takes the age from the newest evidence of a task', async () => {
+    it('counts the age from the newest evidence of a task', async () => {
       const lease = await world.lease();
       const task = await completed();
       await world.store.failQueuedProofs(lease, [task.id], 'no funds', world.now);

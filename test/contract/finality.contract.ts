@@ -29,7 +29,7 @@ export function finalityContract(open: OpenStore): void {
   const blocks = async (limit: number) =>
     (await world.store.listIncludedAttempts(lease, limit)).map(({ blockNumber }) => blockNumber);
 
-  it('follows what is included, with all that is needed to ask for it', async () => {
+  it('follows included attempts, with everything needed to look them up', async () => {
     await world.queued(robot.id, 1);
     const attempt = await world.committed(lease);
     const mined = world.mined(attempt);
@@ -63,7 +63,7 @@ export function finalityContract(open: OpenStore): void {
     expect(await blocks(4)).toEqual([5n, 6n, 7n, 8n, 9n]);
   });
 
-  it('follows what lies between them from a place downwards', async () => {
+  it('follows the blocks in between from a place downwards', async () => {
     const ids: string[] = [];
     for (const blockNumber of [7n, 5n, 7n, 9n, 6n]) {
       await world.queued(robot.id, 1);
@@ -83,7 +83,7 @@ export function finalityContract(open: OpenStore): void {
     expect(await below(5n, lowest ?? '')).toEqual([]);
   });
 
-  it('has the bytes of all that was mined and is not lost', async () => {
+  it('returns the bytes of all mined attempts that are not lost', async () => {
     const attempts: NewAttempt[] = [];
     for (let i = 0; i < 4; i += 1) {
       await world.queued(robot.id, 1);
@@ -104,7 +104,7 @@ export function finalityContract(open: OpenStore): void {
     expect(await from((fourth?.nonce ?? 0) + 1)).toEqual([]);
   });
 
-  it('is lost by a final anchor when another block stands at its number', async () => {
+  it('is lost by a final anchor if another block is at its number', async () => {
     const [task] = await world.queued(robot.id, 1);
     const { id, nonce } = await world.settled(lease);
     await record({ finalized: [id] });
@@ -119,7 +119,7 @@ export function finalityContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('tells nonces that were used elsewhere from those of its own', async () => {
+  it('distinguishes nonces that were used elsewhere from its own', async () => {
     await world.queued(robot.id, 2);
     const dead = world.attempt(await world.store.listQueuedProofs(lease, 1), { nonce: 3 });
     await world.store.commitAttempt(lease, dead);
@@ -136,7 +136,7 @@ export function finalityContract(open: OpenStore): void {
     expect(await Promise.all(used)).toEqual([true, true, false, true, false]);
   });
 
-  it('goes from included over safe to finalized, in receipt and completion', async () => {
+  it('goes from included through safe to finalized, in receipt and completion', async () => {
     const [task] = await world.queued(robot.id, 2);
     const { id } = await world.settled(lease);
 
@@ -176,7 +176,7 @@ export function finalityContract(open: OpenStore): void {
     ]);
   });
 
-  it('may come before the settlement, which goes on', async () => {
+  it('may precede the settlement, which continues', async () => {
     const tasks = await world.queued(robot.id, 2);
     const { id } = await world.included(lease);
     await world.store.settleLeaves(lease, id, 1, world.now);
@@ -188,7 +188,7 @@ export function finalityContract(open: OpenStore): void {
     expect(await world.store.listOpenAttempts(lease)).toEqual([]);
   });
 
-  it('is taken back by nothing but another block', async () => {
+  it('is revoked only by another block', async () => {
     await world.queued(robot.id, 1);
     const attempt = await world.settled(lease);
     await record({ finalized: [attempt.id] });
@@ -202,7 +202,7 @@ export function finalityContract(open: OpenStore): void {
     }
   });
 
-  it('is not for another sender to record', async () => {
+  it('cannot be recorded by another sender', async () => {
     await world.queued(robot.id, 1);
     const { id } = await world.settled(lease);
     const other = await world.lease(newWallet());
@@ -214,7 +214,7 @@ export function finalityContract(open: OpenStore): void {
   });
 
   describe('of a block that was replaced', () => {
-    it('leaves task and receipt there, shown as reorged', async () => {
+    it('keeps task and receipt, shown as reorged', async () => {
       const [task] = await world.queued(robot.id, 1);
       const attempt = await world.settled(lease);
       const before = await completion(task);
@@ -237,7 +237,7 @@ export function finalityContract(open: OpenStore): void {
       expect(listed?.progress?.state).toBe('reorged');
     });
 
-    it('forgets that it was safe', async () => {
+    it('is no longer safe', async () => {
       const [task] = await world.queued(robot.id, 1);
       const attempt = await world.settled(lease);
       await record({ safe: [attempt.id] });
@@ -248,7 +248,7 @@ export function finalityContract(open: OpenStore): void {
       expect((await completion(task))?.receipt?.finality).toBe('included');
     });
 
-    it('stays reorged while it is sent again, and takes its new place', async () => {
+    it('stays reorged while it is sent again, and then gets its new place', async () => {
       const [task] = await world.queued(robot.id, 1);
       const attempt = await world.settled(lease);
       const balance = await world.store.getBalance(robot.wallet);
@@ -267,7 +267,7 @@ export function finalityContract(open: OpenStore): void {
       expect(await world.store.getBalance(robot.wallet)).toEqual(balance);
     });
 
-    it('settles nothing until it is included again, then the rest', async () => {
+    it('settles nothing until it is included again, then the remaining leaves', async () => {
       const tasks = await world.queued(robot.id, 3);
       const attempt = await world.included(lease);
       await world.store.settleLeaves(lease, attempt.id, 1, world.now);

@@ -25,7 +25,7 @@ export function fleetContract(open: OpenStore): void {
     return fleets;
   }
 
-  it('creates a fleet and answers it whole', async () => {
+  it('creates a fleet and returns all its fields', async () => {
     const fleet = world.newFleet(wallet, {
       description: 'day crew',
       location: 'Hall 3',
@@ -40,7 +40,7 @@ export function fleetContract(open: OpenStore): void {
     expect(await world.store.getFleet(fleet.id, wallet)).toEqual(stored);
   });
 
-  it('finds a fleet under its own account only', async () => {
+  it('finds a fleet only in its own account', async () => {
     const { id } = await world.fleet(wallet);
 
     expect(await world.store.getFleet(id, newWallet())).toBeNull();
@@ -56,7 +56,7 @@ export function fleetContract(open: OpenStore): void {
     expect(next.sortOrder).toBe(8);
   });
 
-  it('puts a new fleet last where the order can go no higher', async () => {
+  it('puts a new fleet last even at the maximum order', async () => {
     const [first] = await named('a');
     await patch(first?.id ?? '', { sortOrder: limits.sortOrderMax });
 
@@ -65,7 +65,7 @@ export function fleetContract(open: OpenStore): void {
     expect(namesOf(await listed())).toEqual(['a', 'b']);
   });
 
-  it('holds the ceiling of the account under concurrent calls', async () => {
+  it('enforces the ceiling of the account under concurrent calls', async () => {
     const create = (count: number) =>
       Promise.all(
         Array.from({ length: count }, () => world.store.createFleet(world.newFleet(wallet))),
@@ -82,7 +82,7 @@ export function fleetContract(open: OpenStore): void {
     });
   });
 
-  it('makes room under the ceiling by deleting', async () => {
+  it('frees room under the ceiling when a fleet is deleted', async () => {
     const fleets = await named(...Array.from({ length: limits.fleetsPerAccount }, () => 'full'));
     await world.store.deleteFleet(fleets[0]?.id ?? '', wallet, world.now);
 
@@ -106,7 +106,7 @@ export function fleetContract(open: OpenStore): void {
   });
 
   describe('patching', () => {
-    it('changes what is named, null emptying it, and keeps the rest', async () => {
+    it('changes the given fields, clears those given as null, and keeps the rest', async () => {
       const fleet = await world.fleet(wallet, { location: 'Hall 3', tags: ['a', 'b'] });
       world.clock.advance(1000);
 
@@ -134,7 +134,7 @@ export function fleetContract(open: OpenStore): void {
   });
 
   describe('deleting', () => {
-    it('leaves its robots in no fleet', async () => {
+    it('leaves its robots without a fleet', async () => {
       const [fleet, other] = await named('a', 'b');
       const [robot, kept] = [await world.robot(wallet), await world.robot(wallet)];
       await world.store.assignRobots(wallet, [robot.id], fleet?.id ?? '', world.now);
@@ -162,7 +162,7 @@ export function fleetContract(open: OpenStore): void {
   });
 
   describe('reordering', () => {
-    it('puts the fleets named first and keeps the others after them', async () => {
+    it('puts the named fleets first and keeps the others after them', async () => {
       const [, b, , d] = await named('a', 'b', 'c', 'd', 'e');
       world.clock.advance(1000);
 
@@ -173,7 +173,7 @@ export function fleetContract(open: OpenStore): void {
       expect(await listed()).toEqual(fleets);
     });
 
-    it('changes nothing when one named is not of the account', async () => {
+    it('changes nothing if a named fleet belongs to another account', async () => {
       const [a, b] = await named('a', 'b');
       const foreign = await world.fleet(await world.account());
 
@@ -187,7 +187,7 @@ export function fleetContract(open: OpenStore): void {
       expect(namesOf(await listed())).toEqual(['a', 'b']);
     });
 
-    it('leaves a fleet that keeps its place as it was', async () => {
+    it('does not change a fleet that keeps its place', async () => {
       const [a, b, c] = await named('a', 'b', 'c');
       world.clock.advance(1000);
 
@@ -197,7 +197,7 @@ export function fleetContract(open: OpenStore): void {
       expect((await world.store.getFleet(b?.id ?? '', wallet))?.updatedAt).toBe(world.now);
     });
 
-    it('is the named ones, then the others in their order, whatever came before', async () => {
+    it('puts the named fleets first and the others in their order, whatever the order before', async () => {
       const fleets = await named('a', 'b', 'c', 'd', 'e', 'f');
       const ids = fleets.map(({ id }) => id);
       await fc.assert(

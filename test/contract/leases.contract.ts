@@ -57,7 +57,7 @@ export function leaseContract(open: OpenStore): void {
     expect(await acquire(address, 'a')).toEqual(lease);
   });
 
-  it('goes at once from one that only follows to one with the key, and not the other way', async () => {
+  it('passes immediately from a follower to a holder with the key, and not the other way', async () => {
     const address = newWallet();
     const followed = await world.lease(address, `${FOLLOWER}a`);
     expect(await acquire(address, `${FOLLOWER}b`)).toBeNull();
@@ -71,7 +71,7 @@ export function leaseContract(open: OpenStore): void {
     expect(await acquire(address, `${FOLLOWER}a`)).toBeNull();
   });
 
-  it('is free at once when it is released, and comes back with a new fence', async () => {
+  it('is free as soon as it is released, and is acquired with a new fence', async () => {
     const address = newWallet();
     const lease = await world.lease(address, 'a');
 
@@ -81,7 +81,7 @@ export function leaseContract(open: OpenStore): void {
     expect(again?.fence).toBeGreaterThan(lease.fence);
   });
 
-  it('leaves its address among those that anchored', async () => {
+  it('keeps its address in the list of anchoring accounts', async () => {
     const [first, second] = [newWallet(), newWallet()];
     await world.store.releaseLease(await world.lease(first));
     await world.lease(second);
@@ -128,14 +128,14 @@ export function leaseContract(open: OpenStore): void {
       expect(await world.store.getChainStatus()).toMatchObject({ degraded: [] });
     }
 
-    it('rejects every call when it has run out', async () => {
+    it('rejects every call after it has expired', async () => {
       const lease = await world.lease();
       world.clock.advance(leaseMs);
 
       await expectAllRejected(lease);
     });
 
-    it('rejects every call of the holder before', async () => {
+    it('rejects every call of the previous holder', async () => {
       const address = newWallet();
       const lost = await world.lease(address, 'a');
       world.clock.advance(leaseMs);

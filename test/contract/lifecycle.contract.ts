@@ -26,7 +26,7 @@ export function lifecycleContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('finishes the writes under way when it is closed, and refuses later calls', async () => {
+  it('finishes writes in progress when it is closed, and refuses later calls', async () => {
     const wallet = newWallet();
     const { store } = world;
 

@@ -13,7 +13,7 @@ export function operationsContract(open: OpenStore): void {
     world.store.acquireLease(senderOf(address), 'a', leaseMs, world.now);
   const reasons = async () => (await world.store.getChainStatus())?.degraded;
 
-  it('gives no lease while the queue is held', async () => {
+  it('grants no lease while the queue is held', async () => {
     const address = newWallet();
     const lease = await acquire(address);
     await world.store.holdQueue(world.now);
@@ -35,7 +35,7 @@ export function operationsContract(open: OpenStore): void {
     expect(await acquire(newWallet())).toBeNull();
   });
 
-  it('gives leases again to the senders for which the hold is lifted', async () => {
+  it('grants leases again to the senders for which the hold is lifted', async () => {
     const address = newWallet();
     await world.store.holdQueue(world.now);
 
@@ -46,7 +46,7 @@ export function operationsContract(open: OpenStore): void {
     expect(await acquire(address)).not.toBeNull();
   });
 
-  it('holds every other sender on, and says so to who looks', async () => {
+  it('keeps holding every other sender, and reports that', async () => {
     const other = newWallet();
     await world.store.holdQueue(world.now);
     await world.store.liftHold([senderOf(newWallet())], world.now);
@@ -56,7 +56,7 @@ export function operationsContract(open: OpenStore): void {
     expect(await reasons()).toEqual(['key_not_reconciled']);
   });
 
-  it('holds an account on, on the chains where it was not reconciled', async () => {
+  it('keeps holding an account on the chains where it was not reconciled', async () => {
     const address = newWallet();
     await world.store.holdQueue(world.now);
     await world.store.liftHold([senderOf(address)], world.now);
@@ -76,7 +76,7 @@ export function operationsContract(open: OpenStore): void {
     expect(await acquire(address)).toBeNull();
   });
 
-  it('takes the next nonce after those that were used elsewhere', async () => {
+  it('continues with the nonce after those that were used elsewhere', async () => {
     const lease = await world.lease();
     const robot = await world.robot();
     await world.queued(robot.id, 2);
@@ -93,7 +93,7 @@ export function operationsContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('records no foreign nonce that is its own, or leaves a gap', async () => {
+  it('records no foreign nonce that is its own or leaves a gap', async () => {
     const lease = await world.lease();
     const robot = await world.robot();
     await world.queued(robot.id, 1);
@@ -109,7 +109,7 @@ export function operationsContract(open: OpenStore): void {
     expect(await world.store.getNextNonce(lease)).toBe(nonce + 1);
   });
 
-  it('records who has the nonce of an open attempt, and of no other', async () => {
+  it('records which transaction used the nonce of an open attempt, and of no other', async () => {
     const lease = await world.lease();
     const robot = await world.robot();
     await world.queued(robot.id, 1);
@@ -135,7 +135,7 @@ export function operationsContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('leaves the chain status alone when nothing is held', async () => {
+  it('does not change the chain status if nothing is held', async () => {
     const lease = await world.lease(newWallet(), 'a');
     await world.store.saveChainStatus(lease, {
       degraded: ['underfunded'],
@@ -149,7 +149,7 @@ export function operationsContract(open: OpenStore): void {
     expect(await acquire(newWallet())).not.toBeNull();
   });
 
-  it('counts what is on its way to the chain, and since when', async () => {
+  it('counts anchors in progress, and since when', async () => {
     const robot = await world.robot(await world.account());
     expect(await world.store.readBacklog()).toEqual({
       queued: 0,
@@ -177,7 +177,7 @@ export function operationsContract(open: OpenStore): void {
     });
   });
 
-  it('knows every sender, its next nonce and what it has under way', async () => {
+  it('lists every sender with its next nonce and its open attempts', async () => {
     const robot = await world.robot(await world.account());
     const idle = await world.lease(newWallet());
     const lease = await world.lease(newWallet());
@@ -201,7 +201,7 @@ export function operationsContract(open: OpenStore): void {
     });
   });
 
-  it('has room on the disk of a test', async () => {
+  it('reports room on the disk of a test', async () => {
     expect(await world.store.hasRoom()).toBe(true);
   });
 }

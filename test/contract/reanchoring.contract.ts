@@ -26,7 +26,7 @@ export function reanchoringContract(open: OpenStore): void {
   const balance = () => world.store.getBalance(robot.wallet);
   const queued = () => world.store.listQueuedProofs(lease, 10);
 
-  it('queues its proofs again, before later ones, under their reservation', async () => {
+  it('queues its proofs again, before later ones, with their reservation', async () => {
     const tasks = await world.queued(robot.id, 2);
     const attempt = await world.committed(lease);
     const [later] = await world.queued(robot.id, 1);
@@ -67,7 +67,7 @@ export function reanchoringContract(open: OpenStore): void {
     await expect(woken).resolves.toBeUndefined();
   });
 
-  it('charges what the attempt cost that anchored them', async () => {
+  it('charges the cost of the attempt that anchored them', async () => {
     const [task] = await world.queued(robot.id, 1);
     await die(await world.committed(lease));
     const before = await balance();
@@ -107,7 +107,7 @@ export function reanchoringContract(open: OpenStore): void {
     expect(await balance()).toEqual(charged);
   });
 
-  it('refuses nothing that was signed once', async () => {
+  it('refuses no proof that was signed before', async () => {
     const [task] = await world.queued(robot.id, 1);
     await die(await world.committed(lease));
 
@@ -129,7 +129,7 @@ export function reanchoringContract(open: OpenStore): void {
     await world.store.waitForCompletion(task.id, new AbortController().signal);
   });
 
-  it('releases what a task reserved that was deleted meanwhile', async () => {
+  it('releases the reservation of a task that was deleted meanwhile', async () => {
     const before = await balance();
     await world.queued(robot.id, 2);
     const attempt = await world.committed(lease);
@@ -141,7 +141,7 @@ export function reanchoringContract(open: OpenStore): void {
     expect(await queued()).toEqual([]);
   });
 
-  it('gives nothing back to a deleted task that was verified', async () => {
+  it('returns nothing for a deleted task that was verified', async () => {
     await world.queued(robot.id, 1);
     const first = await world.settled(lease);
     const charged = await balance();
@@ -165,7 +165,7 @@ export function reanchoringContract(open: OpenStore): void {
     expect(await balance()).toEqual(before);
   });
 
-  it('happens to nothing that is in a block, and once', async () => {
+  it('applies once, and never to an attempt in a block', async () => {
     await world.queued(robot.id, 1);
     const attempt = await world.included(lease);
     await expect(die(attempt)).rejects.toMatchObject(failsWith('illegal_transition'));
@@ -181,7 +181,7 @@ export function reanchoringContract(open: OpenStore): void {
     expect(await queued()).toMatchObject([{ generation: 1 }]);
   });
 
-  it('goes on after a restart', async () => {
+  it('continues after a restart', async () => {
     const [task] = await world.queued(robot.id, 1);
     await die(await world.committed(lease));
 

@@ -60,7 +60,7 @@ export function retentionContract(open: OpenStore): void {
     }
   }
 
-  it('deletes the samples of every robot that are old enough, and no others', async () => {
+  it('deletes the samples of every robot that are old enough, and no newer ones', async () => {
     const other = await world.robot();
     const young = await world.robot();
     await record(robot, [1, 5, 10, 11, 20]);
@@ -100,7 +100,7 @@ export function retentionContract(open: OpenStore): void {
     expect((await rollups('minute'))?.map(({ at }) => world.now - at)).toEqual([MINUTE, 0]);
   });
 
-  it('keeps a minute until the last of its samples goes', async () => {
+  it('keeps a minute until the last of its samples is deleted', async () => {
     await record(robot, [5, 10, 20]);
     const counted = async () => (await rollups('minute'))?.map(({ summary }) => summary.samples);
 
@@ -113,7 +113,7 @@ export function retentionContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('leaves what the check of the invariants holds, late samples included', async () => {
+  it('keeps the invariants, even with late samples', async () => {
     await record(robot, [0, 10, MINUTE, 2 * MINUTE, 90 * MINUTE]);
 
     await deleteSamples(world.now - 5, 2);
@@ -122,7 +122,7 @@ export function retentionContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('looks at more robots than one step takes', async () => {
+  it('visits more robots than one step handles', async () => {
     const wallet = await world.account();
     const robots = await Promise.all(Array.from({ length: 120 }, () => world.robot(wallet)));
     for (const one of robots) await record(one, [1]);
@@ -147,7 +147,7 @@ export function retentionContract(open: OpenStore): void {
     expect((await events())?.map(({ createdAt }) => createdAt)).toEqual([before + 10, before]);
   });
 
-  it('deletes what a deleted robot left behind, in steps, and nothing of others', async () => {
+  it('deletes the remains of a deleted robot in steps, and nothing of others', async () => {
     const other = await world.robot(robot.wallet);
     for (const one of [robot, other]) {
       await record(one, [1, 2, 3]);
@@ -165,7 +165,7 @@ export function retentionContract(open: OpenStore): void {
     expect(await agesOf(other)).toEqual([1, 2, 3]);
   });
 
-  it('names each account whose deleted robots left something, whatever their ids', async () => {
+  it('lists each account with remains of deleted robots, whatever their ids', async () => {
     const accounts = [await world.account(), await world.account()].sort();
     for (const wallet of [...accounts, ...accounts]) {
       const { id } = await world.robot(wallet);

@@ -45,7 +45,7 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await world.store.authenticateRobot(robot.keyHash)).not.toBeNull();
   });
 
-  it('takes with it, or refuses, claims and completions that are under way', async () => {
+  it('deletes or refuses claims and completions in progress', async () => {
     const task = await world.task(robot.id);
     const claim = world.newTask(robot.id);
 
@@ -62,7 +62,7 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await world.store.createTask(claim)).toEqual({ outcome: 'key_revoked' });
   });
 
-  it('takes its tasks with it, whose ids stay taken, and no others', async () => {
+  it('deletes its tasks, whose ids stay taken, and no others', async () => {
     const sibling = await world.robot(robot.wallet);
     const kept = await world.task(sibling.id);
     const [verified] = await world.queued(robot.id, 1);
@@ -80,7 +80,7 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await world.store.getTask(kept.id, { wallet: robot.wallet })).toEqual(kept);
   });
 
-  it('cancels what waits to be signed, and returns its reservation', async () => {
+  it('cancels proofs that wait to be signed, and returns their reservation', async () => {
     const before = await balance();
     await world.queued(robot.id, 3);
 
@@ -90,7 +90,7 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await world.store.listQueuedProofs(lease, 10)).toEqual([]);
   });
 
-  it('cancels what waits before what was verified', async () => {
+  it('cancels waiting proofs before it deletes verified tasks', async () => {
     robot = await world.robot(await world.account(1_000));
     const [verified] = await world.queued(robot.id, 1);
     await world.settled(lease);
@@ -105,7 +105,7 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await removed).toBe(true);
   });
 
-  it('releases nothing of what failed before', async () => {
+  it('releases nothing for proofs that failed before', async () => {
     const before = await balance();
     const [task] = await world.queued(robot.id, 1);
     await world.store.failQueuedProofs(lease, [task?.id ?? ''], 'reverted', world.now);
@@ -127,7 +127,7 @@ export function robotDeletionContract(open: OpenStore): void {
   });
 
   describe('with a signed anchor', () => {
-    it('lets it land, and charges it once', async () => {
+    it('lets the anchor complete, and charges it once', async () => {
       const before = await balance();
       await world.queued(robot.id, 1);
       const attempt = await world.committed(lease);
@@ -161,7 +161,7 @@ export function robotDeletionContract(open: OpenStore): void {
       expect(await world.store.listOpenAttempts(lease)).toEqual([]);
     });
 
-    it('goes on after a restart', async () => {
+    it('continues after a restart', async () => {
       await world.queued(robot.id, 2);
       const attempt = await world.included(lease);
       await world.store.settleLeaves(lease, attempt.id, 1, world.now);
@@ -175,7 +175,7 @@ export function robotDeletionContract(open: OpenStore): void {
     });
   });
 
-  it('leaves nothing for the public to find', async () => {
+  it('leaves nothing that the public can find', async () => {
     const evidence = { boxes: 2 };
     const sibling = await world.robot(robot.wallet);
     const mine = world.completion(await world.task(robot.id), evidence);
@@ -208,7 +208,7 @@ export function robotDeletionContract(open: OpenStore): void {
     await expect(ended).resolves.toHaveLength(2);
   });
 
-  it('ends the key and what waits first, and goes on where it was cut short', async () => {
+  it('first revokes the key and cancels waiting proofs, and continues after an interruption', async () => {
     const before = await balance();
     await Promise.all(
       Array.from({ length: 700 }, () => world.store.createTask(world.newTask(robot.id))),
@@ -229,7 +229,7 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await world.store.getRobot(robot.id, robot.wallet)).toBeNull();
   });
 
-  it('takes a long history with it, also when it is asked twice at once', async () => {
+  it('deletes a long history, even if it is requested twice at once', async () => {
     await Promise.all(
       Array.from({ length: 700 }, () => world.store.createTask(world.newTask(robot.id))),
     );

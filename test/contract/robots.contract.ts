@@ -14,7 +14,7 @@ export function robotContract(open: OpenStore): void {
   const patch = (robot: NewRobot, changes: RobotPatch) =>
     world.store.patchRobot(robot.id, robot.wallet, changes, world.now);
 
-  it('creates a robot and answers it whole', async () => {
+  it('creates a robot and returns all its fields', async () => {
     const robot = world.newRobot(await world.account());
 
     const created = await world.store.createRobot(robot);
@@ -65,7 +65,7 @@ export function robotContract(open: OpenStore): void {
     expect((await world.store.authenticateRobot(robot.keyHash))?.count.remaining).toBe(599);
   });
 
-  it('holds the ceiling of the account under concurrent calls', async () => {
+  it('enforces the ceiling of the account under concurrent calls', async () => {
     const wallet = await world.account();
     const robots = (count: number) => Array.from({ length: count }, () => world.newRobot(wallet));
     await Promise.all(
@@ -81,7 +81,7 @@ export function robotContract(open: OpenStore): void {
     });
   });
 
-  it('finds a robot under its own account only', async () => {
+  it('finds a robot only in its own account', async () => {
     const robot = await world.robot();
 
     expect(await world.store.getRobot(robot.id, robot.wallet)).toMatchObject({ id: robot.id });
@@ -90,7 +90,7 @@ export function robotContract(open: OpenStore): void {
   });
 
   describe('patching', () => {
-    it('changes what is named, null emptying it, and keeps the rest', async () => {
+    it('changes the given fields, clears those given as null, and keeps the rest', async () => {
       const robot = await world.robot();
       const fleet = await world.fleet(robot.wallet);
       const before = await world.store.getRobot(robot.id, robot.wallet);
@@ -119,7 +119,7 @@ export function robotContract(open: OpenStore): void {
       expect(await world.store.authenticateRobot(robot.keyHash)).not.toBeNull();
     });
 
-    it('takes no fleet of another account, and changes nothing then', async () => {
+    it('refuses a fleet of another account, and then changes nothing', async () => {
       const robot = await world.robot();
       const foreign = await world.fleet(await world.account());
 
@@ -143,7 +143,7 @@ export function robotContract(open: OpenStore): void {
   });
 
   describe('assigning to a fleet', () => {
-    it('moves the robots, and answers them in the order named', async () => {
+    it('moves the robots, and returns them in the given order', async () => {
       const wallet = await world.account();
       const fleet = await world.fleet(wallet);
       const [first, second, third] = [
@@ -164,7 +164,7 @@ export function robotContract(open: OpenStore): void {
       expect((await world.store.getRobot(second.id, wallet))?.fleetId).toBeNull();
     });
 
-    it('takes them out of any fleet with null', async () => {
+    it('removes them from any fleet with null', async () => {
       const robot = await world.robot();
       const fleet = await world.fleet(robot.wallet);
       await patch(robot, { fleetId: fleet.id });
@@ -174,7 +174,7 @@ export function robotContract(open: OpenStore): void {
       expect((await world.store.getRobot(robot.id, robot.wallet))?.fleetId).toBeNull();
     });
 
-    it('moves none when one of them or the fleet is not of the account', async () => {
+    it('moves none if one of them or the fleet belongs to another account', async () => {
       const robot = await world.robot();
       const fleet = await world.fleet(robot.wallet);
       const other = await world.robot();
@@ -191,7 +191,7 @@ export function robotContract(open: OpenStore): void {
   describe('replacing the key', () => {
     const newKey = 'b'.repeat(64);
 
-    it('ends the old key at once and takes the new one', async () => {
+    it('revokes the old key immediately and accepts the new one', async () => {
       const robot = await world.robot();
       world.clock.advance(1000);
 
@@ -206,7 +206,7 @@ export function robotContract(open: OpenStore): void {
       expect((await world.store.authenticateRobot(newKey))?.robot.id).toBe(robot.id);
     });
 
-    it('leaves the robot without a key, and gives it one again', async () => {
+    it('removes the key of the robot, and gives it one again', async () => {
       const robot = await world.robot();
 
       const ended = await world.store.replaceKey(robot.id, robot.wallet, null, world.now);

@@ -40,7 +40,7 @@ export function settlementContract(open: OpenStore): void {
     });
   });
 
-  it('gives each leaf of a batch its own place in the tree', async () => {
+  it('gives each leaf of a batch its place in the tree', async () => {
     const tasks = await world.queued(robot.id, 3);
     const attempt = await world.settled(lease);
 
@@ -53,7 +53,7 @@ export function settlementContract(open: OpenStore): void {
     );
   });
 
-  it('charges each leaf its share, the first the remainder, and returns the rest', async () => {
+  it('charges each leaf its share, adds the remainder to the first, and returns the rest', async () => {
     await world.queued(robot.id, 3);
     const before = await world.store.getBalance(robot.wallet);
     await world.settled(lease);
@@ -78,7 +78,7 @@ export function settlementContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('goes on at the first unsettled leaf, and tells how many are left', async () => {
+  it('continues at the first unsettled leaf, and returns how many are left', async () => {
     const tasks = await world.queued(robot.id, 5);
     const attempt = await world.included(lease);
 
@@ -94,7 +94,7 @@ export function settlementContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('changes nothing when it is repeated', async () => {
+  it('changes nothing if it is repeated', async () => {
     await world.queued(robot.id, 2);
     const attempt = await world.settled(lease);
     const balance = await world.store.getBalance(robot.wallet);
@@ -104,7 +104,7 @@ export function settlementContract(open: OpenStore): void {
     expect(await world.store.getBalance(robot.wallet)).toEqual(balance);
   });
 
-  it('charges what the first inclusion cost, wherever it is mined later', async () => {
+  it('charges the cost of the first inclusion, wherever it is mined later', async () => {
     await world.queued(robot.id, 2);
     const before = await world.store.getBalance(robot.wallet);
     const attempt = await world.included(lease);
@@ -121,7 +121,7 @@ export function settlementContract(open: OpenStore): void {
     expect(receipt?.blockNumber).toBe(9n);
   });
 
-  it('settles nothing that is not included', async () => {
+  it('settles no attempt that is not included', async () => {
     await world.queued(robot.id, 1);
     const attempt = await world.committed(lease);
 

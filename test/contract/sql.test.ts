@@ -48,7 +48,7 @@ it('prepares a template once, and once more for other fragments in it', () => {
   expect(prepared).toEqual(['SELECT ?, ?', 'SELECT x, ?', 'SELECT y, ?', 'SELECT ?, ?']);
 });
 
-it('says which statements are planned for their values', () => {
+it('marks the statements that are planned for their values', () => {
   const statements = new Statements(
     'postgres',
     () => null,

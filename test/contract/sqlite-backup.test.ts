@@ -45,7 +45,7 @@ describe('a backup', () => {
     }
   }
 
-  it('holds what was committed beside a live server, for its owner alone', async () => {
+  it('contains everything committed by a live server, readable by its owner only', async () => {
     await grant(temporary.store, WALLET, 5, 7n);
 
     const bytes = backupDatabase(temporary.path, file);
@@ -71,7 +71,7 @@ describe('a backup', () => {
     expect(await codeOf(() => restore({ force: true }))).toBe('database_locked');
   });
 
-  it('is refused as a restore over a database, unless that is to be set aside', async () => {
+  it('is refused as a restore over a database, unless that database is set aside', async () => {
     await grant(temporary.store, WALLET, 5, 7n);
     backupDatabase(temporary.path, file);
     await grant(temporary.store, WALLET, 1, 0n);
@@ -89,7 +89,7 @@ describe('a backup', () => {
     before.close();
   });
 
-  it('never meets the write-ahead log of another database', async () => {
+  it('is never combined with the write-ahead log of another database', async () => {
     backupDatabase(temporary.path, file);
     await temporary.store.close();
     writeFileSync(`${temporary.path}-wal`, 'what a crash left behind');
@@ -99,7 +99,7 @@ describe('a backup', () => {
     expect(existsSync(`${temporary.path}-wal`)).toBe(false);
   });
 
-  it('is refused when it is cut short or of another program, and the database stays', async () => {
+  it('is refused if it is truncated or of another program, and the database stays', async () => {
     backupDatabase(temporary.path, file);
     const foreign = path.join(path.dirname(file), 'foreign.db');
     const other = new Database(foreign);
@@ -116,7 +116,7 @@ describe('a backup', () => {
     expect(readFileSync(temporary.path).equals(stored)).toBe(true);
   });
 
-  it('may be a database that was set aside after a crash, with what is in its write-ahead log alone', async () => {
+  it('may be a database that was set aside after a crash, with content that is only in its write-ahead log', async () => {
     await grant(temporary.store, WALLET, 5, 7n);
     const crashed = path.join(path.dirname(file), 'svc.db.replaced.1');
     for (const suffix of ['', '-wal']) copyFileSync(temporary.path + suffix, crashed + suffix);
@@ -128,7 +128,7 @@ describe('a backup', () => {
     expect((await store.getBalance(WALLET))?.anchorQuota).toBe(5);
   });
 
-  it('is refused as a restore when an index of it is damaged', async () => {
+  it('is refused as a restore if one of its indexes is damaged', async () => {
     await grant(temporary.store, WALLET, 5, 7n);
     backupDatabase(temporary.path, file);
     await temporary.store.close();
@@ -146,7 +146,7 @@ describe('a backup', () => {
     expect(await codeOf(() => restore({ force: true }))).toBe('backup_failed');
   });
 
-  it('leaves no copy behind where a restore was killed before it was ready', async () => {
+  it('leaves no copy behind if a restore was killed before it was ready', async () => {
     await temporary.store.close();
     const copies = ['.incoming', '.incoming-journal'].map((suffix) => {
       const copy = `${temporary.path}${suffix}`;
@@ -159,7 +159,7 @@ describe('a backup', () => {
     expect(copies.filter(existsSync)).toEqual([]);
   });
 
-  it('needs no database to be restored to', async () => {
+  it('can be restored where no database exists', async () => {
     await grant(temporary.store, WALLET, 5, 7n);
     backupDatabase(temporary.path, file);
     const elsewhere = path.join(path.dirname(file), 'new', 'svc.db');
@@ -170,7 +170,7 @@ describe('a backup', () => {
     expect(statSync(elsewhere).size).toBeGreaterThan(0);
   });
 
-  it('is not the only way to the newest schema: migrate brings what is there up to it', async () => {
+  it('is migrated to the newest schema by migrate', async () => {
     await temporary.store.close();
     const schema = migrateDatabase(temporary.path, 7);
 

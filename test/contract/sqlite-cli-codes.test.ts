@@ -6,7 +6,7 @@ import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { createTestClock } from '../support/clock.ts';
 import { sha256Hex, source } from './world.ts';
 
-it('a flood of codes that were made up, or are pending, takes no turn of those who write', async () => {
+it('a flood of invalid or pending codes delays no writes', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-codes-'));
   const clock = createTestClock();
   let commits = 0;

@@ -4,7 +4,7 @@ import { sizeOf, transferTables } from '../../src/server/store/transfer.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 import { World } from './world.ts';
 
-it('reads a table in pages that end with so many rows, or with so many bytes', async () => {
+it('reads a table in pages limited by rows and by bytes', async () => {
   let opened: TemporarySqlite | undefined;
   const world = await World.open(async (clock) => {
     opened = await openTemporarySqlite(clock);

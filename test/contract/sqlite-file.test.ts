@@ -65,7 +65,7 @@ describe('the files of the database', () => {
     expect((await stat(folder)).mode & 0o777).toBe(0o755);
   });
 
-  it('become private if an earlier version left them open', async () => {
+  it('become private if an earlier version left them readable', async () => {
     await open(true);
     for (const name of await readdir(folder)) await chmod(join(folder, name), 0o644);
 
@@ -76,7 +76,7 @@ describe('the files of the database', () => {
 });
 
 describe('one server', () => {
-  it('refuses a second one, which changes nothing for the first', async () => {
+  it('refuses a second one, without effect on the first', async () => {
     const first = await open(true);
 
     await expect(open(true)).rejects.toMatchObject({
@@ -88,13 +88,13 @@ describe('one server', () => {
     await first.probe();
   });
 
-  it('leaves the database to the next when it closes', async () => {
+  it('releases the database when it closes', async () => {
     await (await open(true)).close();
 
     await (await open(true)).probe();
   });
 
-  it('is found by whatever path leads to its file', async () => {
+  it('is detected by any path to its file', async () => {
     await open(true);
     await symlink(folder, `${folder}-link`);
     try {
@@ -107,7 +107,7 @@ describe('one server', () => {
     }
   });
 
-  it('refuses a path of links that lead in a circle', async () => {
+  it('refuses a circular path of links', async () => {
     await symlink(join(folder, 'other'), path);
     await symlink(path, join(folder, 'other'));
 
@@ -117,7 +117,7 @@ describe('one server', () => {
     });
   });
 
-  it('ends the leases of the process before', async () => {
+  it('ends the leases of the previous process', async () => {
     const sender = { chainId: 1, address: newWallet() };
     const first = await open(true);
     const lease = await first.acquireLease(sender, 'killed', 60_000, clock.now());
@@ -129,7 +129,7 @@ describe('one server', () => {
   });
 });
 
-describe('a command beside the server', () => {
+describe('a command next to the server', () => {
   it('reads and writes while the server works', async () => {
     const server = await open(true);
     const command = await open(false);
@@ -159,7 +159,7 @@ describe('a command beside the server', () => {
     });
   });
 
-  it('makes no database', async () => {
+  it('creates no database', async () => {
     await expect(open(false)).rejects.toMatchObject(failsWith('database_missing'));
     expect(await readdir(folder)).toEqual([]);
   });
@@ -185,7 +185,7 @@ describe.each([0x52545041, 0x52535643])('a database of a development version, id
     edit((db) => db.pragma(`application_id = ${id}`));
   });
 
-  it('is refused by a server and left as it is', async () => {
+  it('is refused by a server and not changed', async () => {
     const stored = await readFile(path);
 
     await expect(open(true)).rejects.toMatchObject(development);
@@ -224,7 +224,7 @@ describe('a file', () => {
     await expect(open(false)).rejects.toMatchObject(failsWith('schema_too_new'));
   });
 
-  it('of another program is refused and left as it is', async () => {
+  it('of another program is refused and not changed', async () => {
     edit((db) => db.exec('CREATE TABLE theirs (x)'));
 
     await expect(open(true)).rejects.toMatchObject(failsWith('database_foreign'));
@@ -232,7 +232,7 @@ describe('a file', () => {
     edit((db) => expect(db.prepare('SELECT name FROM sqlite_schema').all()).toHaveLength(1));
   });
 
-  it('that is no database is refused', async () => {
+  it('that is not a database is refused', async () => {
     await writeFile(path, 'not a database, but long enough to look like a file with content');
 
     await expect(open(true)).rejects.toMatchObject(failsWith('database_unusable'));
@@ -254,7 +254,7 @@ describe('a migration', () => {
     edit((db) => requireSchema(db, [first, second]));
   });
 
-  it('of the first schema keeps the bound chain, and knows how late it was', () => {
+  it('of the first schema keeps the bound chain, and takes the accepted time from the audit log', () => {
     const genesis = { chainId: 1, blockNumber: 0, blockHash: `0x${'ab'.repeat(32)}` };
     migrateTo(...migrations.slice(0, 1));
     edit((db) =>
@@ -288,7 +288,7 @@ describe('a migration', () => {
     edit((db) => expect(db.prepare('SELECT * FROM a').all()).toEqual([{ x: 'kept', y: null }]));
   });
 
-  it('that fails leaves the schema before it', () => {
+  it('that fails keeps the previous schema', () => {
     migrateTo(first);
 
     expect(() => migrateTo(first, `${second}; SELECT nonsense`)).toThrow();
@@ -299,7 +299,7 @@ describe('a migration', () => {
     });
   });
 
-  it('that is done is not done again', async () => {
+  it('that is complete is not repeated', async () => {
     migrateTo(first);
     migrateTo(first);
 
@@ -308,7 +308,7 @@ describe('a migration', () => {
 });
 
 describe('the tables', () => {
-  it('lose the oldest sessions first where an account has many more than it may', async () => {
+  it('drop the oldest sessions first if an account has many more than allowed', async () => {
     const world = await World.open(openAt);
     const wallet = await world.account();
     edit((db) => {
@@ -326,7 +326,7 @@ describe('the tables', () => {
     await world.close();
   });
 
-  it('bound what expired: challenges and sessions are forgotten as new ones come', async () => {
+  it('delete expired challenges and sessions as new ones arrive', async () => {
     const world = await World.open(openAt);
     const short = { expiresAt: world.now + 1 };
     const signIn = async (changes = {}) => {
@@ -384,7 +384,7 @@ describe('the tables', () => {
     },
   );
 
-  it('lets no entry of the audit log be changed', async () => {
+  it('refuse changes to the audit log', async () => {
     const world = await World.open(openAt);
     const robot = await world.robot();
     const by = { actor: 'session', actor_name: null, source: null, at: world.now } as const;

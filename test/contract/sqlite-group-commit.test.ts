@@ -76,7 +76,7 @@ describe('group commit', () => {
   const stored = () =>
     other.prepare<[], string>('SELECT text FROM notes ORDER BY id').pluck().all();
 
-  it('answers after the commit, seen from another connection', async () => {
+  it('answers after the commit is visible to another connection', async () => {
     const group = start();
 
     await group.write(note('a'));
@@ -84,7 +84,7 @@ describe('group commit', () => {
     expect(stored()).toEqual(['a']);
   });
 
-  it('runs writes that arrive together in one transaction, in their order', async () => {
+  it('runs writes that arrive together in one transaction, in order', async () => {
     const group = start();
     const dataVersion = () => other.pragma('data_version', { simple: true });
     const before = Number(dataVersion());
@@ -95,7 +95,7 @@ describe('group commit', () => {
     expect(Number(dataVersion())).toBe(before + 1);
   });
 
-  it('undoes a failed write alone and tells its caller why', async () => {
+  it('undoes only a failed write and reports the reason to its caller', async () => {
     const group = start();
     const failing = () => {
       note('half')();
@@ -119,7 +119,7 @@ describe('group commit', () => {
     expect(stored()).toEqual(['a', 'b']);
   });
 
-  it('lets the event loop run between groups', async () => {
+  it('yields to the event loop between groups', async () => {
     const group = start();
     const turns = countTurns();
     const clock = movedClock();
@@ -137,7 +137,7 @@ describe('group commit', () => {
     expect(new Set(ranIn).size).toBe(10);
   });
 
-  it('drains: answers what it accepted and refuses what comes later', async () => {
+  it('drains: answers accepted writes and refuses later ones', async () => {
     const group = start();
     const accepted = group.write(note('a'));
 
@@ -187,7 +187,7 @@ describe('group commit', () => {
       expect(await seenByReads()).toEqual(['a']);
     });
 
-    it('begins no other, and takes what arrives into the next one', async () => {
+    it('starts no other commit, and adds new writes to the next one', async () => {
       const group = startWithSlowDisk();
       const first = group.write(note('a'));
       await waitFor('the flush', () => flushes === 1);
@@ -205,7 +205,7 @@ describe('group commit', () => {
       expect(flushes).toBe(2);
     });
 
-    it('does not end before it is answered', async () => {
+    it('does not close before the commit is answered', async () => {
       const group = startWithSlowDisk();
       const written = group.write(note('a'));
       await waitFor('the flush', () => flushes === 1);
@@ -259,7 +259,7 @@ describe('group commit', () => {
       await group.drain();
     });
 
-    it('refuses writes until there is room, then goes on by itself', async () => {
+    it('refuses writes until there is room, then resumes by itself', async () => {
       const group = start();
       limitPages(0);
       await expect(group.write(() => fill(20))).rejects.toMatchObject(unavailable);
@@ -278,7 +278,7 @@ describe('group commit', () => {
       expect(faults).toEqual([]);
     });
 
-    it('goes on refusing while the probe finds no room', async () => {
+    it('keeps refusing while the probe finds no room', async () => {
       let probes = 0;
       const group = start({
         probeRoom: () => {
@@ -314,7 +314,7 @@ describe('group commit', () => {
       expect(stored()).toEqual(['a']);
     });
 
-    it('gives up after its limit, and works again when the lock is free', async () => {
+    it('gives up after its time-out, and works again when the lock is free', async () => {
       const group = start({ busyLimitMs: 50 });
       other.exec('BEGIN IMMEDIATE');
 
@@ -325,7 +325,7 @@ describe('group commit', () => {
       expect(stored()).toEqual(['b']);
     });
 
-    it('gives each write its own time', async () => {
+    it('gives each write its own time-out', async () => {
       const clock = movedClock();
       const group = start({ busyLimitMs: 300 });
       other.exec('BEGIN IMMEDIATE');
@@ -364,7 +364,7 @@ describe('group commit', () => {
     await group.drain();
   });
 
-  it('reports a file that is no database any more', async () => {
+  it('reports a file that is no longer a database', async () => {
     for (const connection of [reader, other, db]) connection.close();
     writeFileSync(path, 'x'.repeat(8192));
     db = new Database(path, { timeout: 0 });

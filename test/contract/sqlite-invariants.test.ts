@@ -54,7 +54,7 @@ const ofFleets = 'IN (SELECT id FROM fleets)';
 const ofBatch = `(SELECT id FROM attempts WHERE root IS NOT NULL LIMIT 1)`;
 
 describe('the check of the invariants', () => {
-  it('finds nothing where all is well', async () => {
+  it('finds nothing in a sound database', async () => {
     expect(await store.checkInvariants()).toEqual([]);
   });
 
@@ -203,7 +203,7 @@ describe('the check of the invariants', () => {
     ['chain_proofs_lead_to_transactions', `UPDATE variants SET raw_tx = '0x02'`],
     ['chain_proofs_lead_to_transactions', 'UPDATE attempts SET mined_tx_index = 0'],
     ['file_is_sound', 'DELETE FROM robots'],
-  ])('tells when %s does not hold (%#)', async (invariant, sql) => {
+  ])('reports if %s does not hold (%#)', async (invariant, sql) => {
     damage(sql);
 
     const findings = await store.checkInvariants();
@@ -212,7 +212,7 @@ describe('the check of the invariants', () => {
     expect(found?.violations[0], JSON.stringify(findings)).toMatch(/^\S+ .+/);
   });
 
-  it('tells some violations in full and counts the others', async () => {
+  it('reports some violations in full and counts the others', async () => {
     damage(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
       INSERT INTO accounts SELECT '0x' || i, 1, '0', 0, NULL, 0, NULL, NULL, NULL FROM n`);
 

@@ -9,7 +9,7 @@ import {
   readSnapshot,
 } from '../../src/server/store/sqlite/engine/read-snapshot.ts';
 
-describe('the reads of a turn', () => {
+describe('the reads of one turn of the event loop', () => {
   let folder: string;
   let writer: Database.Database;
   let reader: Database.Database;
@@ -36,20 +36,20 @@ describe('the reads of a turn', () => {
     return snapshot.read(() => reader.prepare('SELECT count(*) FROM t').pluck().get());
   }
 
-  it('see one state, whatever another process commits meanwhile', async () => {
+  it('see one state, even if another process commits meanwhile', async () => {
     const before = await rows();
     writer.exec('INSERT INTO t VALUES (1)');
     expect(await rows()).toBe(before);
   });
 
-  it('see in the next turn what others committed', async () => {
+  it('see the commits of others in the next turn', async () => {
     await rows();
     writer.exec('INSERT INTO t VALUES (1)');
     await nextTurn();
     expect(await rows()).toBe(1);
   });
 
-  it('see nothing of a commit that is not durable, in later turns either', async () => {
+  it('do not see a commit that is not durable, even in later turns', async () => {
     await rows();
     snapshot.hold();
     writer.exec('INSERT INTO t VALUES (1)');
@@ -59,27 +59,27 @@ describe('the reads of a turn', () => {
     expect(await rows()).toBe(0);
   });
 
-  it('see what others committed before a commit that is not durable', async () => {
+  it('see commits of others before a commit that is not durable', async () => {
     await rows();
     writer.exec('INSERT INTO t VALUES (1)');
     snapshot.hold();
     expect(await rows()).toBe(1);
   });
 
-  it('see at once what has become durable', async () => {
+  it('see a commit as soon as it is durable', async () => {
     snapshot.hold();
     writer.exec('INSERT INTO t VALUES (1)');
     snapshot.leave();
     expect(await rows()).toBe(1);
   });
 
-  it('leave nothing open that keeps the log from being emptied', async () => {
+  it('do not prevent the log from being emptied', async () => {
     await rows();
     await nextTurn();
     expect(reader.inTransaction).toBe(false);
   });
 
-  it('may be the last before the connection closes', async () => {
+  it('may be the last reads before the connection closes', async () => {
     await rows();
     reader.close();
     await nextTurn();

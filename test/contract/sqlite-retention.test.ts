@@ -66,8 +66,8 @@ async function steps(step: () => Promise<boolean>): Promise<number> {
   return count;
 }
 
-describe('one step, however slow the disk', () => {
-  it('deletes no more samples than a short commit does', async () => {
+describe('one step on a disk of any speed', () => {
+  it('deletes no more samples than fit into a short commit', async () => {
     await recordSamples();
 
     let cursor: string | null = null;
@@ -80,7 +80,7 @@ describe('one step, however slow the disk', () => {
     expect(count).toBeGreaterThan(ROWS / ROWS_PER_STEP);
   });
 
-  it('deletes no more events than a short commit does', async () => {
+  it('deletes no more events than fit into a short commit', async () => {
     await logEvents();
 
     expect(await steps(() => world.store.deleteEvents(world.now, ALL))).toBeGreaterThan(
@@ -88,7 +88,7 @@ describe('one step, however slow the disk', () => {
     );
   });
 
-  it('deletes no more of what a deleted robot left behind than a short commit does', async () => {
+  it('deletes no more remains of a deleted robot than fit into a short commit', async () => {
     await recordSamples();
     await world.store.deleteRobot(robot.id, robot.wallet, world.now);
 
@@ -96,7 +96,7 @@ describe('one step, however slow the disk', () => {
     expect(count).toBeGreaterThan(ROWS / ROWS_PER_STEP);
   });
 
-  it('deletes everything that a deleted robot left behind if it is little', async () => {
+  it('deletes all remains of a deleted robot if they are few', async () => {
     await recordSamples();
     await logEvents();
     await world.store.deleteRobot(robot.id, robot.wallet, world.now);
@@ -106,7 +106,7 @@ describe('one step, however slow the disk', () => {
     expect(await world.store.nextWithTraces('')).toBeNull();
   });
 
-  it('erases no more evidence than a short commit does', async () => {
+  it('erases no more evidence than fits into a short commit', async () => {
     await world.lease();
     for (let i = 0; i < ROWS; i += 1) {
       const task = await world.task(robot.id);

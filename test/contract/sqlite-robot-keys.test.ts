@@ -7,7 +7,7 @@ import { HeldDisk } from './held-disk.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 import { World } from './world.ts';
 
-describe('a key that was found before', () => {
+describe('a cached key', () => {
   let opened: TemporarySqlite;
   let world: World;
   let robot: NewRobot;
@@ -51,7 +51,7 @@ describe('a key that was found before', () => {
     expect(await isKnown()).toBe(false);
   });
 
-  it('is known until its end is durable, and unknown from then on', async () => {
+  it('is known until its revocation is durable, and unknown from then on', async () => {
     disk = new HeldDisk(`${opened.path}-wal`);
     const replacing = world.store.replaceKey(robot.id, robot.wallet, null, world.now);
     await waitFor('the flush', () => disk?.inodes.length === 1);
@@ -63,14 +63,14 @@ describe('a key that was found before', () => {
     expect(await isKnown()).toBe(false);
   });
 
-  it('is unknown from the next turn on once another process ended it', async () => {
+  it('is unknown from the next turn on after another process revoked it', async () => {
     endKeyElsewhere();
     await turn();
 
     expect(await isKnown()).toBe(false);
   });
 
-  it('is unknown once another process ended it beside a read that is held', async () => {
+  it('is unknown after another process revoked it during an open read', async () => {
     disk = new HeldDisk(`${opened.path}-wal`);
     const writing = world.store.createTask(world.newTask(robot.id));
     await waitFor('the flush', () => disk?.inodes.length === 1);

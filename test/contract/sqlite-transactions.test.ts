@@ -71,7 +71,7 @@ describe('a transaction of SQLite', () => {
     return found.map(({ text }) => text);
   };
 
-  it('is durable with all its statements when it is answered', async () => {
+  it('is durable with all its statements when it resolves', async () => {
     await group.write(async (tx) => {
       await note(tx, 'a');
       await note(tx, 'b');
@@ -80,7 +80,7 @@ describe('a transaction of SQLite', () => {
     expect(await notes()).toEqual(['a', 'b']);
   });
 
-  it('leaves the others of its commit alone when it throws', async () => {
+  it('does not affect the others of its commit if it throws', async () => {
     const written = Array.from({ length: 300 }, (_, i) =>
       group.write(async (tx) => {
         await note(tx, `${i}`);
@@ -101,7 +101,7 @@ describe('a transaction of SQLite', () => {
     ['a request', () => fetch('http://127.0.0.1:65000').catch(() => {})],
     ['another write', () => group.write((tx) => note(tx, 'inner'))],
     ['what never comes', () => new Promise(() => {})],
-  ])('is undone when it waits for %s', async (_what, wait) => {
+  ])('is undone if it waits for %s', async (_what, wait) => {
     const waiting = group.write(async (tx) => {
       await note(tx, 'before');
       await wait();
@@ -116,7 +116,7 @@ describe('a transaction of SQLite', () => {
     expect((await notes()).filter((text) => text !== 'inner')).toEqual(['other']);
   });
 
-  it('refuses statements that come after it ended', async () => {
+  it('refuses statements after it has ended', async () => {
     let late: Tx | undefined;
     await group.write((tx) => {
       late = tx;
@@ -171,7 +171,7 @@ describe('a transaction of SQLite', () => {
     expect(await notes()).toEqual([]);
   });
 
-  it('reads one state, also when a commit becomes durable meanwhile', async () => {
+  it('reads one state, even if a commit becomes durable meanwhile', async () => {
     const count = sql`SELECT count(*) AS notes FROM notes`;
     holdsFlush = true;
     const written = group.write((tx) => note(tx, 'a'));
@@ -189,7 +189,7 @@ describe('a transaction of SQLite', () => {
     expect(await notes()).toEqual(['a']);
   });
 
-  it('fails when it reads across turns of the event loop', async () => {
+  it('fails if it reads across turns of the event loop', async () => {
     const reading = read(async (tx) => {
       await tx.all(sql`SELECT * FROM notes`);
       await nextTurn();

@@ -48,7 +48,7 @@ export function statsContract(open: OpenStore): void {
     });
   });
 
-  it('show what every robot of the account showed last', async () => {
+  it('include the last state of every robot of the account', async () => {
     await world.robot(robot.wallet);
     await world.robot();
     await sample(world.now, 55);
@@ -72,7 +72,7 @@ export function statsContract(open: OpenStore): void {
     expect((await stats())?.tasks).toEqual({ claimed: 1, verified: 3 });
   });
 
-  it('count a task no more when its robot is deleted', async () => {
+  it('do not count a task after its robot is deleted', async () => {
     const other = await world.robot(robot.wallet);
     await world.task(other.id);
     await world.task(robot.id);
@@ -96,7 +96,7 @@ export function statsContract(open: OpenStore): void {
     expect((await stats(null, robot.wallet, world.now))?.hours).toHaveLength(1);
   });
 
-  it('count events by severity and the hour they were taken in, each once', async () => {
+  it('count events by severity and the hour they were received in, each once', async () => {
     const id = uuid();
     await event('warn', id);
     await event('warn', id);
@@ -109,7 +109,7 @@ export function statsContract(open: OpenStore): void {
     ]);
   });
 
-  it('count anchors and what they cost on the day they were settled', async () => {
+  it('count anchors and their cost on the day they were settled', async () => {
     const lease = await world.lease();
     const before = await world.store.getBalance(robot.wallet);
     await world.queued(robot.id, 3);
@@ -124,7 +124,7 @@ export function statsContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('keep what an account spent when the robot is deleted', async () => {
+  it('keep the spending of an account after the robot is deleted', async () => {
     const lease = await world.lease();
     await world.queued(robot.id, 1);
     const attempt = await world.included(lease);
@@ -136,7 +136,7 @@ export function statsContract(open: OpenStore): void {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
-  it('are those of one fleet: its robots now, and what happened while they were in it', async () => {
+  it('of one fleet cover its current robots, and what happened while they were in it', async () => {
     const fleet = await world.fleet(robot.wallet);
     const lease = await world.lease();
     await sample(world.now);
@@ -159,7 +159,7 @@ export function statsContract(open: OpenStore): void {
     expect(await stats(fleet.id)).toMatchObject({ robots: [], hours: [{ samples: 1 }] });
   });
 
-  it('have no fleet of another account, and none that is deleted', async () => {
+  it('do not exist for a fleet of another account or a deleted one', async () => {
     const fleet = await world.fleet(robot.wallet);
 
     expect(await stats(fleet.id, newWallet())).toBeNull();

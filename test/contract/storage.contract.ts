@@ -55,7 +55,7 @@ export function storageContract(open: OpenStore): void {
     return world.store.recountStorage();
   };
 
-  it('counts each row once, whatever is repeated or refused', async () => {
+  it('counts each row once, also after repeats and refusals', async () => {
     await opened();
     const robot = await world.robot();
     const [task] = await world.queued(robot.id, 3);
@@ -81,7 +81,7 @@ export function storageContract(open: OpenStore): void {
     });
   });
 
-  it('subtracts what is erased, what retention deletes, and what a deleted robot leaves', async () => {
+  it('subtracts erased evidence, expired rows and the remains of a deleted robot', async () => {
     await opened();
     const robot = await world.robot();
     const gone = [await world.robot(robot.wallet), await world.robot()];
@@ -104,7 +104,7 @@ export function storageContract(open: OpenStore): void {
     expect(await errors()).toEqual(nothing);
   });
 
-  it('gives an account of the pool an eighth of what the others leave free', async () => {
+  it('gives an account of the pool an eighth of the space that the others leave free', async () => {
     await opened({ storage });
     const [a, b] = [await freeRobot(), await freeRobot()];
 
@@ -128,7 +128,7 @@ export function storageContract(open: OpenStore): void {
     expect(await take(robot.wallet, 2_000)).toMatchObject({ outcome: 'taken' });
   });
 
-  it('takes an account out of the pool for 90 days after a grant by the operator', async () => {
+  it('excludes an account from the pool for 90 days after a grant by the operator', async () => {
     await opened({ storage });
     const robot = await world.robot(await world.account());
 
@@ -141,7 +141,7 @@ export function storageContract(open: OpenStore): void {
     expect(await take(robot.wallet, 10_000)).toMatchObject({ outcome: 'taken' });
   });
 
-  it('takes a completion that is paid for, although the quota is used up', async () => {
+  it('accepts a completion that is paid for, although the quota is used up', async () => {
     await opened({ storage: { poolBytes: 8, accountBytes: 1 } });
     const robot = await world.robot();
     await world.lease();

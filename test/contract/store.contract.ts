@@ -65,6 +65,6 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('the changes of anchors', () => streamContract(open));
     describe('operations', () => operationsContract(open));
     describe('opening and closing', () => lifecycleContract(open));
-    describe('any history', () => historyContract(open));
+    describe('any sequence of operations', () => historyContract(open));
   });
 }

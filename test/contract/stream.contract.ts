@@ -18,7 +18,7 @@ export function streamContract(open: OpenStore): void {
   });
   afterEach(() => world.close());
 
-  it('names each task of a transaction that is signed, to its own account', async () => {
+  it('reports each task of a signed transaction to its own account', async () => {
     const stranger = await world.robot();
     const [other = { id: '' }] = await world.queued(stranger.id, 1);
     const [own, theirs] = [robot, stranger].map(({ wallet }) => watched(world.store, wallet));
@@ -29,7 +29,7 @@ export function streamContract(open: OpenStore): void {
     expect(await theirs?.until(`anchor ${other.id}`)).toEqual([`anchor ${other.id}`]);
   });
 
-  it('names a task whose proof was refused, and its credit', async () => {
+  it('reports a task whose proof was refused, and its credit', async () => {
     const { until } = watched(world.store, robot.wallet);
 
     await world.store.failQueuedProofs(lease, [taskId], 'reverted', world.now);
@@ -37,7 +37,7 @@ export function streamContract(open: OpenStore): void {
     await until(`anchor ${taskId}`, `credit ${taskId}`);
   });
 
-  it('names a task that is verified, and once more when its block is replaced', async () => {
+  it('reports a verified task, and again if its block is replaced', async () => {
     const settled = watched(world.store, robot.wallet);
     const attempt = await world.settled(lease);
     await settled.until(`task ${taskId}`, `anchor ${taskId}`, `credit ${taskId}`);

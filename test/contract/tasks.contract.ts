@@ -27,7 +27,7 @@ export function taskContract(open: OpenStore): void {
       expect(await world.store.getTask(claim.id, { robotId: robot.id })).toEqual(task);
     });
 
-    it('answers the stored task when a given id repeats with the same content', async () => {
+    it('returns the stored task if a given id repeats with the same content', async () => {
       const claim = world.newTask(robot.id, { idGiven: true });
       const first = await world.store.createTask(claim);
       world.clock.advance(1000);
@@ -42,7 +42,7 @@ export function taskContract(open: OpenStore): void {
       { description: 'another' },
       { expectedResult: '{}' },
       { occurredAt: '2026-01-15T10:00:00Z' },
-    ])('answers id_conflict when the id repeats with %j', async (change) => {
+    ])('answers id_conflict if the id repeats with %j', async (change) => {
       const claim = world.newTask(robot.id, { idGiven: true });
       await world.store.createTask(claim);
 
@@ -73,7 +73,7 @@ export function taskContract(open: OpenStore): void {
       expect(await world.store.getTask(claim.id, { robotId: robot.id })).toBeNull();
     });
 
-    it('answers key_revoked for a robot that is not there', async () => {
+    it('answers key_revoked for an unknown robot', async () => {
       const claim = world.newTask('0190a5c0-0000-7000-8000-000000000000');
 
       expect(await world.store.createTask(claim)).toEqual({ outcome: 'key_revoked' });
@@ -102,7 +102,7 @@ export function taskContract(open: OpenStore): void {
       expect(await world.store.getTask(id, { wallet: newWallet() })).toBeNull();
     });
 
-    it('has no task of an unknown id', async () => {
+    it('finds no task for an unknown id', async () => {
       const id = '0190a5c0-0000-7000-8000-000000000000';
 
       expect(await world.store.getTask(id, { robotId: robot.id })).toBeNull();
@@ -125,11 +125,11 @@ export function taskContract(open: OpenStore): void {
       return { tasks, proofHash: world.completion(first, evidence).proofHash };
     }
 
-    it('knows nothing of a hash that no task carries', async () => {
+    it('finds nothing for a hash without a task', async () => {
       expect(await world.store.findPublicAnchor(randomHash(), null)).toBeNull();
     });
 
-    it('answers the first queued while none is anchored, with the robot and the count', async () => {
+    it('returns the first queued task while none is anchored, with the robot and the count', async () => {
       await world.lease();
       const { tasks, proofHash } = await queuedAlike(3);
 
@@ -139,7 +139,7 @@ export function taskContract(open: OpenStore): void {
       expect(found).toMatchObject({ robotName: 'Picker 7', occurrences: 3 });
     });
 
-    it('knows the transactions that were signed, and no other', async () => {
+    it('finds the transactions that were signed, and no others', async () => {
       const lease = await world.lease();
       await queuedAlike(1);
       const attempt = world.attempt(await world.store.listQueuedProofs(lease, 1));
@@ -150,7 +150,7 @@ export function taskContract(open: OpenStore): void {
       expect(await world.store.hasAnchorTransaction(randomHash())).toBe(false);
     });
 
-    it('answers the first anchored', async () => {
+    it('returns the first anchored task', async () => {
       const lease = await world.lease();
       const { tasks, proofHash } = await queuedAlike(3);
       const [first, second, third] = await world.store.listQueuedProofs(lease, 3);
@@ -167,7 +167,7 @@ export function taskContract(open: OpenStore): void {
       expect(found?.task.id).toBe(tasks[2]?.id);
     });
 
-    it('answers the named task, if it carries the hash', async () => {
+    it('returns the named task, if it has the hash', async () => {
       await world.lease();
       const { tasks, proofHash } = await queuedAlike(2);
       const [other] = await world.queued(robot.id, 1);
@@ -179,7 +179,7 @@ export function taskContract(open: OpenStore): void {
       expect(await find('0190a5c0-0000-7000-8000-000000000000')).toBeNull();
     });
 
-    it('counts a task no more under the hash of evidence that was replaced', async () => {
+    it('does not count a task under the hash of replaced evidence', async () => {
       const lease = await world.lease();
       const { tasks, proofHash } = await queuedAlike(2);
       const [first] = tasks;

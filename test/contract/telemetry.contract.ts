@@ -43,7 +43,7 @@ export function telemetryContract(open: OpenStore): void {
   const shown = async () => (await world.store.getRobot(robot.id, robot.wallet)) ?? undefined;
 
   describe('recording', () => {
-    it('stores samples as they are, newest first', async () => {
+    it('stores samples unchanged, newest first', async () => {
       const older = sample({
         recordedAt: world.now - 5,
         batteryPct: 12.5,
@@ -57,7 +57,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(await stored()).toEqual([newer, older]);
     });
 
-    it('leaves a sample that repeats as it is and counts it nowhere', async () => {
+    it('ignores a repeated sample and does not count it', async () => {
       const first = sample({ batteryPct: 50, metrics: '{"t":1}' });
       await record([first]);
       const before = [await rollups('hour'), await rollups('day')];
@@ -83,7 +83,7 @@ export function telemetryContract(open: OpenStore): void {
       },
     );
 
-    it('tells samples apart by time and by robot', async () => {
+    it('distinguishes samples by time and by robot', async () => {
       const id = uuid();
       const other = await world.robot(robot.wallet);
 
@@ -94,7 +94,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(await stored()).toHaveLength(2);
     });
 
-    it('answers key_revoked for a key that ended', async () => {
+    it('answers key_revoked for a revoked key', async () => {
       const result = await world.store.recordSamples({
         robotId: robot.id,
         keyHash: sha256Hex('an older key'),
@@ -115,22 +115,22 @@ export function telemetryContract(open: OpenStore): void {
     });
   });
 
-  describe('what the robot shows', () => {
-    it('is the newest battery and the newest state, whenever they arrive', async () => {
+  describe('the current state of a robot', () => {
+    it('has the newest battery and the newest state, whenever they arrive', async () => {
       await record([sample({ recordedAt: world.now - 10, batteryPct: 40, state: 'busy' })]);
       await record([sample({ recordedAt: world.now - 20, batteryPct: 60, state: 'idle' })]);
 
       expect(await shown()).toMatchObject({ batteryPct: 40, state: 'busy' });
     });
 
-    it('stays what it was where the newest sample says nothing', async () => {
+    it('does not change if the newest sample has no reading', async () => {
       await record([sample({ recordedAt: world.now - 10, batteryPct: 40, state: 'busy' })]);
       await record([sample({ state: 'charging' })]);
 
       expect(await shown()).toMatchObject({ batteryPct: 40, state: 'charging' });
     });
 
-    it('is the later arrival of equal times', async () => {
+    it('is the later arrival for equal times', async () => {
       const recordedAt = world.now;
       await record([sample({ recordedAt, state: 'busy' }), sample({ recordedAt, state: 'idle' })]);
       expect(await shown()).toMatchObject({ state: 'idle' });
@@ -139,7 +139,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(await shown()).toMatchObject({ state: 'error' });
     });
 
-    describe('says since when', () => {
+    describe('has its start time', () => {
       type Given = [minute: number, batteryPct: number | null, state: string | null];
       type Since = { batteryLowSince: number | null; stateSince: number | null };
       const minutes = (minute: number) => world.now - HOUR + minute * 60_000;
@@ -256,7 +256,7 @@ export function telemetryContract(open: OpenStore): void {
       });
     });
 
-    it('follows a clock that was ahead and is set right', async () => {
+    it('follows a clock that was ahead and is corrected', async () => {
       await record([sample({ recordedAt: world.now + 20 * HOUR, batteryPct: 90 })]);
       world.clock.advance(1000);
 
@@ -265,7 +265,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(await shown()).toMatchObject({ batteryPct: 80 });
     });
 
-    it('is not changed by a repeat', async () => {
+    it('is not changed by a repeated sample', async () => {
       const first = sample({ state: 'busy' });
       await record([first]);
       await record([sample({ recordedAt: world.now, state: 'idle' })]);
@@ -275,7 +275,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(await shown()).toMatchObject({ state: 'idle' });
     });
 
-    it('was last seen when its last write was taken', async () => {
+    it('was last seen at its last accepted write', async () => {
       await record([sample({ recordedAt: world.now - DAY })]);
       expect((await shown())?.lastSeenAt).toBe(world.now);
 
@@ -321,7 +321,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(new Set(read.map(({ id }) => id)).size).toBe(25);
     });
 
-    it('reads from the begin of a range up to its end', async () => {
+    it('includes the start of a range and excludes its end', async () => {
       const [a, b, c] = [0, 1, 2].map((i) => sample({ recordedAt: world.now - 10 + i }));
       if (!a || !b || !c) throw new Error('Three samples');
       await record([a, b, c]);
@@ -332,7 +332,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(await world.store.listSamples(ofRobot(), range, page)).toEqual([b, a]);
     });
 
-    it('shows a robot to its own account alone', async () => {
+    it('shows a robot to its own account only', async () => {
       const foreign = { ...ofRobot(), wallet: newWallet() };
 
       expect(await world.store.listSamples(foreign, always, { limit: 1, before: null })).toBeNull();
@@ -341,7 +341,7 @@ export function telemetryContract(open: OpenStore): void {
   });
 
   describe('roll-ups', () => {
-    it('hold what the samples of each hour and day say', async () => {
+    it('summarize the samples of each hour and day', async () => {
       const noon = world.now;
       await record([
         sample({ recordedAt: noon, batteryPct: 40, state: 'busy', metrics: '{"t":10,"x":"a"}' }),
@@ -372,7 +372,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(day?.summary.battery?.mean).toBeCloseTo(110 / 3);
     });
 
-    it('are read from the begin of a range up to its end', async () => {
+    it('include the start of a range and exclude its end', async () => {
       const noon = world.now;
       await record([0, 1, 2].map((i) => sample({ recordedAt: noon + i * HOUR })));
 
@@ -399,7 +399,7 @@ export function telemetryContract(open: OpenStore): void {
       ]);
     });
 
-    it('are of intervals before 1970 as of any other', async () => {
+    it('cover intervals before 1970 as well', async () => {
       await record([sample({ recordedAt: -1, batteryPct: 5 })]);
 
       const before1970 = { from: -DAY, to: 0 };
@@ -408,7 +408,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(await world.store.checkInvariants()).toEqual([]);
     });
 
-    it('tell metrics apart whose names have 64 code points, and no longer ones', async () => {
+    it('omit metrics whose names have more than 64 code points', async () => {
       const longest = '🤖'.repeat(64);
 
       await record([sample({ metrics: canonicalJson({ [longest]: 1, [`${longest}🤖`]: 2 }) })]);
@@ -417,7 +417,7 @@ export function telemetryContract(open: OpenStore): void {
       expect([...(hour?.summary.metrics.keys() ?? [])]).toEqual([longest]);
     });
 
-    it('tell the same states and metrics apart all day, the first to come', async () => {
+    it('keep the same states and metrics all day, those that came first', async () => {
       const names = (from: number) => Array.from({ length: 40 }, (_, i) => `m${from + i}`);
       const metrics = (from: number) =>
         canonicalJson(Object.fromEntries(names(from).map((name, i) => [name, i])));
@@ -433,7 +433,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(await world.store.checkInvariants()).toEqual([]);
     });
 
-    it('have the mean within its error, in whatever order and requests the samples come', async () => {
+    it('have the mean within its error, whatever the order and grouping of the samples', async () => {
       const reading = fc.double({ noNaN: true, noDefaultInfinity: true });
       const batches = fc.array(fc.array(reading, { minLength: 1, maxLength: 6 }), {
         minLength: 1,
@@ -457,7 +457,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(await world.store.checkInvariants()).toEqual([]);
     });
 
-    it('take any name, __proto__ and constructor too', async () => {
+    it('accept any name, even __proto__ and constructor', async () => {
       await record([
         sample({ state: '__proto__', metrics: '{"constructor":1}' }),
         sample({ state: '', metrics: '{"":2}' }),
@@ -487,7 +487,7 @@ export function telemetryContract(open: OpenStore): void {
       expect(hour?.summary.metrics.size).toBe(64);
     });
 
-    it('agree with the samples, however these arrive', async () => {
+    it('agree with the samples, however they arrive', async () => {
       const anyReading = fc.record({
         offset: fc.integer({ min: -3 * HOUR, max: 3 * HOUR }),
         batteryPct: fc.option(fc.double({ min: 0, max: 100, noNaN: true })),

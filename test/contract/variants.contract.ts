@@ -50,7 +50,7 @@ export function variantContract(open: OpenStore): void {
     expect(await txHash()).toBe(attempt.variant.txHash);
   });
 
-  it('are adopted from the chain at any price, and once', async () => {
+  it('are adopted from the chain at any price, only once', async () => {
     const cheaper = world.variant(attempt.variant, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
 
     await world.store.adoptVariant(lease, attempt.id, cheaper, world.now);
@@ -69,13 +69,13 @@ export function variantContract(open: OpenStore): void {
   it.each([
     ['the fee stays', { maxFeePerGas: 21n }],
     ['the tip stays', { maxPriorityFeePerGas: 1n }],
-  ])('are refused where %s', async (_what, changes) => {
+  ])('are refused if %s', async (_what, changes) => {
     await expect(add(world.variant(attempt.variant, changes))).rejects.toThrow();
 
     expect(await variants()).toEqual([attempt.variant]);
   });
 
-  it('are refused where another is the newest', async () => {
+  it('are refused if another is the newest', async () => {
     const second = await world.replaced(lease, attempt);
 
     await expect(add(world.variant(second))).rejects.toThrow();

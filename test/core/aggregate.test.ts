@@ -55,7 +55,7 @@ function taken(numbers: fc.Stream<number>): number {
 }
 
 describe('an aggregate', () => {
-  it('comes back from its bytes', () => {
+  it('is restored from its bytes', () => {
     fc.assert(
       fc.property(fc.array(sample), (samples) => {
         const aggregate = aggregateOf(samples);
@@ -67,7 +67,7 @@ describe('an aggregate', () => {
     );
   });
 
-  it('agrees with another of the same samples, however they came together', () => {
+  it('agrees with another of the same samples, however they were grouped', () => {
     fc.assert(
       fc.property(fc.array(fc.array(sample, { maxLength: 4 })), merges, (parts, order) => {
         const names = rollUpNames(noNames);
@@ -110,7 +110,7 @@ describe('an aggregate', () => {
     expect(agree(one, aggregateOfReadings([0.15000000000000002]))).toBe(false);
   });
 
-  it('does not agree with one whose mean alone differs, by more than rounding explains', () => {
+  it('does not agree with one whose mean differs by more than rounding explains', () => {
     const one = aggregateOfReadings([0, 0.5, 1]);
 
     expect(agree(one, aggregateOfReadings([0, 0.5 + 1e-14, 1]))).toBe(false);
@@ -131,7 +131,7 @@ describe('an aggregate', () => {
     );
   });
 
-  it('keeps the mean of equal numbers, and of the largest there are', () => {
+  it('keeps the mean of equal numbers and of the largest numbers', () => {
     for (const value of [0.1, Number.MAX_VALUE, Number.MIN_VALUE, 0]) {
       const aggregate = aggregateOfReadings(Array.from({ length: 7 }, () => value));
 

@@ -9,7 +9,7 @@ const open = (list: 'events' | 'ledger', wallet: string, of = key) =>
 const refused = expect.objectContaining({ code: 'invalid_request' });
 
 describe('a cursor of a list that shares its sequence', () => {
-  it('leads back to its place', async () => {
+  it('restores its place', async () => {
     const cursors = await open('events', '0xA');
     fc.assert(
       fc.property(fc.maxSafeNat(), (seq) => {
@@ -22,7 +22,7 @@ describe('a cursor of a list that shares its sequence', () => {
     expect(cursors.seqOf(undefined)).toBeNull();
   });
 
-  it('tells nothing of the place, not even whether two are the same', async () => {
+  it('reveals nothing about the place, not even whether two are the same', async () => {
     const cursors = await open('events', '0xA');
 
     const made = Array.from({ length: 100 }, () => cursors.cursorOf(7));
@@ -30,7 +30,7 @@ describe('a cursor of a list that shares its sequence', () => {
     expect(new Set(made).size).toBe(100);
   });
 
-  it('is good for its own list of its own account alone', async () => {
+  it('is valid only for its own list of its own account', async () => {
     const cursor = (await open('events', '0xA')).cursorOf(7);
     const others = await Promise.all([
       open('ledger', '0xA'),

@@ -36,7 +36,7 @@ async function keptOf(tasks: readonly { id: string }[]): Promise<number> {
   return found.filter((evidence) => evidence?.proof !== null).length;
 }
 
-it('erases all evidence older than its age, in as many steps as it takes', async () => {
+it('erases all evidence older than its age, in as many steps as needed', async () => {
   const old = await world.queued(robotId, 45);
   world.clock.advance(DAY);
   const young = await world.queued(robotId, 3);
@@ -48,7 +48,7 @@ it('erases all evidence older than its age, in as many steps as it takes', async
   expect(await world.store.checkInvariants()).toEqual([]);
 });
 
-it('keeps everything where no age is set', async () => {
+it('keeps everything if no age is set', async () => {
   const tasks = await world.queued(robotId, 3);
   world.clock.advance(1000 * DAY);
 
@@ -57,7 +57,7 @@ it('keeps everything where no age is set', async () => {
   expect(await keptOf(tasks)).toBe(3);
 });
 
-it('begins no step once it is told to stop', async () => {
+it('starts no step once it is aborted', async () => {
   const tasks = await world.queued(robotId, 3);
   world.clock.advance(DAY);
 

@@ -35,7 +35,7 @@ function pages(records: number, every: number, limit: number, oldest: number) {
   };
 }
 
-it('lists each record that the filter keeps once, whatever the size of a page', async () => {
+it('lists each matching record once, whatever the page size', async () => {
   const sizes = fc.record({
     records: fc.integer({ min: 0, max: 2500 }),
     every: fc.integer({ min: 1, max: 900 }),

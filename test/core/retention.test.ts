@@ -91,7 +91,7 @@ it('deletes entries of the audit log after a year', async () => {
   ]);
 });
 
-it('keeps everything where no age is set', async () => {
+it('keeps everything if no age is set', async () => {
   await history(3);
 
   await deleteExpired(options(), new AbortController().signal);
@@ -99,7 +99,7 @@ it('keeps everything where no age is set', async () => {
   expect(await left()).toEqual({ samples: 3, events: 3 });
 });
 
-it('begins at once and stops when asked', async () => {
+it('starts immediately and stops on request', async () => {
   await history(3);
 
   const retention = startRetention(options({ telemetryRetentionMs: DAY }));
@@ -109,7 +109,7 @@ it('begins at once and stops when asked', async () => {
   expect(errors).toEqual([]);
 });
 
-it('deletes by age while deleted robots never end', async () => {
+it('deletes by age even while remains of deleted robots never end', async () => {
   await history(3);
 
   const store: RetentionOptions['store'] = {
@@ -124,7 +124,7 @@ it('deletes by age while deleted robots never end', async () => {
   expect(errors).toEqual([]);
 });
 
-it('lets accounts take turns with what their deleted robots left behind', async () => {
+it('alternates between accounts with remains of deleted robots', async () => {
   const accounts = [await world.account(), await world.account()].sort();
   for (const wallet of accounts.flatMap((one) => [one, one, one])) {
     const { id } = await world.robot(wallet);
@@ -140,7 +140,7 @@ it('lets accounts take turns with what their deleted robots left behind', async 
   expect(taken).toEqual([first, second, first, second, first, second]);
 });
 
-it('tells of a round that failed and goes on', async () => {
+it('reports a failed round and continues', async () => {
   await world.store.close();
 
   const retention = startRetention(options({ telemetryRetentionMs: DAY }));

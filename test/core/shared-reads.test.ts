@@ -40,7 +40,7 @@ afterEach(() => {
 });
 
 describe('shareReads', () => {
-  it('begins a read of its own when none is under way', async () => {
+  it('starts a read if none is in progress', async () => {
     const chain = controlledChain();
     const read = sharedReads(chain.read);
 
@@ -52,7 +52,7 @@ describe('shareReads', () => {
     expect([await first, await second]).toEqual([0, 1]);
   });
 
-  it('shares the next read among all who come while one is under way', async () => {
+  it('shares the next read among all callers that arrive during a read', async () => {
     const chain = controlledChain();
     const read = sharedReads(chain.read);
 
@@ -66,7 +66,7 @@ describe('shareReads', () => {
     expect(await Promise.all(later)).toEqual([1, 1, 1]);
   });
 
-  it('reads different transactions beside each other', () => {
+  it('reads different transactions concurrently', () => {
     const chain = controlledChain();
     const read = sharedReads(chain.read);
 
@@ -76,7 +76,7 @@ describe('shareReads', () => {
     expect(chain.begun).toEqual([TX, OTHER]);
   });
 
-  it('goes on after a read that failed', async () => {
+  it('continues after a failed read', async () => {
     const chain = controlledChain();
     const read = sharedReads(chain.read);
 
@@ -89,7 +89,7 @@ describe('shareReads', () => {
     expect(await waiting).toBe(1);
   });
 
-  it('rests every answer on a read that began after the request, whatever the order of events', async () => {
+  it('bases every answer on a read that began after the request, whatever the order of events', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 40 }), async (events) => {
         const chain = controlledChain();
@@ -145,7 +145,7 @@ describe('shareChainReads', () => {
     await Promise.all(flood);
   });
 
-  it('takes one turn for all callers who share a read', async () => {
+  it('uses one turn for all callers that share a read', async () => {
     const chain = controlledChain();
     const readsOf = turnsOn(chain);
     const callers = Array.from({ length: 30 }, (_, n) =>
@@ -211,7 +211,7 @@ describe('proven blocks', () => {
     return shareChainReads({ ...reads, readProvenBlock })('caller').readProvenBlock;
   }
 
-  it('are read once, also for callers who come while one is read', async () => {
+  it('are read once, even for callers that arrive during the read', async () => {
     const read = provenReads([async () => block(1)]);
 
     const found = await Promise.all([read(hash(1)), read(hash(1)), read(hash(1))]);
@@ -219,7 +219,7 @@ describe('proven blocks', () => {
     expect([...found, await read(hash(1))]).toEqual(Array.from({ length: 4 }, () => block(1)));
   });
 
-  it('are read again after nothing was proven, and after no answer', async () => {
+  it('are read again if nothing was proven or the node did not answer', async () => {
     const read = provenReads([async () => null, failing, async () => block(1)]);
 
     expect(await read(hash(1))).toBeNull();
@@ -227,7 +227,7 @@ describe('proven blocks', () => {
     expect(await read(hash(1))).toEqual(block(1));
   });
 
-  it('say that a limit of calls is used up, and are read again', async () => {
+  it('report an exhausted rate limit, and are read again', async () => {
     const read = provenReads([
       () => Promise.reject(new ProviderError('HTTP status 429', { isExhausted: true })),
       async () => block(1),

@@ -14,7 +14,7 @@ it.each([
   expect(ether(wei)).toBe(shown);
 });
 
-it('never shows more than there is', () => {
+it('never shows more than the actual amount', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 10n ** 12n, max: 10n ** 30n }), (wei) => {
       const [whole = '', decimals = ''] = ether(wei.toString()).replaceAll(',', '').split('.');

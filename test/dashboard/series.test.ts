@@ -50,7 +50,7 @@ describe('the line of a robot that reports every other minute', () => {
 });
 
 describe('the line of one metric', () => {
-  it('is joined where a sample has no reading, and ends where many have none', () => {
+  it('continues over one sample without a reading, and ends at many', () => {
     const line = timelineOf(hourOf([0, 1, 2, 3, 4, 5, 6, 7]), at(8));
     const readIn = (minutes: number[]) =>
       valuesOf(line, ({ battery_pct }) => (minutes.includes(battery_pct?.avg ?? -1) ? 1 : null));

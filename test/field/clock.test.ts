@@ -223,22 +223,25 @@ const readiness = async () => (await call('GET', '/readyz')).body.degraded;
 const get = (target: string) => call('GET', target, { session: owner.session });
 
 describe('a server whose clock', () => {
-  it.each(implausible)('$name ($report) loses nothing, and says so', async ({ step, blocks }) => {
-    wall.advance(step);
-    await start(blocks, workedAt);
+  it.each(implausible)(
+    '$name ($report) loses nothing, and reports it',
+    async ({ step, blocks }) => {
+      wall.advance(step);
+      await start(blocks, workedAt);
 
-    expect(await afterDeletion()).toEqual({ samples: [0], events: ['start'] });
-    expect(await readiness()).toContain(REASON);
-    const reply = await record({ recorded_at: timestamp(workedAt + 1000) });
-    expect(reply.status).toBe(201);
-    // Agents set their time by the header.
-    expect(reply.headers.has('date')).toBe(false);
-    expect((await stored()).samples).toEqual([1000, 0]);
-    expect((await get('/api/v1/robots')).status).toBe(200);
-    expect((await signInWithRobot(call)).owner.wallet).toMatch(/^0x/);
-  });
+      expect(await afterDeletion()).toEqual({ samples: [0], events: ['start'] });
+      expect(await readiness()).toContain(REASON);
+      const reply = await record({ recorded_at: timestamp(workedAt + 1000) });
+      expect(reply.status).toBe(201);
+      // Agents set their time by the header.
+      expect(reply.headers.has('date')).toBe(false);
+      expect((await stored()).samples).toEqual([1000, 0]);
+      expect((await get('/api/v1/robots')).status).toBe(200);
+      expect((await signInWithRobot(call)).owner.wallet).toMatch(/^0x/);
+    },
+  );
 
-  it.each(plausible)('$name ($report) expires what is old', async ({ step, blocks }) => {
+  it.each(plausible)('$name ($report) expires old data', async ({ step, blocks }) => {
     wall.advance(step);
     await start(blocks, workedAt);
 
@@ -252,7 +255,7 @@ describe('a server whose clock', () => {
     expect((await get('/api/v1/robots')).status).toBe(isOver ? 401 : 200);
   });
 
-  it('jumps while the server runs (of our own) loses nothing, and goes on when it returns', async () => {
+  it('jumps while the server runs (of our own) loses nothing, and continues when it returns', async () => {
     await start([0]);
     wall.advance(YEARS);
 
@@ -264,7 +267,7 @@ describe('a server whose clock', () => {
     expect((await get('/api/v1/robots')).headers.has('date')).toBe(true);
   });
 
-  it('runs for 31 days beside a still chain (of our own) is believed', async () => {
+  it('runs for 31 days while the chain has no new block (of our own) is accepted', async () => {
     await start([0]);
     for (let hours = 0; hours < 31 * 24; hours += 12) {
       wall.advance(12 * 3_600_000);
@@ -296,7 +299,7 @@ describe('a server whose clock', () => {
   });
 });
 
-describe('a clock that nothing vouches for', () => {
+describe('a clock that is not confirmed', () => {
   beforeEach(() =>
     inStore((store) => store.saveCheckedTime({ checkedAt: workedAt - YEARS, confirmations: 0 })),
   );
@@ -313,7 +316,7 @@ describe('a clock that nothing vouches for', () => {
     await accepted();
   });
 
-  it('is accepted by svc-server clock confirm, which the audit log has', async () => {
+  it('is accepted by svc-server clock confirm, which the audit log records', async () => {
     await start([-2 * YEARS]);
     expect(await readiness()).toContain(REASON);
     const env = { SVC_DATA_DIR: folder };

@@ -207,7 +207,7 @@ describe('a running server', () => {
     hint: expect.stringContaining('Before you stop svc-server, save the old file'),
   };
 
-  it.each(replaced)('refuses writes, and goes on reading, when $name', async ({ happens }) => {
+  it.each(replaced)('refuses writes and keeps reading if $name', async ({ happens }) => {
     const store = await start();
     await grant(store, WALLET, 1, 0n);
 
@@ -227,7 +227,7 @@ describe('a running server', () => {
     expect(contentOf(log(file))?.slice(0, logged?.length)).toBe(logged ?? undefined);
   });
 
-  it('refuses writes when the link to the database leads to another file', async () => {
+  it('refuses writes if the link to the database leads to another file', async () => {
     const link = path.join(folder, 'link.db');
     symlinkSync(file, link);
     const store = await start({ path: link });
@@ -280,7 +280,7 @@ describe('a running server', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('turns the check off where a file system names a file differently each time', async () => {
+  it('disables the check if a file system reports a different inode each time', async () => {
     let calls = 0;
     const store = await start({
       identify: () => {
@@ -317,7 +317,7 @@ describe('a start', () => {
     return grants;
   }
 
-  it.each(foreign)('refuses the log of another file when $name', async ({ happens }) => {
+  it.each(foreign)('refuses the log of another file if $name', async ({ happens }) => {
     await kill();
     happens(file);
     const found = atPaths();
@@ -338,7 +338,7 @@ describe('a start', () => {
     expect(atPaths()).toEqual(found);
   });
 
-  it.each(own)('uses the files when $name', async ({ happens }) => {
+  it.each(own)('uses the files if $name', async ({ happens }) => {
     const grants = await kill();
     happens(file);
     const expected = existsSync(log(file)) ? grants : undefined;

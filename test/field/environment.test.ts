@@ -110,7 +110,7 @@ describe('svc', () => {
       JSON.parse(stdout).checks.map(({ name, ...rest }: { name: string }) => [name, rest]),
     );
 
-  it.each(proxied)('goes through the proxy with $name', async ({ env }) => {
+  it.each(proxied)('uses the proxy with $name', async ({ env }) => {
     const proxy = await openProxy();
 
     const checks = checksOf(await health('http://svc.invalid', env(proxy.address)));
@@ -120,7 +120,7 @@ describe('svc', () => {
     expect(new Set(proxy.forwarded)).toEqual(new Set(['svc.invalid']));
   });
 
-  it.each(direct)('connects directly when $name', async ({ env, host }) => {
+  it.each(direct)('connects directly if $name', async ({ env, host }) => {
     const proxy = await openProxy();
     const { port } = new URL(service.url);
 
@@ -188,7 +188,7 @@ describe('svc', () => {
     expect(new Set(proxy.tunnels)).toEqual(new Set(['svc.invalid:443']));
   });
 
-  it('signs in at the proxy, and shows no credentials', async () => {
+  it('authenticates at the proxy, and shows no credentials', async () => {
     const proxy = await openProxy({ credentials: `robot:${PASSWORD}` });
     const env = { HTTP_PROXY: `http://${CREDENTIALS}@${proxy.address}` };
 
@@ -201,7 +201,7 @@ describe('svc', () => {
   });
 
   it.each(['http', 'https'])(
-    'shows no credentials that the proxy refuses, for %s',
+    'does not show credentials that the proxy refuses, for %s',
     async (scheme) => {
       const proxy = await openProxy({ credentials: `robot:${PASSWORD}` });
       const at = `http://wrong:s3cret@${proxy.address}`;
@@ -221,7 +221,7 @@ describe('svc', () => {
     ['with a user that cannot be decoded', 'http://us%er:s3cret@127.0.0.1:3128'],
     ['with a password that cannot be decoded', 'http://robot:s3cret%zz@127.0.0.1:3128'],
     ['of another kind', 'socks5://robot:s3cret@127.0.0.1:1080'],
-  ])('names the variable whose value is %s, without it', async (_, value) => {
+  ])('names the variable whose value is %s, without the value', async (_, value) => {
     const answer = await health('https://svc.invalid', { HTTPS_PROXY: value });
 
     const { proxy, service: found } = checksOf(answer);
@@ -250,7 +250,7 @@ describe('svc-agent', () => {
     expect(JSON.stringify(status) + agent.logLines.join('')).not.toMatch(/w0rd|robot:/);
   });
 
-  it('does not start with an address that is no proxy', async () => {
+  it('does not start with an invalid proxy address', async () => {
     vi.stubEnv('https_proxy', 'http://robot:s3cret@:1:2');
     const agent = await createTestAgent({
       url: 'https://svc.invalid',
@@ -291,7 +291,7 @@ describe('svc-agent', () => {
 });
 
 describe('the RPC of the server', () => {
-  it('goes through the proxy, with its credentials', async () => {
+  it('uses the proxy with its credentials', async () => {
     const anvil = await startTestChain();
     const port = Number(new URL(anvil.url).port);
     const proxy = await openProxy({ portOf: () => port, credentials: `robot:${PASSWORD}` });
@@ -354,7 +354,7 @@ describe('webhooks', () => {
     expect(proxy.tunnels).toEqual(['[2606:2800:220:1::1]:8443']);
   });
 
-  it('use a tunnel again', async () => {
+  it('reuse a tunnel', async () => {
     const { proxy, post } = await scene([PUBLIC]);
 
     await post('localhost');
@@ -363,7 +363,7 @@ describe('webhooks', () => {
     expect(proxy.tunnels).toHaveLength(1);
   });
 
-  it('use no tunnel that only another account may open', async () => {
+  it('do not reuse a tunnel of another account', async () => {
     const receiver = await startReceiver(certificate);
     const proxy = await openProxy({ portOf: () => receiver.port });
     const senders = createSenders(connectionRules(['127.0.0.1'], ['0xaa']), {
@@ -394,7 +394,7 @@ describe('webhooks', () => {
   });
 
   it.each([[['10.0.0.1']], [[PUBLIC, '169.254.169.254']], [['::1']], [[]]])(
-    'ask the proxy for nothing when a name has the addresses %j',
+    'do not use the proxy if a name has the addresses %j',
     async (found) => {
       const { proxy, post } = await scene(found);
 

@@ -166,7 +166,7 @@ const tellsNoBug = async () => {
 };
 
 describe.each(rows)('$name, in place of every answer ($report)', (row) => {
-  it('loses nothing, also over a restart, and is named', async () => {
+  it('loses nothing, even across a restart, and is reported', async () => {
     await scene.agent.start();
     await scene.state('connected');
     const { calls_per_minute_allowed: allowed } = await scene.agent.status();
@@ -213,7 +213,7 @@ describe.each(rows)('$name, in place of every answer ($report)', (row) => {
 });
 
 describe.each(rows.filter(({ status }) => status >= 400))(
-  '$name, for what a robot sends alone ($report)',
+  '$name, for the writes of a robot ($report)',
   (row) => {
     it('sets nothing aside, and delivers it in the end', async () => {
       await scene.agent.start();
@@ -230,7 +230,7 @@ describe.each(rows.filter(({ status }) => status >= 400))(
   },
 );
 
-describe('a gateway that refuses in the words of the service', () => {
+describe('a gateway that refuses with an error of the service', () => {
   const notFound = { error: 'not_found', message: 'No such task.', status: 404 };
 
   it.each([
@@ -255,7 +255,7 @@ describe('a gateway that refuses in the words of the service', () => {
     await expectDelivered(await work());
   });
 
-  it('is tried less and less often where it knows no task that it let through', async () => {
+  it('is retried with growing pauses if it does not know an accepted task', async () => {
     const usual = { firstMs: 1, maxMs: 60 * 60_000 };
     const agent = await createTestAgent({
       url: scene.proxy.url,
@@ -378,7 +378,7 @@ describe('an answer about something else', () => {
 });
 
 describe('a refusal of the service', () => {
-  it('is final only after the service has named this robot', async () => {
+  it('is final only after the service has identified this robot', async () => {
     let names = false;
     scene.proxy.handle(({ method, path, response, pass }) => {
       if (path === '/api/v1/events') {
@@ -403,7 +403,7 @@ describe('a refusal of the service', () => {
     expect((await scene.agent.status()).queues.events.count).toBe(0);
   });
 
-  it('costs one look for many records that are refused together', async () => {
+  it('costs one check for many records that are refused together', async () => {
     const agent = await createTestAgent({
       url: scene.proxy.url,
       apiKey: scene.robot.apiKey,
@@ -451,7 +451,7 @@ describe('records that a firewall refuses', () => {
   });
 
   // pensyve 202: a firewall blocks each body that has a relative path in it.
-  it('delay nothing behind them: 100 events, 20 batches and 20 claims', async () => {
+  it('do not delay later records: 100 events, 20 batches and 20 claims', async () => {
     await agent.start();
     await waitFor('it', async () => (await agent.status()).connected, LONG);
     for (let n = 0; n < 20; n++) await agent.claim({ title: 'Copy ../map' });
@@ -485,7 +485,7 @@ describe('records that a firewall refuses', () => {
     });
   });
 
-  it('are found in a batch: its other samples arrive', async () => {
+  it('are isolated in a batch: its other samples arrive', async () => {
     await agent.start();
     await agent.record(
       numbers(50).map((sample, n) => (n === 17 ? { ...sample, state: '../idle' } : sample)),
@@ -503,8 +503,8 @@ describe('records that a firewall refuses', () => {
   });
 });
 
-describe('samples that a gateway refuses one and all', () => {
-  it('are halved after three failures, and the halves wait, counted in the status', async () => {
+describe('samples that a gateway always refuses', () => {
+  it('are split after three failures, and the halves wait, counted in the status', async () => {
     const unexpected = { firstMs: 1, maxMs: 60 * 60_000 };
     const agent = await createTestAgent({
       url: scene.proxy.url,
@@ -542,8 +542,8 @@ describe('samples that a gateway refuses one and all', () => {
   });
 });
 
-describe.each(rows.slice(0, 8))('$name, where a person looks ($report)', (row) => {
-  it('is named by doctor and key set, which changes nothing', async () => {
+describe.each(rows.slice(0, 8))('$name, as shown to a person ($report)', (row) => {
+  it('is reported by doctor and by key set, which changes nothing', async () => {
     scene.proxy.handle(({ response }) => answer(response, row));
     const { keyFile, environment: env } = scene.agent;
     const doctor = await runInProcess('svc-agent', ['doctor'], { env });

@@ -93,7 +93,7 @@ describe('a node that, at the first contact,', () => {
     await anchored();
   });
 
-  it('limits the rate is not bound to anything (of our own)', async () => {
+  it('limits the rate is not bound (of our own)', async () => {
     await begin(1, 6);
     show(rig.proxy, '0x0', refuses('rate limit exceeded', 429));
     const before = rig.proxy.asked.requests;
@@ -109,33 +109,36 @@ describe('a node that, at the first contact,', () => {
 });
 
 describe('a provider that no longer shows the bound block', () => {
-  it.each(unreadable)('and $name is not used, and not wrong ($report)', async ({ answer }) => {
-    await begin(3, 0);
-    const first = rig.start();
-    await anchored();
-    const bound = await rig.store.getChainIdentity();
-    expect(bound?.blockNumber).toBe(0);
-    await first.drain();
-    const [lost] = rig.proxies as [RpcProxy];
-    show(lost, '0x0', answer);
-    lost.asked.methods.length = 0;
-    rig.start();
-    await waitFor('the degradation', async () =>
-      (await rig.degraded()).includes('provider_unhealthy'),
-    );
+  it.each(unreadable)(
+    'and $name is not used, and not reported as wrong ($report)',
+    async ({ answer }) => {
+      await begin(3, 0);
+      const first = rig.start();
+      await anchored();
+      const bound = await rig.store.getChainIdentity();
+      expect(bound?.blockNumber).toBe(0);
+      await first.drain();
+      const [lost] = rig.proxies as [RpcProxy];
+      show(lost, '0x0', answer);
+      lost.asked.methods.length = 0;
+      rig.start();
+      await waitFor('the degradation', async () =>
+        (await rig.degraded()).includes('provider_unhealthy'),
+      );
 
-    await anchored();
+      await anchored();
 
-    expect(await rig.degraded()).not.toContain('provider_wrong_chain');
-    expect(lost.asked.methods).not.toContain('eth_sendRawTransaction');
-    lost.restore();
-    await waitFor('recovery', async () => (await rig.degraded()).length === 0);
-    expect(await rig.store.getChainIdentity()).toEqual(bound);
-  });
+      expect(await rig.degraded()).not.toContain('provider_wrong_chain');
+      expect(lost.asked.methods).not.toContain('eth_sendRawTransaction');
+      lost.restore();
+      await waitFor('recovery', async () => (await rig.degraded()).length === 0);
+      expect(await rig.store.getChainIdentity()).toEqual(bound);
+    },
+  );
 });
 
 describe('a chain that was bound by a final block', () => {
-  it('is told from another chain with the same id (of our own)', async () => {
+  it('is distinguished from another chain with the same id (of our own)', async () => {
     await begin(1, 6);
     show(rig.proxy, '0x0', { result: null });
     const first = rig.start();

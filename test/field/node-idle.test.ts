@@ -56,19 +56,22 @@ describe('an idle instance', () => {
   it.each([
     ['with one account', [0]],
     ['with three accounts', [0, 1, 2]],
-  ])('%s asks nothing in a minute, however many blocks come (of our own)', async (_, accounts) => {
-    await startIdle(60_000, { urls: 2, accounts });
-    await anchored();
-    await idle();
-    const before = calls();
+  ])(
+    '%s makes no call in a minute, however many blocks arrive (of our own)',
+    async (_, accounts) => {
+      await startIdle(60_000, { urls: 2, accounts });
+      await anchored();
+      await idle();
+      const before = calls();
 
-    for (let i = 0; i < 20; i += 1) {
-      await rig.node.mine();
-      await looks(2);
-    }
+      for (let i = 0; i < 20; i += 1) {
+        await rig.node.mine();
+        await looks(2);
+      }
 
-    expect(calls()).toEqual(before);
-  });
+      expect(calls()).toEqual(before);
+    },
+  );
 
   it('makes six calls in each reading, the chain among them (of our own)', async () => {
     await startIdle(300);
@@ -111,7 +114,7 @@ describe('an idle instance', () => {
     await rig.verified(ids);
   });
 
-  it('signs nothing on a chain that took the place of its own (of our own)', async () => {
+  it('signs nothing on a chain that replaced its own (of our own)', async () => {
     await startIdle(60_000);
     await anchored();
     await idle();

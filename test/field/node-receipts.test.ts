@@ -228,7 +228,7 @@ describe('a receipt with', () => {
     return { receipt, tx, reserved, reported, charged: before - (await gasCredit()) };
   };
 
-  it.each(costs)('$name is settled at what was signed ($report)', async ({ receipt, gas }) => {
+  it.each(costs)('$name is settled at the signed cost ($report)', async ({ receipt, gas }) => {
     change(receipt);
     rig.start();
 
@@ -240,7 +240,7 @@ describe('a receipt with', () => {
     expect(charged).toBe(cost < reserved ? cost : reserved);
   });
 
-  it.each(costs)('$name from one provider costs what the other says ($report)', async (row) => {
+  it.each(costs)('$name from one provider costs what the other reports ($report)', async (row) => {
     change(row.receipt, [0]);
     rig.start();
 

@@ -95,7 +95,7 @@ const implausible: (Row & { says: string })[] = [
 ];
 
 describe('the error for a node that', () => {
-  it.each(implausible)('$name says which value it is ($report)', async ({ behave, says }) => {
+  it.each(implausible)('$name names the value ($report)', async ({ behave, says }) => {
     const node = await startTestChain();
     const proxy = await startRpcProxy(node.url);
     const chain = openChain({ urls: [proxy.url] });

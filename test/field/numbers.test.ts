@@ -149,7 +149,7 @@ describe('events', () => {
 });
 
 describe('the agent', () => {
-  it('records and delivers samples and events with such numbers', async () => {
+  it('records and delivers samples and events with these numbers', async () => {
     const agent = await createTestAgent({ url: service.url, apiKey: robot.apiKey });
     onTestFinished(() => agent.remove());
     await agent.start();
@@ -203,7 +203,7 @@ describe('evidence', () => {
     expect(reply.body.message).toContain(`${JSON.stringify(pointer)} of proof`);
   });
 
-  it('of a claim is refused alike', async () => {
+  it('of a claim is refused in the same way', async () => {
     const reply = await post('tasks', `{"title":"Weld","expected_result":{"stamp":${STAMP}}}`);
 
     expect(reply.status).toBe(400);
@@ -244,13 +244,13 @@ describe('--big-integers string', () => {
     ]);
   });
 
-  it('hashes the printed document alike, without the option', async () => {
+  it('hashes the printed document to the same value without the option', async () => {
     const printed = await file('printed.json', canonical);
 
     expect((await svc('hash', printed)).stdout).toBe(`${hashProof(converted)}\n`);
   });
 
-  it('changes nothing where no integer is large', async () => {
+  it('changes nothing if no integer is large', async () => {
     const evidence = await file('small.json', '{"n":9007199254740991,"x":1e21,"y":1.5}');
 
     const [with_, without] = [
@@ -283,7 +283,7 @@ describe('--big-integers string', () => {
     expect(stderr).toContain('string');
   });
 
-  it('lets svc-agent complete hand in the converted document', async () => {
+  it('makes svc-agent complete submit the converted document', async () => {
     const agent = await createTestAgent({ url: service.url, apiKey: robot.apiKey });
     onTestFinished(() => agent.remove());
     await agent.start();
@@ -301,7 +301,7 @@ describe('--big-integers string', () => {
     expect(JSON.parse(stdout)).toMatchObject({ proof_hash: hashProof(converted) });
   });
 
-  it('lets svc verify compare the evidence as it was handed in', async () => {
+  it('lets svc verify compare the evidence as it was submitted', async () => {
     const claimed = await post('tasks', '{"title":"Weld"}');
     const completed = await post(
       `tasks/${claimed.body.task.id}/complete`,

@@ -138,7 +138,7 @@ describe('the service', () => {
   });
 });
 
-it('leaves an error of listening to the caller', async () => {
+it('reports an error of listening to the caller', async () => {
   const lines: string[] = [];
   const logger = pino({}, { write: (line) => lines.push(line) });
   const taken = createServer().listen(0, '127.0.0.1');

@@ -169,7 +169,7 @@ describe('a sign-in', () => {
     );
   });
 
-  it('takes 0x at svc login --manual', async () => {
+  it('accepts 0x at svc login --manual', async () => {
     const user = await createSvcUser(service.url);
     await service.rpc('anvil_setCode', [user.wallet, agreesToAll]);
 

@@ -51,7 +51,7 @@ async function kinds(of = owner): Promise<string[]> {
 }
 
 describe('an account that its owner deletes', () => {
-  it('loses all that it stored, and keeps its credits and their ledger', async () => {
+  it('loses all stored data, and keeps its credits and their ledger', async () => {
     expect(new Set(await kinds())).toEqual(
       new Set([
         ...['account', 'robot', 'sample', 'task', 'bundle', 'fleet', 'event'],
@@ -106,7 +106,7 @@ describe('an account that its owner deletes', () => {
 });
 
 describe('a deletion that a crash interrupts', () => {
-  it('accepts no sign-in until retention has ended it', async () => {
+  it('accepts no sign-in until retention has finished it', async () => {
     await service.store.beginDeletion(owner.wallet, operator('accounts delete'));
     const body = { address: owner.account.address, ...(await signed()) };
     const refused = await service.call('POST', '/api/auth/verify', { body });
@@ -120,7 +120,7 @@ describe('a deletion that a crash interrupts', () => {
     expect(await store.listRobots(owner.wallet, 1, null)).toEqual([]);
   });
 
-  it('deletes nothing that the account makes after another instance has ended it', async () => {
+  it('deletes nothing that the account creates after another instance has finished it', async () => {
     const { store } = service;
     let goOn = () => {};
     let isListed = () => {};
@@ -153,7 +153,7 @@ describe('a deletion that a crash interrupts', () => {
     expect(await store.listRobots(owner.wallet, 2, null)).toMatchObject([{ id: made.id }]);
   });
 
-  it('leaves a suspension by the operator as it is', async () => {
+  it('keeps a suspension by the operator', async () => {
     const { store } = service;
     const by = { actor: 'operator', actor_name: null, source: null, at: Date.now() } as const;
     await store.suspendAccount(owner.wallet, true, by, null);

@@ -25,7 +25,7 @@ async function audited(): Promise<string[]> {
 }
 
 describe('an account that its owner exports', () => {
-  it('yields its records as JSON lines, and has the export in its audit log', async () => {
+  it('returns its records as JSON lines, and records the export in its audit log', async () => {
     const robot = await service.makeRobot(owner, 'arm-7');
     const { status, body } = await exportWith(await service.signAgain(owner, 'export_account'));
 
@@ -107,7 +107,7 @@ describe('an account that its owner exports', () => {
     expect(status).toBe(200);
   });
 
-  it('breaks the connection if the export fails midway, and does not have it in its audit log', async () => {
+  it('closes the connection if the export fails midway, and does not record it in its audit log', async () => {
     await service.makeRobot(owner);
     const signed = await service.signAgain(owner, 'export_account');
     const { listTasks } = service.store;
@@ -121,7 +121,7 @@ describe('an account that its owner exports', () => {
     expect(await audited()).not.toContain('account_exported');
   });
 
-  it('has no export in its audit log whose caller left', async () => {
+  it('does not record an export whose caller disconnected', async () => {
     const signed = await service.signAgain(owner, 'export_account');
     const { listTasks } = service.store;
     let ended = () => {};

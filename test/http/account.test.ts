@@ -39,7 +39,7 @@ describe('the account', { shuffle: false }, () => {
     service.call('GET', `/api/v1${path}`, { session });
 
   describe('GET /me', () => {
-    it('answers wallet, gate, credits and ceilings', async () => {
+    it('returns wallet, gate, credits and ceilings', async () => {
       await service.makeRobot(owner);
       await service.makeRobot(owner, 'arm-2');
 
@@ -61,7 +61,7 @@ describe('the account', { shuffle: false }, () => {
       });
     });
 
-    it('counts what the credits afford at the newest fees, the scarcer of the two', async () => {
+    it('counts the anchors that the credits afford at the newest fees, by the scarcer credit', async () => {
       // 25 000 gas at 2 × 10 + 1 wei.
       const quote = {
         singleGas: 25_000n,
@@ -116,7 +116,7 @@ describe('the account', { shuffle: false }, () => {
       expect(second.body.next_cursor).toBeNull();
     });
 
-    it('tells by ids and cursors nothing of what others use', async () => {
+    it('reveals nothing about other accounts through ids and cursors', async () => {
       for (const anchors of [1, 2, 3]) await grant(service.store, owner.wallet, anchors, 7n);
       const stranger = await service.signIn();
 
@@ -159,7 +159,7 @@ describe('the account', { shuffle: false }, () => {
   });
 
   describe('sessions', () => {
-    it('are listed newest first, the asking one marked, those that ended left out', async () => {
+    it('are listed newest first, with the current one marked, without ended ones', async () => {
       clock.advance(1000);
       const other = await service.signIn(owner.account);
       clock.advance(1000);
@@ -195,7 +195,7 @@ describe('the account', { shuffle: false }, () => {
       expect(second.body.next_cursor).toBeNull();
     });
 
-    it('end at once when they are revoked', async () => {
+    it('end immediately when they are revoked', async () => {
       const other = await service.signIn(owner.account);
       const { items } = (await get('/sessions', other)).body;
       const { id } = items.find((session: { current: boolean }) => session.current);
@@ -221,7 +221,7 @@ describe('the account', { shuffle: false }, () => {
       expect((await get('/me')).body.error).toBe('invalid_session');
     });
 
-    it('of another account are not found, and go on', async () => {
+    it('of another account are not found, and stay open', async () => {
       const stranger = await service.signIn();
       const { id } = (await get('/sessions', stranger)).body.items[0];
       const end = (target: string) =>

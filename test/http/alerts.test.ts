@@ -48,7 +48,7 @@ describe('alerts', () => {
   };
   const charge = (percent: number) => byRobot('telemetry', { battery_pct: percent });
 
-  it('open once when a rule holds, and close by themselves', async () => {
+  it('open once when a rule matches, and close by themselves', async () => {
     await rule('battery_low', 20);
     await charge(12);
     await evaluate();
@@ -65,7 +65,7 @@ describe('alerts', () => {
     expect(await alerts('?open=true')).toEqual([]);
   });
 
-  it('are passed on to streams when they open and when they close', async () => {
+  it('are sent to streams when they open and when they close', async () => {
     const seen: Changes[] = [];
     const over = new AbortController();
     service.store.watchChanges(owner.wallet, (changes) => seen.push(changes), over.signal);
@@ -94,7 +94,7 @@ describe('alerts', () => {
     expect(await alerts()).toEqual([]);
   });
 
-  it('report a robot that is silent, and none that never called', async () => {
+  it('report a silent robot, but not one that never called', async () => {
     await service.makeRobot(owner, 'never used');
     await rule('robot_offline', 5);
     await charge(80);
@@ -134,7 +134,7 @@ describe('alerts', () => {
     expect(await alerts()).toHaveLength(1);
   });
 
-  it('report events of severity error, for as long as the rule says', async () => {
+  it('report events of severity error for the duration of the rule', async () => {
     await rule('error_event', 10);
     await byRobot('events', { event_type: 'fault', severity: 'warn', message: 'slow' });
     await evaluate();
@@ -148,7 +148,7 @@ describe('alerts', () => {
     expect(await alerts('?open=true')).toEqual([]);
   });
 
-  it('report credits that cover fewer anchors than the rule says', async () => {
+  it('report credits that cover fewer anchors than the rule requires', async () => {
     await rule('credit_low', 1001);
     await evaluate();
     expect(await alerts()).toMatchObject([{ kind: 'credit_low', robot_id: null }]);
@@ -211,7 +211,7 @@ describe('alerts', () => {
     expect(await alerts('?open=true')).toEqual([]);
   });
 
-  it('are acknowledged once, by their account', async () => {
+  it('are acknowledged once, only by their account', async () => {
     await rule('battery_low', 20);
     await charge(12);
     await evaluate();

@@ -54,7 +54,7 @@ describe('GET /.well-known/svc-anchors.json', { shuffle: false }, () => {
     expect(headers.get('ratelimit-limit')).toBeNull();
   });
 
-  it('alone states an account that signed for another origin', async () => {
+  it('has no signature of an account that signed for another origin', async () => {
     const { baseUrl } = service.settings;
     onTestFinished(() => {
       service.settings.baseUrl = baseUrl;

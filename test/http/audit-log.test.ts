@@ -37,7 +37,7 @@ describe('the audit log', () => {
       body: { address, signature: `0x${'00'.repeat(65)}` },
     });
 
-  it('starts with the sign-in: who, from where and when', async () => {
+  it('starts with the sign-in: actor, source and time', async () => {
     const { items } = await log();
 
     expect(items).toEqual([
@@ -57,7 +57,7 @@ describe('the audit log', () => {
     expect(items[0].target_id).toBe(sessions.body.items[0].id);
   });
 
-  it('records changes of robots, keys and fleets with what they were done to', async () => {
+  it('records changes of robots, keys and fleets with their targets', async () => {
     const robot = await service.makeRobot(owner, 'arm-7');
     const target = { target_id: robot.id, detail: 'arm-7', actor: 'session' };
     expect(await newest()).toMatchObject({ kind: 'robot_created', ...target });
@@ -123,7 +123,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('records nothing that did not happen', async () => {
+  it('does not record failed changes', async () => {
     const robot = await service.makeRobot(owner, 'arm-7');
     await call('PATCH', `/robots/${robot.id}`, { name: 'arm-7' });
     const { fleet } = (await call('POST', '/fleets', { name: 'North' })).body;
@@ -226,7 +226,7 @@ describe('the audit log', () => {
     await own.service.close();
   });
 
-  it('comes in pages, newest first', async () => {
+  it('is listed in pages, newest first', async () => {
     for (const name of ['a', 'b', 'c']) await service.makeRobot(owner, name);
 
     const first = await log('?limit=2');

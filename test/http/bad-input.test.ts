@@ -80,7 +80,7 @@ describe('bad input', () => {
   });
 
   it.each(['application/json; charset=utf-8', 'Application/JSON;Charset="UTF-8"'])(
-    'is not there when the content type is %s',
+    'is treated as missing if the content type is %s',
     async (type) => {
       const reply = await claim({ body: { title: 'Sort' }, headers: { 'content-type': type } });
 
@@ -150,7 +150,7 @@ describe('bad input', () => {
     expect(reply.body.message).toContain('"/log/0/a~1b" of proof');
   });
 
-  it('is told in a message of bounded length', async () => {
+  it('is reported in a message of bounded length', async () => {
     const name = 'ü'.repeat(100_000);
 
     const fault = await complete({ raw: `{"proof":{"${name}":1e999}}` });
@@ -188,13 +188,13 @@ describe('bad input', () => {
     ],
     ['[]', 'The body must be a JSON object.', 'an array'],
     ['\ufeff{}', 'The text begins with a byte order mark: send it without.', 'a byte order mark'],
-  ])('%s is told as %j', async (raw, message) => {
+  ])('%s is reported as %j', async (raw, message) => {
     const reply = await claim({ raw });
 
     expect(reply.body.message).toBe(message);
   });
 
-  it('tells what a proof must be', async () => {
+  it('states what a proof must be', async () => {
     const missing = await complete({ body: {} });
     const unwrapped = await complete({ body: { a: 1 } });
     const misspelt = await complete({ body: { prof: {} } });
@@ -211,7 +211,7 @@ describe('bad input', () => {
     expect(wrong.body.message).toBe('proof must be a JSON object or array.');
   });
 
-  it('refuses a proof of more than 256 KiB, and takes one of exactly that up to the chain', async () => {
+  it('refuses a proof of more than 256 KiB, and accepts one of exactly 256 KiB', async () => {
     const text = 'x'.repeat(limits.proofBytes - '{"text":""}'.length);
 
     const tooLarge = await complete({ body: { proof: { text: `${text}x` } } });
@@ -223,7 +223,7 @@ describe('bad input', () => {
     expect(exact.body.error).toBe('chain_unavailable');
   });
 
-  it('takes 128 levels of proof up to the chain', async () => {
+  it('accepts a proof of 128 levels', async () => {
     const reply = await complete({ raw: `{"proof":${nested(128)}}` });
 
     expect(reply.body.error).toBe('chain_unavailable');
@@ -266,7 +266,7 @@ describe('bad input', () => {
     expect(reply.body.error).toBe('payload_too_large');
   });
 
-  it('takes the longest signature that there is', async () => {
+  it('accepts the longest possible signature', async () => {
     const { address } = newWallet();
     const signature = `0x${'ab'.repeat(limits.signatureBytes)}`;
 
@@ -275,7 +275,7 @@ describe('bad input', () => {
     expect(reply.body.error).toBe('invalid_signature');
   });
 
-  it('does not read on when a document holds more values than its limit has room for', async () => {
+  it('stops reading a document with more values than its limit allows', async () => {
     const many = '1,'.repeat(200_000);
 
     const proof = await complete({ raw: `{"proof":[${many}` });
@@ -289,7 +289,7 @@ describe('bad input', () => {
     expect(elsewhere.body.error).toBe('payload_too_large');
   });
 
-  it('refuses a body where none is taken, but not an empty object', async () => {
+  it('refuses a body where none is accepted, except an empty object', async () => {
     const some = await service.call('POST', '/api/auth/logout', { body: { all: true } });
     const array = await service.call('POST', '/api/auth/logout', { body: [] });
     const empty = await service.call('POST', '/api/auth/logout', { body: {} });
@@ -312,7 +312,7 @@ describe('bad input', () => {
   );
 
   it.each(['/%e0%a4', '/api/v1/verify/%zz/more'])(
-    'answers %s, which is no path, in the one error body',
+    'answers the invalid path %s with the standard error body',
     async (path) => {
       const reply = await service.call('GET', path);
 
@@ -321,14 +321,14 @@ describe('bad input', () => {
     },
   );
 
-  it('answers a proof hash that is no UTF-8 as any malformed one', async () => {
+  it('answers a proof hash with invalid UTF-8 like any malformed one', async () => {
     const reply = await service.call('GET', '/api/v1/verify/%ff');
 
     expect(reply.status).toBe(400);
     expect(reply.body.error).toBe('invalid_proof_hash');
   });
 
-  it.each(['gzip', 'br', 'identity, gzip'])('takes no body in %s', async (encoding) => {
+  it.each(['gzip', 'br', 'identity, gzip'])('refuses a body in %s', async (encoding) => {
     const headers = { 'content-encoding': encoding };
 
     const reply = await claim({ body: { title: 'Sort' }, headers });
@@ -337,7 +337,7 @@ describe('bad input', () => {
     expect(reply.body.error).toBe('unsupported_media_type');
   });
 
-  it('takes a body in identity', async () => {
+  it('accepts a body in identity', async () => {
     const headers = { 'content-encoding': 'identity' };
 
     const reply = await claim({ body: { title: 'Sort' }, headers });
@@ -345,7 +345,7 @@ describe('bad input', () => {
     expect(reply.status).toBe(201);
   });
 
-  it('does not advise to send a chain id as a string', async () => {
+  it('does not suggest a string for a chain id', async () => {
     const raw = `{"address":"${newWallet().address}","chainId":1e400}`;
 
     const reply = await service.call('POST', '/api/auth/challenge', { raw });

@@ -39,7 +39,7 @@ describe('signing the command line in', () => {
     return codes.device_code;
   }
 
-  it('opens a session of its own, which outlives the one that allowed it', async () => {
+  it('opens its own session, which outlives the one that allowed it', async () => {
     const codes = await start('robot-lab');
 
     expect(codes).toEqual({
@@ -71,14 +71,14 @@ describe('signing the command line in', () => {
     expect((await use(owner.session)).body.error).toBe('invalid_session');
   });
 
-  it('takes a user code as people type it', async () => {
+  it('accepts a user code as people type it', async () => {
     const { user_code: code } = await start();
     const typed = code.toLowerCase().replace('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l');
 
     expect((await decide(` ${typed} `, 'allow')).status).toBe(200);
   });
 
-  it('takes a device code once, of many tries at once too', async () => {
+  it('accepts a device code once, even with many concurrent tries', async () => {
     const code = await allowed();
 
     const replies = await Promise.all(Array.from({ length: 10 }, () => redeem(code)));
@@ -87,7 +87,7 @@ describe('signing the command line in', () => {
     expect(replies.filter(({ body }) => body.error === 'invalid_code')).toHaveLength(9);
   });
 
-  it('takes a code until its 10 minutes are over, not a millisecond longer', async () => {
+  it('accepts a code for exactly 10 minutes', async () => {
     const [last, late] = [await allowed(), await allowed()];
     const undecided = await start();
 
@@ -141,7 +141,7 @@ describe('signing the command line in', () => {
     expect((await decide(codes.user_code, 'allow', again)).status).toBe(200);
   });
 
-  it('keeps the user code of one from the terminal of another', async () => {
+  it('binds a user code to its own terminal', async () => {
     const mine = await start();
     const theirs = await start();
     await decide(theirs.user_code, 'allow', await service.signIn());
@@ -166,7 +166,7 @@ describe('signing the command line in', () => {
     expect(reply.body.message).toContain('user_code');
   });
 
-  it('takes no other decision, and no long name', async () => {
+  it('refuses other decisions and long names', async () => {
     const { user_code } = await start();
     const named = await service.call('POST', '/api/auth/cli/device', {
       body: { name: 'x'.repeat(81) },
@@ -176,7 +176,7 @@ describe('signing the command line in', () => {
     expect([named.status, named.body.error]).toEqual([400, 'invalid_request']);
   });
 
-  it('lets no session that a code opened allow another, while its own work goes on', async () => {
+  it('does not let a session opened by a code allow another one', async () => {
     const { body } = await redeem(await allowed());
     const { user_code } = await start();
 
@@ -202,7 +202,7 @@ describe('signing the command line in', () => {
   });
 
   it.each([null, 'null', '', 'https://evil.test', 'http://sub.127.0.0.1'])(
-    'takes no decision from Origin %j, whatever else is sent',
+    'refuses a decision from Origin %j, whatever else is sent',
     async (origin) => {
       const { user_code } = await start();
 

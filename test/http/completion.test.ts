@@ -23,7 +23,7 @@ describe('completing a task', () => {
   });
   afterAll(() => service.close());
 
-  it('answers the receipt once the transaction is in a block', async () => {
+  it('returns the receipt once the transaction is in a block', async () => {
     const evidence = newEvidence();
     const taskId = await service.claim(robot);
 
@@ -70,7 +70,7 @@ describe('completing a task', () => {
     });
   });
 
-  it('takes an array as proof', async () => {
+  it('accepts an array as proof', async () => {
     const taskId = await service.claim(robot);
 
     const reply = await service.complete(robot, taskId, [randomUUID()]);
@@ -131,7 +131,7 @@ describe('completing a task', () => {
     expect(after).toMatchObject({ status: 409, body: { error: 'already_completed' } });
   });
 
-  it('goes through once of many concurrent tries, and is charged once', async () => {
+  it('succeeds once out of many concurrent tries, and is charged once', async () => {
     const taskId = await service.claim(robot);
     const before = await service.store.getBalance(owner.wallet);
 
@@ -149,7 +149,7 @@ describe('completing a task', () => {
     expect((before?.anchorQuota ?? 0) - (after?.anchorQuota ?? 0)).toBe(1);
   });
 
-  it('gives proofs that wait together one transaction and a path each', async () => {
+  it('anchors proofs that wait together in one transaction, each with its path', async () => {
     const tasks = await Promise.all(Array.from({ length: 12 }, () => service.claim(robot)));
 
     const replies = await Promise.all(tasks.map((taskId) => service.complete(robot, taskId)));
@@ -160,7 +160,7 @@ describe('completing a task', () => {
     expect(receipts.some(({ inclusion }) => inclusion !== null)).toBe(true);
   });
 
-  it("is not for another robot's task", async () => {
+  it('is refused for the task of another robot', async () => {
     const taskId = await service.claim(robot);
     const sibling = await service.makeRobot(owner, 'arm-2');
 
@@ -219,7 +219,7 @@ describe('completing while no block comes', () => {
   });
   afterAll(() => service.close());
 
-  it('goes on when the client leaves', async () => {
+  it('continues if the client disconnects', async () => {
     const taskId = await service.claim(robot);
     const leave = new AbortController();
     const gone = fetch(`${service.url}/api/v1/tasks/${taskId}/complete`, {
@@ -257,7 +257,7 @@ describe('completing while the anchor cannot be sent', () => {
   });
   afterAll(() => service.close());
 
-  it('answers by what is stored when the server stops', async () => {
+  it('answers with the stored state when the server stops', async () => {
     service.settings.anchorTimeoutMs = 60_000;
     const taskId = await service.claim(robot);
     const waiting = service.complete(robot, taskId);
@@ -291,7 +291,7 @@ describe('completing while the server stops', () => {
   });
 });
 
-describe('completing before the chain was ever reached', () => {
+describe('completing before the chain was first reached', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
@@ -311,7 +311,7 @@ describe('completing before the chain was ever reached', () => {
   });
 });
 
-describe('completing what the chain refuses before it is signed', () => {
+describe('completing a task whose proof the chain refuses before signing', () => {
   let service: TestService;
   let robot: TestRobot;
   let owner: Owner;
@@ -321,7 +321,7 @@ describe('completing what the chain refuses before it is signed', () => {
   });
   afterAll(() => service.close());
 
-  it('fails with nothing charged, and is tried again by the next completion', async () => {
+  it('fails without a charge, and is retried by the next completion', async () => {
     const lease = await letCompletionsIn(service.store);
     const before = await service.store.getBalance(owner.wallet);
     const taskId = await service.claim(robot);

@@ -8,7 +8,7 @@ import { Connections } from '../../src/server/http/server/strangers.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Linux takes every address of 127.0.0.0/8 as its own, so each is a source. */
-describe.runIf(process.platform === 'linux')('connections, when there is room for 4', () => {
+describe.runIf(process.platform === 'linux')('connections with room for 4', () => {
   let server: Server;
   let connections: Connections;
   let arrived: Socket[];

@@ -133,7 +133,7 @@ describe('a completed task', () => {
     expect(reply.body.verification.task_id).toBe(id);
   });
 
-  it('is what an invalid proof is for while the task is open', async () => {
+  it('is reported for an invalid proof while the task is open', async () => {
     const id = await service.claim(robot);
 
     const reply = await byKey('POST', `/tasks/${id}/complete`, { proof: null });
@@ -150,7 +150,7 @@ describe('a completed task', () => {
 });
 
 describe('ids', () => {
-  it('are taken in upper case and answered in lower case', async () => {
+  it('are accepted in upper case and returned in lower case', async () => {
     const id = randomUUID();
     const claimed = await byKey('POST', '/tasks', { id: id.toUpperCase(), title: 'a' });
     const repeated = await byKey('POST', '/tasks', { id, title: 'a' });
@@ -163,7 +163,7 @@ describe('ids', () => {
     expect(listed.status).toBe(200);
   });
 
-  it('of a robot and a fleet may be the caller’s, and a repeat makes no second one', async () => {
+  it('of a robot and a fleet may be chosen by the caller, and a repeat creates no second one', async () => {
     const [robotId, fleetId] = [randomUUID(), randomUUID()];
     const made = await bySession('POST', '/robots', { id: robotId, name: 'arm' });
     const again = await bySession('POST', '/robots', { id: robotId, name: 'arm' });
@@ -193,7 +193,7 @@ describe('ids', () => {
   });
 });
 
-describe('what was read', () => {
+describe('a resource that was read', () => {
   it('can be sent back: null for an optional member is absent', async () => {
     const id = randomUUID();
     const task = { id, title: 'a', description: null, expected_result: null, occurred_at: null };
@@ -209,7 +209,7 @@ describe('what was read', () => {
   });
 
   it.each(['/api/v1/robots', '/api/v1/robot', '/api/chain', '/openapi.json'])(
-    'is 304 at %s with its tag, and carries the rate headers',
+    'is answered with 304 at %s for its ETag, with the rate headers',
     async (path) => {
       const credential = path === '/api/v1/robot' ? robot : { session: owner.session };
       const first = await service.call('GET', path, credential);
@@ -250,7 +250,7 @@ describe('what was read', () => {
 });
 
 describe('methods', () => {
-  it('of a path are named when another one is used', async () => {
+  it('of a path are listed if another one is used', async () => {
     const wrong = await service.call('PUT', '/api/v1/robots/x');
     const asked = await service.call('OPTIONS', '/api/v1/robots/x');
 
@@ -259,7 +259,7 @@ describe('methods', () => {
     expect([asked.status, asked.headers.get('allow')]).toEqual([204, wrong.headers.get('allow')]);
   });
 
-  it('include HEAD wherever there is GET', async () => {
+  it('include HEAD for every GET', async () => {
     const get = await bySession('GET', '/robots');
     const head = await fetch(`${service.url}/api/v1/robots`, {
       method: 'HEAD',
@@ -302,7 +302,7 @@ describe('a message', () => {
 });
 
 describe('parameters', () => {
-  it('that are unknown do not break a link to a public route', async () => {
+  it('that are unknown are ignored by public routes', async () => {
     expect((await service.call('GET', '/api/chain?utm_source=mail')).status).toBe(200);
   });
 
@@ -328,7 +328,7 @@ it('an empty POST body needs no content type where no body is needed', async () 
   }
 });
 
-it('every answer tells how long the window lasts', async () => {
+it('every answer states the remaining time of the window', async () => {
   const reset = Number((await byKey('GET', '/robot')).headers.get('x-ratelimit-reset'));
 
   expect(reset).toBeGreaterThanOrEqual(1);
@@ -430,7 +430,7 @@ describe('a table for spreadsheets', () => {
     expect(lines.join('\r\n')).toContain(`,${cell},`);
   });
 
-  it('is refused like any list before it begins, and costs no pages for HEAD', async () => {
+  it('is refused like any list before it starts, and reads no pages for HEAD', async () => {
     const empty = await table('/tasks?from=2026-01-02&to=2026-01-01');
     const foreign = await table(`/tasks?fleet_id=${randomUUID()}`);
     const head = await fetch(`${service.url}/api/v1/tasks`, {
@@ -442,7 +442,7 @@ describe('a table for spreadsheets', () => {
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
-  it('of telemetry answers an empty period with a readable error', async () => {
+  it('of telemetry reports an empty period with a readable error', async () => {
     const { response, lines } = await table(
       `/robots/${robot.id}/telemetry?from=2026-01-02&to=2026-01-01`,
     );

@@ -11,7 +11,7 @@ import {
 const ID = '018f0000-0000-7000-8000-000000000000';
 const HASH = `0x${'ab'.repeat(32)}`;
 
-describe('who may call', () => {
+describe('the credentials of a call', () => {
   let service: TestService;
   let owner: Owner;
   let robot: TestRobot;
@@ -35,7 +35,7 @@ describe('who may call', () => {
     });
 
     it.each(['Basic c3ZjOng=', `svc_${'0'.repeat(40)}`])(
-      'takes no other scheme than Bearer, and says so of %s',
+      'accepts only the scheme Bearer, and reports %s',
       async (authorization) => {
         const reply = await service.call(method, path, { headers: { authorization } });
 
@@ -57,7 +57,7 @@ describe('who may call', () => {
     );
   });
 
-  it.each(robotRoutes.slice(0, 2))('%s %s takes no session', async (method, path) => {
+  it.each(robotRoutes.slice(0, 2))('%s %s refuses a session', async (method, path) => {
     const reply = await service.call(method, path, { session: owner.session });
 
     expect(reply.body.error).toBe('missing_api_key');
@@ -66,7 +66,7 @@ describe('who may call', () => {
   it.each([
     ['POST', '/api/v1/robots'],
     ['GET', '/api/v1/robots'],
-  ])('%s %s takes no API key', async (method, path) => {
+  ])('%s %s refuses an API key', async (method, path) => {
     const reply = await service.call(method, path, { apiKey: robot.apiKey });
 
     expect(reply.status).toBe(401);
@@ -76,7 +76,7 @@ describe('who may call', () => {
   it.each([
     ['POST', '/api/v1/robots'],
     ['GET', '/api/v1/robots'],
-  ])('%s %s takes no API key beside a session either', async (method, path) => {
+  ])('%s %s refuses an API key even with a session', async (method, path) => {
     const credentials = { session: owner.session, apiKey: robot.apiKey };
 
     const reply = await service.call(method, path, credentials);
@@ -105,7 +105,7 @@ describe('who may call', () => {
   });
 
   it.each(['/api/v1/robots', '/api/v1/tasks'])(
-    'GET %s says that Bearer is missing',
+    'GET %s reports a missing Bearer credential',
     async (path) => {
       const headers = { authorization: `svct_${'0'.repeat(40)}` };
 
@@ -118,7 +118,7 @@ describe('who may call', () => {
   it.each([
     ['/api/v1/robots', true],
     ['/api/v1/sessions', false],
-  ])('GET %s offers a token in place of an API key: %s', async (path, offered) => {
+  ])('GET %s suggests a token instead of an API key: %s', async (path, offered) => {
     const { body } = await service.call('GET', path, { apiKey: robot.apiKey });
 
     expect(body.message.includes(token)).toBe(offered);
@@ -130,7 +130,7 @@ describe('who may call', () => {
     expect(reply.body.error).toBe('missing_api_key');
   });
 
-  it('lets the Bearer key decide where both credentials are sent', async () => {
+  it('uses the Bearer key if both credentials are sent', async () => {
     const other = await service.makeRobot(await service.signIn());
     const id = await service.claim(robot);
 
@@ -151,7 +151,7 @@ describe('who may call', () => {
     ['GET', '/api/v1/task'],
     ['GET', '/API/CHAIN'],
     ['GET', '/api//chain'],
-  ])('knows no %s %s', async (method, path) => {
+  ])('has no route %s %s', async (method, path) => {
     const reply = await service.call(method, path, {
       ...(method !== 'GET' && { raw: 'not json', headers: { 'content-type': 'text/plain' } }),
     });
@@ -214,7 +214,7 @@ describe('who may call', () => {
       expect(reply.body.error).toBe('forbidden_origin');
     });
 
-    it('takes its own origin', async () => {
+    it('accepts its own origin', async () => {
       const reply = await service.call('POST', '/api/auth/challenge', {
         body: { address: newWallet().address },
         headers: { origin: service.url },
@@ -223,7 +223,7 @@ describe('who may call', () => {
       expect(reply.status).toBe(200);
     });
 
-    it('takes a robot key from anywhere', async () => {
+    it('accepts a robot key from any origin', async () => {
       const reply = await service.call('POST', '/api/v1/tasks', {
         apiKey: robot.apiKey,
         body: { title: 'From a page' },
@@ -255,7 +255,7 @@ describe('who may call', () => {
     );
   });
 
-  it('marks its cookies Secure where the service is reached over https', async () => {
+  it('marks its cookies Secure if the service is reached over https', async () => {
     const own = service.settings.baseUrl;
     service.settings.baseUrl = 'https://svc.example';
     const { account } = owner;

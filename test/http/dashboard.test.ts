@@ -33,7 +33,7 @@ describe('the dashboard', () => {
     '/verify',
     `/verify/${hash}`,
     `/tx/${hash}`,
-  ])('answers %s with its document, which nothing keeps', async (address) => {
+  ])('answers %s with its document, which is never cached', async (address) => {
     const response = await get(address);
 
     expect(response.status).toBe(200);
@@ -43,7 +43,7 @@ describe('the dashboard', () => {
     expect(await response.text()).toContain('<div id="root">');
   });
 
-  it('lets in no script but its own, and no style but its own and those with the nonce', async () => {
+  it('allows only its own scripts and styles, and styles with the nonce', async () => {
     const [first, second] = await Promise.all([get('/'), get('/')]);
     const policy = first.headers.get('content-security-policy') ?? '';
     const html = await first.text();
@@ -57,7 +57,7 @@ describe('the dashboard', () => {
     expect(await second.text()).not.toContain(nonce);
   });
 
-  it('names files that stay the same as long as their names do', async () => {
+  it('names files whose content never changes', async () => {
     const html = await (await get('/')).text();
     const files = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) => file);
 
@@ -86,7 +86,7 @@ describe('the dashboard', () => {
     expect(plain.headers.get('content-encoding')).toBeNull();
   });
 
-  it('has no source map, nor a word of one', async () => {
+  it('has no source map and no reference to one', async () => {
     const files = await readdir(built, { recursive: true });
     const scripts = files.filter((file) => file.endsWith('.js'));
 
@@ -103,7 +103,7 @@ describe('the dashboard', () => {
     '/assets/../index.html',
     '/assets/%2e%2e/index.html',
     '/robots/x/y',
-  ])('leaves %s a plain 404', async (address) => {
+  ])('answers %s with a plain 404', async (address) => {
     const { status, body, headers } = await service.call('GET', address);
 
     expect([status, body.error]).toEqual([404, 'not_found']);
@@ -111,13 +111,13 @@ describe('the dashboard', () => {
     expect(headers.get('x-ratelimit-limit')).toBe('600');
   });
 
-  it('writes no title that a link brings along', async () => {
+  it('does not show a title from a link', async () => {
     const html = await (await get('/verify/0x%3C/title%3E%3Cscript%3E')).text();
 
     expect(html).not.toContain('<script>');
   });
 
-  it('is small enough for a phone in a hall', async () => {
+  it('is small enough for a phone on a slow network', async () => {
     const html = await readFile(path.join(built, 'index.html'), 'utf8');
     const scripts = [...html.matchAll(/(?:src|href)="(\/[^"]+\.js)"/g)].map(
       ([, file]) => file ?? '',

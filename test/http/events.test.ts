@@ -27,7 +27,7 @@ describe('ops events', () => {
   const list = (query = '', session = owner.session) =>
     service.call('GET', `/api/v1/events${query}`, { session });
 
-  it('takes an event and lists it', async () => {
+  it('are stored and listed', async () => {
     const body = {
       event_type: 'error',
       severity: 'warn',
@@ -49,7 +49,7 @@ describe('ops events', () => {
     expect((await list()).body).toEqual({ items: [reply.body.event], next_cursor: null });
   });
 
-  it('are listed from the first instant of a period on, and before its last', async () => {
+  it('are listed from the start of a period, excluding its end', async () => {
     const first = (await post({ body: { event_type: 'first' } })).body.event.created_at;
     clock.advance(1000);
     const last = (await post({ body: { event_type: 'last' } })).body.event.created_at;
@@ -60,7 +60,7 @@ describe('ops events', () => {
     expect(await types(`?from=${last}`)).toEqual(['last']);
   });
 
-  it('fills in what was not given', async () => {
+  it('get defaults for missing members', async () => {
     const reply = await post({ body: { event_type: 'info' } });
 
     expect(reply.body.event).toMatchObject({
@@ -84,20 +84,20 @@ describe('ops events', () => {
     ['invalid_request', 'a time that is no time', '{"event_type":"a","occurred_at":"now"}'],
     ['invalid_request', 'an id that is no UUID', '{"event_type":"a","id":"7"}'],
     ['invalid_request', 'an unknown field', '{"event_type":"a","level":1}'],
-  ])('is %s with %s', async (code, _, raw) => {
+  ])('are refused as %s with %s', async (code, _, raw) => {
     const reply = await post({ raw });
 
     expect([reply.status, reply.body.error]).toEqual([400, code]);
     expect((await list()).body.items).toEqual([]);
   });
 
-  it('takes every length up to its limit, in code points', async () => {
+  it('accept every length up to its limit, in code points', async () => {
     const body = { event_type: '🤖'.repeat(64), message: '🤖'.repeat(2000) };
 
     expect((await post({ body })).status).toBe(201);
   });
 
-  it('measures the payload in canonical form: 16 KiB and no more', async () => {
+  it('have at most 16 KiB of payload, measured in canonical form', async () => {
     const text = 'x'.repeat(16 * 1024 - '{"text":""}'.length);
 
     const exact = await post({ body: { event_type: 'a', payload: { text } } });
@@ -107,7 +107,7 @@ describe('ops events', () => {
     expect([tooLarge.status, tooLarge.body.error]).toEqual([413, 'payload_too_large']);
   });
 
-  it('answers the stored event when its id repeats with the same content', async () => {
+  it('are returned as stored if the id repeats with the same content', async () => {
     const id = randomUUID();
     const first = await post({ body: { id, event_type: 'a', payload: { x: 1, y: 2 } } });
 
@@ -120,7 +120,7 @@ describe('ops events', () => {
     expect((await list()).body.items).toHaveLength(1);
   });
 
-  it('conflicts when its id repeats with other content', async () => {
+  it('conflict if the id repeats with other content', async () => {
     const id = randomUUID();
     await post({ body: { id, event_type: 'a' } });
 
@@ -129,7 +129,7 @@ describe('ops events', () => {
     expect([reply.status, reply.body.error]).toEqual([409, 'id_conflict']);
   });
 
-  it('lists by severity, type and robot, in pages', async () => {
+  it('are listed by severity, type and robot, in pages', async () => {
     const other = await service.makeRobot(owner, 'arm-2');
     for (const [apiKey, severity, event_type] of [
       [robot.apiKey, 'info', 'info'],
@@ -155,7 +155,7 @@ describe('ops events', () => {
     expect(rest.body.next_cursor).toBeNull();
   });
 
-  it("shows nothing of another account's", async () => {
+  it('are hidden from other accounts', async () => {
     for (const event_type of ['a', 'b']) await post({ body: { event_type } });
     const stranger = await service.signIn();
 
@@ -174,7 +174,7 @@ describe('ops events', () => {
     '?limit=0',
     '?cursor=7',
     '?level=info',
-  ])('refuses %s', async (query) => {
+  ])('are not listed with %s', async (query) => {
     expect((await list(query)).body.error).toBe('invalid_request');
   });
 });

@@ -52,7 +52,7 @@ describe('the evidence of a task', () => {
   const erase = (id: string, { session } = owner) =>
     service.call('DELETE', `/api/v1/tasks/${id}/proof`, { session });
 
-  it('is answered as it was handed in', async () => {
+  it('is returned as it was submitted', async () => {
     const proof = { run: randomUUID(), z: [1e21, -0.5, null], ü: '\u2028', constructor: {} };
     const id = await verified(proof);
 
@@ -63,7 +63,7 @@ describe('the evidence of a task', () => {
   });
 
   describe.each(['proof', 'bundle'] as const)('GET …/%s', (what) => {
-    it('is for its robot and its account, never for others or the public', async () => {
+    it('is visible to its robot and its account only', async () => {
       const id = await verified();
 
       expect((await get(id, what, robot)).status).toBe(200);
@@ -75,7 +75,7 @@ describe('the evidence of a task', () => {
       expect(open.body.error).toBe('missing_api_key');
     });
 
-    it('is not there before a completion, and says so', async () => {
+    it('is reported as missing before a completion', async () => {
       const id = await service.claim(robot);
 
       const reply = await get(id, what, owner);
@@ -86,7 +86,7 @@ describe('the evidence of a task', () => {
   });
 
   describe('erased', () => {
-    it('is gone, says so, and keeps hash and receipt', async () => {
+    it('is reported as erased, with hash and receipt kept', async () => {
       const id = await verified();
       const before = await service.call('GET', `/api/v1/tasks/${id}`, owner);
 
@@ -111,7 +111,7 @@ describe('the evidence of a task', () => {
       expect((await erase(id)).status).toBe(200);
     });
 
-    it('only by its own account, with a session', async () => {
+    it('can be erased only by its own account, with a session', async () => {
       const id = await verified();
 
       const foreign = await erase(id, stranger);
@@ -126,7 +126,7 @@ describe('the evidence of a task', () => {
       expect((await get(id, 'proof', robot)).status).toBe(200);
     });
 
-    it('is absent from the bundle, which proves the rest', async () => {
+    it('is missing from the bundle, which proves the rest', async () => {
       const id = await verified();
       await erase(id);
 
@@ -139,7 +139,7 @@ describe('the evidence of a task', () => {
   });
 
   describe('in a bundle', () => {
-    it('is exactly what the format says', async () => {
+    it('matches the format exactly', async () => {
       const proof = newEvidence();
       const id = await verified(proof);
       const { task, verification } = (await service.call('GET', `/api/v1/tasks/${id}`, owner)).body;
@@ -171,7 +171,7 @@ describe('the evidence of a task', () => {
       });
     });
 
-    it('of a batch and of a single proves itself to a node alone', async () => {
+    it('of a batch and of a single is verified with a node only', async () => {
       const ids = await Promise.all(Array.from({ length: 6 }, () => verified()));
 
       const bundles = await Promise.all(ids.map((id) => get(id, 'bundle', owner)));
@@ -185,7 +185,7 @@ describe('the evidence of a task', () => {
       expect(bundles.some(({ body }) => body.inclusion !== null)).toBe(true);
     });
 
-    it('with another title does not', async () => {
+    it('with another title is not verified', async () => {
       const { body } = await get(await verified(), 'bundle', owner);
       const forged = readBundle({ ...body, claim: { ...body.claim, title: 'Sort nothing' } });
 
@@ -194,7 +194,7 @@ describe('the evidence of a task', () => {
       expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(['leaf']);
     });
 
-    it('is found by block and place where a node forgot the hash', async () => {
+    it('is found by block and place if a node has dropped the hash', async () => {
       const { body } = await get(await verified(), 'bundle', owner);
       const proxy = await startRpcProxy(service.rpcUrl);
       proxy.intercept(({ method }) =>
@@ -238,7 +238,7 @@ describe('a bundle of a final anchor', () => {
     return { id, evidence, receipt: body.verification, before: before.body, after: after.body };
   }
 
-  it('is that of format 1 with the chain proof, as soon as that is stored', async () => {
+  it('is a bundle of format 1 plus the chain proof, as soon as that is stored', async () => {
     const { before, after } = await provenBundle();
 
     const { format, ...members } = before;
@@ -253,7 +253,7 @@ describe('a bundle of a final anchor', () => {
     });
   });
 
-  it('proves itself from the hash of its block alone', async () => {
+  it('is verified by the hash of its block only', async () => {
     const { after, receipt } = await provenBundle();
     const block = (await service.rpc('eth_getBlockByNumber', [
       `0x${BigInt(receipt.block_number).toString(16)}`,
@@ -265,7 +265,7 @@ describe('a bundle of a final anchor', () => {
     expect(checks.filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  it('is given in format 1 to those who ask for it', async () => {
+  it('is returned in format 1 on request', async () => {
     const { id, before } = await provenBundle();
 
     expect((await bundle(id, '?format=1')).body).toEqual(before);
@@ -275,7 +275,7 @@ describe('a bundle of a final anchor', () => {
     }
   });
 
-  it('is verified to anyone by its block, without reading the transaction', async () => {
+  it('is publicly verified by its block, without reading the transaction', async () => {
     const { receipt } = await provenBundle();
     const readAnchor = vi.spyOn(service.chain, 'readAnchor');
 
@@ -308,8 +308,8 @@ describe('a bundle of a final anchor', () => {
   });
 });
 
-describe('a bundle of a task whose anchor is on its way', () => {
-  it('is refused with the hash, and there once it is mined', async () => {
+describe('a bundle of a task whose anchor is pending', () => {
+  it('is refused with the transaction hash, and available once it is mined', async () => {
     const service = await startTestService({
       chain: 'manual',
       settings: { anchorTimeoutMs: 300 },

@@ -34,7 +34,7 @@ describe('fleets', () => {
     return ids;
   }
 
-  it('are created with what is given, and null or nothing for the rest', async () => {
+  it('are created with the given fields, and null or empty values for the rest', async () => {
     const full = await create({
       name: 'North',
       description: 'day crew',
@@ -76,7 +76,7 @@ describe('fleets', () => {
     tags: Array.from({ length: 20 }, () => '🤖'.repeat(32)),
   };
 
-  it('take every field at its limit, counted as code points', async () => {
+  it('accept every field at its limit, counted as code points', async () => {
     const created = await create(full);
     const read = await call('GET', `/fleets/${created.body.fleet.id}`);
 
@@ -148,7 +148,7 @@ describe('fleets', () => {
   );
 
   describe('changing', () => {
-    it('replaces what is named, null emptying it, and keeps the rest', async () => {
+    it('changes the given fields, clears those given as null, and keeps the rest', async () => {
       const { fleet } = (await create(full)).body;
 
       const first = await call('PATCH', `/fleets/${fleet.id}`, { location: null, tags: ['new'] });
@@ -163,7 +163,7 @@ describe('fleets', () => {
       expect((await call('GET', `/fleets/${fleet.id}`)).body).toEqual(second.body);
     });
 
-    it('takes every writable text as null, and the highest order', async () => {
+    it('accepts null for every writable text, and the highest order', async () => {
       const { fleet } = (await create(full)).body;
       const nulls = { description: null, location: null, shift: null };
 
@@ -195,7 +195,7 @@ describe('fleets', () => {
       expect((await call('GET', `/fleets/${fleet.id}`)).body.fleet).toEqual(fleet);
     });
 
-    it('is refused where nothing is named', async () => {
+    it('is refused if no field is given', async () => {
       const [id] = await made('a');
 
       const reply = await call('PATCH', `/fleets/${id}`, {});
@@ -206,7 +206,7 @@ describe('fleets', () => {
     });
   });
 
-  it('leave their robots ungrouped when they are deleted', async () => {
+  it('leave their robots without a fleet when they are deleted', async () => {
     const [id] = await made('a');
     const robot = await service.makeRobot(owner);
     await call('PATCH', `/robots/${robot.id}`, { fleet_id: id });
@@ -223,7 +223,7 @@ describe('fleets', () => {
   });
 
   describe('reordering', () => {
-    it('puts the fleets named first and keeps the others after', async () => {
+    it('puts the named fleets first and keeps the others after them', async () => {
       const [, b, , d] = await made('a', 'b', 'c', 'd');
 
       const reply = await call('POST', '/fleets/reorder', { order: [d, b] });
@@ -265,7 +265,7 @@ describe('fleets', () => {
       expect(reply.body.error).toBe('invalid_request');
     });
 
-    it('is 404 with the fleet of another account, and changes nothing', async () => {
+    it('answers 404 with a fleet of another account, and changes nothing', async () => {
       const [a, b] = await made('a', 'b');
       const foreign = (await create({ name: 'theirs' }, await service.signIn())).body.fleet.id;
 
@@ -281,7 +281,7 @@ describe('fleets', () => {
     ['GET', undefined],
     ['PATCH', { name: 'mine' }],
     ['DELETE', undefined],
-  ])('are not there for another account: %s', async (method, body) => {
+  ])('are not found for another account: %s', async (method, body) => {
     const [id] = await made('a');
     const stranger = await service.signIn();
 
@@ -300,7 +300,7 @@ describe('fleets', () => {
     ['GET', `/api/v1/fleets/${UNKNOWN}`],
     ['PATCH', `/api/v1/fleets/${UNKNOWN}`],
     ['DELETE', `/api/v1/fleets/${UNKNOWN}`],
-  ])('are for a session alone: %s %s', async (method, path) => {
+  ])('need a session: %s %s', async (method, path) => {
     const robot = await service.makeRobot(owner);
 
     const byKey = await service.call(method, path, { apiKey: robot.apiKey });

@@ -15,7 +15,7 @@ function fill(held: HeldBodies, holders: number, isStranger: boolean) {
   return refused;
 }
 
-it('lets callers without an account refuse each other alone, however many sources they have', () => {
+it('evicts bodies of anonymous callers only for each other, however many sources they have', () => {
   const held = new HeldBodies();
   const refused: unknown[] = [];
   const account = held.hold('account', false, (error) => refused.push(error));

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
 
-describe('what goes wrong inside', () => {
+describe('an internal error', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
   });
   afterAll(() => service.close());
 
-  it('is told by the request id alone, and logged once with its stack', async () => {
+  it('is answered with only the request id, and logged once with its stack', async () => {
     const { baseUrl } = service.settings;
     service.settings.baseUrl = 'no origin: secret';
 

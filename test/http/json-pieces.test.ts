@@ -4,7 +4,7 @@ import { jsonPieces } from '../../src/server/http/server/representations.ts';
 
 const body = fc.dictionary(fc.string(), fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue())));
 
-it('are together the JSON text of the body', () => {
+it('the pieces of a body join to its JSON text', () => {
   fc.assert(
     fc.property(body, (value) => {
       expect([...jsonPieces(value)].join('')).toBe(JSON.stringify(value));
@@ -12,7 +12,7 @@ it('are together the JSON text of the body', () => {
   );
 });
 
-it('are short, however many items there are', () => {
+it('each piece is short, however many items there are', () => {
   const items = Array.from({ length: 1000 }, () => 'x'.repeat(1000));
 
   const pieces = [...jsonPieces({ items, next_cursor: null })];

@@ -73,7 +73,7 @@ describe('limits', () => {
     expect(rate(reply)).toEqual([limit, 0]);
   }
 
-  it('count each robot apart', async () => {
+  it('count each robot separately', async () => {
     const sibling = await service.makeRobot(owner, 'arm-2');
     await service.claim(robot);
 
@@ -91,7 +91,7 @@ describe('limits', () => {
     expect(rate(reply)).toEqual([600, 599]);
   });
 
-  it('take 300 mutations a minute of an account, reads apart', async () => {
+  it('allow 300 mutations a minute per account, without counting reads', async () => {
     const create = () =>
       service.call('POST', '/api/v1/robots', { session: owner.session, body: { name: '' } });
     const list = () => service.call('GET', '/api/v1/robots', { session: owner.session });
@@ -131,22 +131,19 @@ describe('limits', () => {
     },
   };
 
-  it.each(metered)(
-    'say of %s the limit that counts it, before, within and beyond',
-    async (_, route) => {
-      const { limit, caller, count } = await counters[route.limit]();
-      const call = (by: Send) =>
-        service.call(route.method, route.path.replace(':id', randomUUID()), {
-          headers: { origin: service.url },
-          ...by,
-        });
+  it.each(metered)('report for %s its limit, before, within and above it', async (_, route) => {
+    const { limit, caller, count } = await counters[route.limit]();
+    const call = (by: Send) =>
+      service.call(route.method, route.path.replace(':id', randomUUID()), {
+        headers: { origin: service.url },
+        ...by,
+      });
 
-      expect(rate(await call({}))).toEqual([limit, limit]);
-      expect(rate(await call(caller))).toEqual([limit, limit - 1]);
-      for (let i = 1; i < limit; i += 1) await count();
-      expectRefused(await call(caller), limit);
-    },
-  );
+    expect(rate(await call({}))).toEqual([limit, limit]);
+    expect(rate(await call(caller))).toEqual([limit, limit - 1]);
+    for (let i = 1; i < limit; i += 1) await count();
+    expectRefused(await call(caller), limit);
+  });
 
   it('never refuse a sign-out', async () => {
     await repeat(300, () =>
@@ -191,7 +188,7 @@ describe('limits', () => {
     ['POST', '/api/auth/logout', 60],
     ['POST', '/api/auth/challenge', 60],
     ['GET', '/api/auth/%zz', 60],
-  ])('consume nothing of an anonymous %s %s, and say %d', async (method, path, limit) => {
+  ])('do not count an anonymous %s %s, and report %d', async (method, path, limit) => {
     await service.call(method, path);
     const reply = await service.call(method, path);
 

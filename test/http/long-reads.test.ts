@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-it('are made one at a time per account, and do not keep another account waiting', async () => {
+it('run one at a time per account, and do not delay another account', async () => {
   const busy = await service.signIn();
   const other = await service.signIn();
   const { listRobots } = service.store;

@@ -69,7 +69,7 @@ async function tokenOf({ session }: Owner): Promise<string> {
 
 describe('the operator API', () => {
   it.each(['/accounts', '/openapi.json', '/nothing', '/refusals'])(
-    'answers nothing at %s without its token',
+    'refuses %s without its token',
     async (target) => {
       const { status, body } = await ask('GET', target, undefined, `${token}x`);
 
@@ -212,7 +212,7 @@ describe('the operator API', () => {
     expect([status, body.error]).toEqual([400, 'invalid_request']);
   });
 
-  it('lists who was refused most', async () => {
+  it('lists the callers that were refused most', async () => {
     await ask('POST', `/accounts/${owner.wallet}/suspend`, {});
     const challenge = () =>
       service.call('POST', '/api/auth/challenge', { body: { address: owner.wallet } });
@@ -263,7 +263,7 @@ describe('where the operator API listens', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it.each(['a socket', 'a port'])('%s is read by `svc-server accounts top`', async (kind) => {
+  it.each(['a socket', 'a port'])('at %s is used by `svc-server accounts top`', async (kind) => {
     const { store, chain } = service;
     const logger = pino({ level: 'silent' });
     const counted = new RefusedCallers(clock);
@@ -292,7 +292,7 @@ describe('where the operator API listens', () => {
     expect(JSON.parse(top.stdout)).toEqual({ caller: '203.0.113.7', refused: 1 });
   });
 
-  it('is never a file that something else needs', async () => {
+  it('is never an existing file of another kind', async () => {
     const { store, chain } = service;
     const logger = pino({ level: 'silent' });
     const alone = buildOperatorApi({ store, chain, clock, logger, token, refusals });

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
 
-describe('the pages beside the interface', () => {
+describe('the API reference page', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
   });
   afterAll(() => service.close());
 
-  it('show the interface without a word from elsewhere', async () => {
+  it('shows the API without content from other sites', async () => {
     const response = await fetch(`${service.url}/docs`);
     const html = await response.text();
     const policy = response.headers.get('content-security-policy') ?? '';
@@ -20,7 +20,7 @@ describe('the pages beside the interface', () => {
     expect(html).not.toMatch(/https?:|<script>|<style|style=|onload=/);
   });
 
-  it('serve every file that the page names', async () => {
+  it('serves every file that the page names', async () => {
     const html = await (await fetch(`${service.url}/docs`)).text();
     const files = [...html.matchAll(/(?:src|href)="(\/[^"]+\.(?:js|css))"/g)].map(
       ([, file]) => file,
@@ -37,7 +37,7 @@ describe('the pages beside the interface', () => {
     }
   });
 
-  it('serve no other file under its address', async () => {
+  it('serves no other file under its address', async () => {
     for (const file of ['package.json', 'index.html', '../package.json', '%2e%2e/package.json']) {
       expect((await service.call('GET', `/docs/${file}`)).status).toBe(404);
     }
@@ -58,7 +58,7 @@ describe('the pages beside the interface', () => {
       412,
       'precondition_failed',
     ],
-  ])('answer %s as the caller’s error, without a stack in the log', async (...attack) => {
+  ])('answers %s as a caller error, without a stack in the log', async (...attack) => {
     const [, path, headers, status, error] = attack;
     const logged = service.logLines.length;
     const reply = await service.call('GET', path, { headers });
@@ -67,7 +67,7 @@ describe('the pages beside the interface', () => {
     expect(service.logLines.slice(logged).join('')).not.toMatch(/"level":50|stack/);
   });
 
-  it('answer the document that they show', async () => {
+  it('serves the document that it shows', async () => {
     const { status, body } = await service.call('GET', '/openapi.json');
 
     expect(status).toBe(200);
@@ -83,7 +83,7 @@ describe('every answer', () => {
   afterAll(() => service.close());
 
   it.each(['/healthz', '/api/v1/me', '/nowhere', '/api/v1/tasks/%'])(
-    'of %s keeps browsers from guessing, framing and telling',
+    'of %s forbids content sniffing, framing and referrers',
     async (path) => {
       const { headers } = await service.call('GET', path);
 
@@ -95,7 +95,7 @@ describe('every answer', () => {
     },
   );
 
-  it('over https asks for https ever after', async () => {
+  it('over https sends Strict-Transport-Security', async () => {
     const secure = await startTestService({ settings: { baseUrl: 'https://svc.example' } });
 
     const { headers } = await secure.call('GET', '/healthz');

@@ -87,7 +87,7 @@ const refusals = [
   'insufficient_scope',
 ];
 
-describe('who may call what', () => {
+describe('the permissions of a caller', () => {
   const clock = createTestClock();
   let service: TestService;
   let scene: Scene;
@@ -201,7 +201,7 @@ describe('who may call what', () => {
       ['an expired session', () => ({ session: ended.expired })],
       ['an account token', ({ tokens }) => ({ apiKey: tokens.write })],
       ['a revoked token', () => ({ apiKey: ended.revokedToken })],
-    ])('is for everybody: %s', async (_, by) => {
+    ])('is public: %s', async (_, by) => {
       const own = await sceneFor(name);
 
       const reply = await ask(name, own, by(own));
@@ -222,7 +222,7 @@ describe('who may call what', () => {
       expect(reply.body.error).toBe(code);
     });
 
-    it('takes the key of a robot', async () => {
+    it('accepts the key of a robot', async () => {
       const own = await sceneFor(name);
 
       const reply = await ask(name, own, { apiKey: own.robot.apiKey });
@@ -264,7 +264,7 @@ describe('who may call what', () => {
       expect(reply.body.error).toBe('invalid_session');
     });
 
-    it('takes a session', async () => {
+    it('accepts a session', async () => {
       const own = await sceneFor(name);
 
       const reply = await ask(name, own, { session: own.owner.session });
@@ -333,7 +333,7 @@ describe('who may call what', () => {
       ['a robot key', () => ({ apiKey: scene.robot.apiKey })],
       ['a rotated key', () => ({ apiKey: ended.rotatedKey })],
       ["a deleted robot's key", () => ({ apiKey: ended.deletedKey })],
-    ])('asks for a session where %s calls', async (_, by) => {
+    ])('asks for a session if %s calls', async (_, by) => {
       const reply = await ask(name, scene, by());
 
       expect(reply.status).toBe(401);
@@ -437,7 +437,7 @@ describe('who may call what', () => {
       .map(([name]) => name),
   )('%s', (name) => {
     it.each(['https://evil.test', 'null', 'http://sub.127.0.0.1', ''])(
-      'is not taken from Origin %j',
+      'is refused from Origin %j',
       async (origin) => {
         const reply = await ask(name, scene, {
           session: scene.owner.session,

@@ -47,7 +47,7 @@ describe('the page of a proof', { shuffle: false }, () => {
     expect(html).not.toContain('Sort the parcels');
   });
 
-  it('states a final anchor without a script and without the chain, for previews too', async () => {
+  it('shows a final anchor without a script and without the chain, for previews too', async () => {
     const made = await anchored(`Pick <b> & "4711" $& $'`);
     await finalized(made);
     await service.endChain();
@@ -76,7 +76,7 @@ describe('the page of a proof', { shuffle: false }, () => {
 });
 
 describe('a path that does not exist', () => {
-  it('is a page for a browser, and an error of the interface for others', async () => {
+  it('is a page for a browser, and a JSON error for others', async () => {
     const { response, html } = await page('/nowhere');
     expect(response.status).toBe(404);
     expect(response.headers.get('content-security-policy')).toContain("script-src 'self'");

@@ -27,7 +27,7 @@ describe('public verification', () => {
     return { taskId, receipt: body.verification };
   }
 
-  it('reads the transaction of an anchor, so that anyone can hold the receipt against it', async () => {
+  it('returns the transaction of an anchor, so that anyone can compare the receipt with it', async () => {
     const { receipt } = await anchored();
 
     const { status, body } = await service.call('GET', `/api/v1/transactions/${receipt.tx_hash}`);
@@ -38,7 +38,7 @@ describe('public verification', () => {
     expect(body.tx.input).toContain(receipt.proof_hash.slice(2));
   });
 
-  it('reads no transaction that is not of an anchor', async () => {
+  it('returns only transactions of anchors', async () => {
     const { status, body } = await service.call('GET', `/api/v1/transactions/0x${'ab'.repeat(32)}`);
 
     expect(status).toBe(404);
@@ -111,7 +111,7 @@ describe('public verification', () => {
     expect(selected.body).toMatchObject({ task: { id: second.taskId }, verified: true });
   });
 
-  it('does not know a hash of no task, or a task of another hash', async () => {
+  it('finds no task for an unknown hash, or for a task with another hash', async () => {
     const { receipt } = await anchored();
     const other = await anchored();
 
@@ -137,7 +137,7 @@ describe('public verification', () => {
     expect(reply.body.error).toBe('invalid_proof_hash');
   });
 
-  it('reports a queued proof as not verified, with nothing of a chain', async () => {
+  it('reports a queued proof as not verified, without chain data', async () => {
     service.settings.anchorTimeoutMs = 0;
     const slow = await service.claim(robot);
     await service.rpc('evm_setIntervalMining', [0]);
@@ -163,7 +163,7 @@ describe('public verification', () => {
     });
   });
 
-  it('serves many at once', async () => {
+  it('serves many simultaneous calls', async () => {
     const { receipt } = await anchored();
 
     const replies = await Promise.all(
@@ -173,7 +173,7 @@ describe('public verification', () => {
     expect(replies.every(({ body }) => body.verified === true)).toBe(true);
   });
 
-  it('says that the chain cannot be read, never that a proof is not verified', async () => {
+  it('reports an unreadable chain, never an unverified proof', async () => {
     const chainless = await startServiceWithRobot({ chain: 'mining' });
     onTestFinished(chainless.service.close);
     const taskId = await chainless.service.claim(chainless.robot);
@@ -190,7 +190,7 @@ describe('public verification', () => {
   });
 });
 
-describe('public verification after the chain went back', () => {
+describe('public verification after a rollback of the chain', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService({ chain: 'mining' });

@@ -14,7 +14,7 @@ afterAll(() => service.close());
 const challenge = (address: string) =>
   service.call('POST', '/api/auth/challenge', { body: { address } });
 
-it('a window ends with the minute of the real clock, and retry_after counts the seconds to it', async () => {
+it('a window ends with the minute of the real clock, and retry_after is the number of seconds to its end', async () => {
   // The clock of this machine, which is the service's too.
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());

@@ -49,7 +49,7 @@ describe('changing robots', () => {
   });
 
   describe('one by one', () => {
-    it('replaces what is named, null emptying it, and keeps the rest', async () => {
+    it('changes the given fields, clears those given as null, and keeps the rest', async () => {
       const before = await read();
       const fleet_id = await makeFleet();
 
@@ -101,7 +101,7 @@ describe('changing robots', () => {
       expect(await read()).toEqual(before);
     });
 
-    it('is 404 with the fleet of another account, and changes nothing', async () => {
+    it('answers 404 with a fleet of another account, and changes nothing', async () => {
       const before = await read();
       const foreign = await makeFleet(await service.signIn());
 
@@ -115,7 +115,7 @@ describe('changing robots', () => {
   });
 
   describe('in bulk', () => {
-    it('moves robots into a fleet, in the order named, and out of it', async () => {
+    it('moves robots into a fleet and out of it, and returns them in the given order', async () => {
       const fleet_id = await makeFleet();
       const other = await service.makeRobot(owner, 'arm-2');
       const left = await service.makeRobot(owner, 'arm-3');
@@ -135,7 +135,7 @@ describe('changing robots', () => {
       expect(ungrouped.body.robots.map((one: Robot) => one.fleet_id)).toEqual([null, null]);
     });
 
-    it('takes 100 robots, and no more', async () => {
+    it('accepts 100 robots, and no more', async () => {
       const ids = [robot.id];
       const robots = Array.from({ length: 100 }, () => service.makeRobot(owner));
       for (const { id } of await Promise.all(robots)) ids.push(id);
@@ -149,7 +149,7 @@ describe('changing robots', () => {
       expect(taken.body.updated).toBe(100);
     });
 
-    it('takes an empty list', async () => {
+    it('accepts an empty list', async () => {
       const reply = await call('POST', '/robots/bulk', { robot_ids: [], fleet_id: null });
 
       expect(reply.body).toEqual({ updated: 0, robots: [] });
@@ -168,7 +168,7 @@ describe('changing robots', () => {
       expect(reply.body.error).toBe('invalid_request');
     });
 
-    it('is all or nothing: 404 with a robot or fleet of another account', async () => {
+    it('answers 404 with a robot or fleet of another account, and changes nothing', async () => {
       const stranger = await service.signIn();
       const theirs = await service.makeRobot(stranger);
       const fleet_id = await makeFleet();
@@ -195,7 +195,7 @@ describe('changing robots', () => {
     ['DELETE', '', undefined],
     ['POST', '/rotate-key', undefined],
     ['DELETE', '/key', undefined],
-  ])('is not for another account: %s %s', async (method, rest, body) => {
+  ])('is refused for another account: %s %s', async (method, rest, body) => {
     const before = await read();
     const stranger = await service.signIn();
 
@@ -215,7 +215,7 @@ describe('changing robots', () => {
     ['POST', `/api/v1/robots/${UNKNOWN}/rotate-key`],
     ['DELETE', `/api/v1/robots/${UNKNOWN}/key`],
     ['POST', '/api/v1/robots/bulk'],
-  ])('is for a session alone: %s %s', async (method, path) => {
+  ])('needs a session: %s %s', async (method, path) => {
     const byKey = await service.call(method, path, { apiKey: robot.apiKey });
     const byNobody = await service.call(method, path);
 

@@ -25,7 +25,7 @@ describe('deleting a robot', () => {
   });
   afterAll(() => service.close());
 
-  it('ends it, its key and its tasks, whose ids stay taken', async () => {
+  it('removes it, its key and its tasks, whose ids stay taken', async () => {
     const robot = await service.makeRobot(owner);
     const sibling = await service.makeRobot(owner, 'arm-2');
     const id = await service.claim(robot);
@@ -93,7 +93,7 @@ describe('deleting a robot with anchors in flight', () => {
     return { started, txHash };
   }
 
-  it('cancels what waits to be signed, and lets land and settle what is signed', async () => {
+  it('cancels proofs that wait to be signed, and settles signed ones', async () => {
     const before = await balance();
     const signed: { started: Started; txHash: string }[] = [];
     while (signed.length < IN_FLIGHT) signed.push(await startSigned());
@@ -131,7 +131,7 @@ describe('deleting a robot with anchors in flight', () => {
     expect(await service.store.checkInvariants()).toEqual([]);
   });
 
-  it('leaves other robots their anchors, and takes verified proofs from the public', async () => {
+  it('keeps the anchors of other robots, and hides its verified proofs from the public', async () => {
     const sibling = await service.makeRobot(owner, 'arm-2');
     const taskId = await service.claim(sibling);
     const proof = newEvidence();

@@ -26,7 +26,7 @@ describe('the key of a robot', () => {
   const rotate = () => manage('POST', '/rotate-key');
   const itself = (apiKey: string) => service.call('GET', '/api/v1/robot', { apiKey });
 
-  it('is replaced by one that is shown once, and ends at once', async () => {
+  it('is replaced by one that is shown once, and is revoked immediately', async () => {
     const before = (await itself(robot.apiKey)).body.robot;
 
     const reply = await rotate();
@@ -84,7 +84,7 @@ describe('the key of a robot', () => {
     },
   );
 
-  it('leaves the tasks to the new one', async () => {
+  it('keeps the tasks when it is replaced', async () => {
     const id = await service.claim(robot);
     const { api_key } = (await rotate()).body;
 
@@ -119,7 +119,7 @@ describe('the key of a robot', () => {
     expect((await itself(rotated.body.api_key)).status).toBe(200);
   });
 
-  it('takes an empty object where no body is needed, and nothing else', async () => {
+  it('accepts only an empty object where no body is needed', async () => {
     const path = `/api/v1/robots/${robot.id}/rotate-key`;
     const { session } = owner;
 
@@ -135,7 +135,7 @@ describe('the key of a robot', () => {
     ['rotated', () => rotate()],
     ['deleted', () => manage('DELETE', '/key')],
     ['deleted with its robot', () => manage('DELETE', '')],
-  ])('writes nothing for a call that it authenticated before it was %s', async (_, end) => {
+  ])('writes nothing for a call that was authenticated before the key was %s', async (_, end) => {
     const claim = await startClaim();
 
     await end();
@@ -146,7 +146,7 @@ describe('the key of a robot', () => {
     expect(await service.store.checkInvariants()).toEqual([]);
   });
 
-  it('writes for a call that it authenticated, while it is not ended', async () => {
+  it('writes for a call that it authenticated while it is valid', async () => {
     const claim = await startClaim();
 
     const answer = await claim.finish();

@@ -43,7 +43,7 @@ describe('robots', () => {
     expect(JSON.stringify(listed.body)).not.toContain(reply.body.api_key);
   });
 
-  it('have a null description where none was given', async () => {
+  it('have a null description if none was given', async () => {
     const reply = await create({ name: 'arm-1' });
 
     expect(reply.body.robot.description).toBeNull();
@@ -72,7 +72,7 @@ describe('robots', () => {
     expect(listed.body.items).toEqual([]);
   });
 
-  it('take names of 80 characters, counted as code points', async () => {
+  it('accept names of 80 characters, counted as code points', async () => {
     const name = '🤖'.repeat(80);
 
     const reply = await create({ name, description: '🤖'.repeat(2000) });
@@ -92,7 +92,7 @@ describe('robots', () => {
     expect(second.body.next_cursor).toBeNull();
   });
 
-  it('are listed for their own account alone', async () => {
+  it('are listed for their own account only', async () => {
     await create({ name: 'mine' });
     const other = await service.signIn();
 

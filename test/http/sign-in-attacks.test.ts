@@ -35,7 +35,7 @@ describe('attacks on sign-in', () => {
     expect(without.body.error).toBe('invalid_signature');
   });
 
-  it('lets one of many concurrent verifications of one signature through', async () => {
+  it('accepts one of many concurrent verifications of one signature', async () => {
     const asked = await owner.challenge();
     const signature = await owner.sign(asked);
 
@@ -90,7 +90,7 @@ describe('attacks on sign-in', () => {
     expect(reply.body.error).toBe('invalid_signature');
   });
 
-  it('refuses the malleable twin of a signature, and then takes the signature', async () => {
+  it('refuses the malleable form of a signature, and then accepts the signature', async () => {
     const asked = await owner.challenge();
     const signature = await owner.sign(asked);
 
@@ -112,7 +112,7 @@ describe('attacks on sign-in', () => {
     expect(reply.body.error).toBe('invalid_request');
   });
 
-  it('lets the owner in after 60 garbage verifications, with and without cookie', async () => {
+  it('signs the owner in after 60 garbage verifications, with and without cookie', async () => {
     const asked = await owner.challenge();
     const garbage = `0x${'11'.repeat(64)}1b`;
     for (let i = 0; i < 60; i++) {
@@ -152,7 +152,7 @@ describe('attacks on sign-in', () => {
     expect(reply.status).toBe(200);
   });
 
-  it('lets the owner in without the cookie by the first of all challenges of a minute', async () => {
+  it('signs the owner in without the cookie, with the first of all challenges of a minute', async () => {
     const asked = await owner.challenge();
     for (let i = 1; i < 60; i++) await owner.challenge();
     const refused = await owner.challenge();

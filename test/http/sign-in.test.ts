@@ -50,7 +50,7 @@ describe('wallet sign-in', () => {
       );
     });
 
-    it('takes domain and URI from the settings, whatever the Host header says', async () => {
+    it('uses domain and URI of the settings, whatever the Host header', async () => {
       const reply = await service.call('POST', '/api/auth/challenge', {
         body: { address: owner.address },
         headers: { host: 'evil.test', 'x-forwarded-host': 'evil.test' },
@@ -117,7 +117,7 @@ describe('wallet sign-in', () => {
       expect(setCookieLine(reply, 'svc_challenge')).toContain('Max-Age=0');
     });
 
-    it('signs in once, also with the message in the body', async () => {
+    it('signs in once, even with the message in the body', async () => {
       const asked = await owner.challenge();
       const body = {
         address: owner.address,
@@ -218,7 +218,7 @@ describe('wallet sign-in', () => {
 
     const APPROVAL = `0x${'12'.repeat(100)}`;
 
-    it('signs in by what its contract says', async () => {
+    it('signs in if its contract accepts the signature', async () => {
       await service.rpc('anvil_setCode', [owner.address, AGREES_TO_ALL]);
       const asked = await owner.challenge();
 
@@ -232,20 +232,20 @@ describe('wallet sign-in', () => {
   });
 });
 
-describe('sign-in while the chain is away', () => {
+describe('sign-in without the chain', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
   });
   afterAll(() => service.close());
 
-  it('goes on for signatures that need no chain', async () => {
+  it('works for signatures that do not need the chain', async () => {
     const owner = await service.signIn();
 
     expect(owner.session).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('does not call a signature invalid that only the chain could judge', async () => {
+  it('does not report a signature as invalid that only the chain could check', async () => {
     const { address } = newWallet();
     await service.call('POST', '/api/auth/challenge', { body: { address } });
 

@@ -12,7 +12,7 @@ afterAll(() => service.close());
 
 const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0);
 
-it('answers zeros for a new account', async () => {
+it('returns zeros for a new account', async () => {
   const { session } = await service.signIn();
 
   const { status, body } = await service.call('GET', '/api/v1/stats', { session });
@@ -31,7 +31,7 @@ it('answers zeros for a new account', async () => {
   expect(body.samples_by_hour.at(-1).at).toBe('2026-01-15T12:00:00.000Z');
 });
 
-it('counts what the robots of the account do, and nothing of others', async () => {
+it('counts the activity of the robots of the account only', async () => {
   const owner = await service.signIn();
   const [first, second, silent] = [
     await service.makeRobot(owner, 'a'),
@@ -82,7 +82,7 @@ it('counts a robot online up to five minutes after it was seen', async () => {
   expect(await online()).toBe(0);
 });
 
-it('answers for one fleet', async () => {
+it('returns the values of one fleet', async () => {
   const owner = await service.signIn();
   const { session } = owner;
   const robot = await service.makeRobot(owner);
@@ -109,7 +109,7 @@ it('answers for one fleet', async () => {
   expect([refused.status, refused.body.error]).toEqual([404, 'not_found']);
 });
 
-it('counts anchors and what they cost, as the receipts and the ledger have it', async () => {
+it('counts anchors and their cost, equal to the receipts and the ledger', async () => {
   const mining = await startTestService({ chain: 'mining' });
   try {
     const owner = await mining.signIn();

@@ -9,7 +9,7 @@ describe('network details and health', () => {
   });
   afterAll(() => service.close());
 
-  it('describe the chain in the shape wallets take', async () => {
+  it('describe the chain in the format of wallets', async () => {
     const reply = await service.call('GET', '/api/chain');
 
     expect(reply.body).toEqual({
@@ -62,7 +62,7 @@ describe('network details and health', () => {
 });
 
 describe('without a database', () => {
-  it('every answer says so, and nothing claims success', async () => {
+  it('every answer reports it, and none claims success', async () => {
     const service = await startTestService();
     const owner = await service.signIn();
     const robot = await service.makeRobot(owner);

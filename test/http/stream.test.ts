@@ -74,7 +74,7 @@ describe('the stream', () => {
     expect(await response.text()).toBe('');
   });
 
-  it('names what robots report and claim', async () => {
+  it('reports the telemetry, events and claims of robots', async () => {
     const stream = await follow();
 
     const event = await report();
@@ -90,7 +90,7 @@ describe('the stream', () => {
     );
   });
 
-  it('names robots that the account creates and changes', async () => {
+  it('reports robots that the account creates and changes', async () => {
     const stream = await follow();
 
     const made = await service.makeRobot(owner, 'arm-2');
@@ -102,7 +102,7 @@ describe('the stream', () => {
     await until(stream, `robot ${made.id}`, `robot ${robot.id}`);
   });
 
-  it('says that anything may have changed where no kind says it', async () => {
+  it('reports that anything may have changed if no kind fits', async () => {
     const stream = await follow();
 
     await service.call('POST', '/api/v1/fleets', { session: owner.session, body: { name: 'N' } });
@@ -111,7 +111,7 @@ describe('the stream', () => {
     expect(await stream.next()).toEqual({ changes: null });
   });
 
-  it('passes on alerts and credits of other parts of the service', async () => {
+  it('reports alerts and credits of other parts of the service', async () => {
     const stream = await follow();
     const alert: Change = { kind: 'alert', id: crypto.randomUUID() };
     const credit: Change = { kind: 'credit', id: crypto.randomUUID() };
@@ -121,7 +121,7 @@ describe('the stream', () => {
     expect(await stream.next()).toEqual({ changes: [alert, credit] });
   });
 
-  it('takes an account token of either scope', async () => {
+  it('accepts an account token of either scope', async () => {
     const body = { name: 'ci', scope: 'read' };
     const made = await service.call('POST', '/api/v1/tokens', { session: owner.session, body });
     const stream = await openStream(service.url, { apiKey: made.body.secret });
@@ -167,7 +167,7 @@ describe('the stream', () => {
     await waitFor('a heartbeat', () => stream.text().includes('\n\n: heartbeat\n\n'));
   });
 
-  it.each(['session', 'token'])('ends within 15 s of the end of its %s', async (kind) => {
+  it.each(['session', 'token'])('ends within 15 s after its %s ends', async (kind) => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const { session } = owner;
     const body = { name: 'ci', scope: 'read' };
@@ -200,7 +200,7 @@ describe('the stream', () => {
     failing.mockRestore();
   });
 
-  it('gives the changes of a flood together, and too many as one', async () => {
+  it('combines the changes of a flood, and reports too many as one', async () => {
     const stream = await follow();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const same: Change = { kind: 'robot', id: robot.id };
@@ -216,7 +216,7 @@ describe('the stream', () => {
     expect(await stream.next()).toEqual({ changes: null });
   });
 
-  it('buffers nothing for a caller that does not read, and tells it once to read everything', async () => {
+  it('buffers nothing for a caller that does not read, and signals it once to read everything', async () => {
     const { hostname, port } = new URL(service.url);
     const arrived = once(service.app.server, 'connection') as Promise<[Socket]>;
     const socket = connect(Number(port), hostname);
@@ -258,7 +258,7 @@ describe('the stream', () => {
 });
 
 describe('a service that stops', () => {
-  it('ends its streams first, and new ones at once', async () => {
+  it('ends its streams first, and new ones immediately', async () => {
     const service = await startTestService();
     const owner = await service.signIn();
     const stream = await openStream(service.url, owner);

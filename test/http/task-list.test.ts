@@ -29,7 +29,7 @@ describe('GET /api/v1/tasks', () => {
   const idsOf = (reply: Awaited<ReturnType<typeof list>>) =>
     reply.body.items.map(({ id }: { id: string }) => id);
 
-  it('answers the tasks of all robots of the account', async () => {
+  it('returns the tasks of all robots of the account', async () => {
     const reply = await list();
 
     expect(reply.status).toBe(200);
@@ -39,7 +39,7 @@ describe('GET /api/v1/tasks', () => {
     expect(reply.body.next_cursor).toBeNull();
   });
 
-  it('answers each as on claim, with its robot and how far its anchor has come', async () => {
+  it('returns each as on claim, with its robot and the state of its anchor', async () => {
     const { body } = await service.call('GET', `/api/v1/tasks/${verified}`, owner);
 
     const reply = await list('?status=verified');
@@ -58,7 +58,7 @@ describe('GET /api/v1/tasks', () => {
     expect(idsOf(await list(`?robot_id=${cart.id}&status=verified`))).toEqual([]);
   });
 
-  it('goes through all of them in pages, each once', async () => {
+  it('lists all of them in pages, each once', async () => {
     const whole = idsOf(await list());
 
     const seen: string[] = [];

@@ -23,7 +23,7 @@ describe('claiming a task', () => {
       ...('apiKey' in credential ? { apiKey: credential.apiKey } : { session: credential.session }),
     });
 
-  it('answers the claimed task and what to do next', async () => {
+  it('returns the claimed task and the next step', async () => {
     const reply = await claim({ title: 'Sort the parcels' });
 
     expect(reply.status).toBe(201);
@@ -39,7 +39,7 @@ describe('claiming a task', () => {
     });
   });
 
-  it('keeps everything that was claimed', async () => {
+  it('stores all claimed fields', async () => {
     const expected_result = { picked: 12, nested: { z: [1, null, 'ü'], a: 0.1 } };
     const { body } = await claim({
       title: 'Sort',
@@ -65,7 +65,7 @@ describe('claiming a task', () => {
     });
   });
 
-  it('answers null for what was not given', async () => {
+  it('returns null for missing fields', async () => {
     const { body } = await claim({ title: 'Sort' });
 
     const reply = await read(body.task.id);
@@ -95,7 +95,7 @@ describe('claiming a task', () => {
     '%00',
     '%ff',
     '018f0000-0000-7000-8000-00000000000a0',
-  ])('knows no task %s', async (id) => {
+  ])('finds no task %s', async (id) => {
     const reply = await read(id);
 
     expect(reply.status).toBe(404);
@@ -103,7 +103,7 @@ describe('claiming a task', () => {
   });
 
   describe("with the caller's id", () => {
-    it('answers the stored task when repeated, members in any order', async () => {
+    it('returns the stored task if repeated, with members in any order', async () => {
       const id = randomUUID();
       const first = await claim({ id, title: 'Sort', expected_result: { a: 1, b: 2 } });
 
@@ -132,7 +132,7 @@ describe('claiming a task', () => {
       expect((await read(id)).body.task.title).toBe('Sort');
     });
 
-    it("conflicts with another robot's, with no word about whose", async () => {
+    it('conflicts with the task of another robot, without naming it', async () => {
       const id = randomUUID();
       await claim({ id, title: 'Sort' });
       const other = await service.makeRobot(await service.signIn());
@@ -143,7 +143,7 @@ describe('claiming a task', () => {
       expect(JSON.stringify(reply.body)).not.toContain(robot.id);
     });
 
-    it('stores one task when repeated at once', async () => {
+    it('stores one task for concurrent repeats', async () => {
       const id = randomUUID();
 
       const replies = await Promise.all(
@@ -155,7 +155,7 @@ describe('claiming a task', () => {
     });
   });
 
-  it('takes a title of 200 code points and an expected result of 64 KiB', async () => {
+  it('accepts a title of 200 code points and an expected result of 64 KiB', async () => {
     const reply = await claim({
       title: '🤖'.repeat(200),
       expected_result: { text: 'x'.repeat(64 * 1024 - '{"text":""}'.length) },

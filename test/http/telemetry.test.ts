@@ -41,13 +41,13 @@ describe('telemetry', () => {
   const at = (offsetMs: number) => new Date(clock.now() + offsetMs).toISOString();
 
   describe('recording', () => {
-    it('takes the body that its documentation shows', async () => {
+    it('accepts the body that its documentation shows', async () => {
       const reply = await post({ body: routes.recordSamples.example });
 
       expect(reply.status).toBe(201);
     });
 
-    it('takes one sample at top level', async () => {
+    it('accepts one sample at top level', async () => {
       const reply = await post({
         body: {
           battery_pct: 81.5,
@@ -73,7 +73,7 @@ describe('telemetry', () => {
       expect((await read()).body).toEqual({ items: reply.body.samples, next_cursor: null });
     });
 
-    it('takes 50 samples, in the order sent', async () => {
+    it('accepts 50 samples, in the order sent', async () => {
       const samples = Array.from({ length: 50 }, (_, i) => ({ battery_pct: i * 2 }));
 
       const reply = await post({ body: { samples } });
@@ -84,7 +84,7 @@ describe('telemetry', () => {
       ).toEqual(samples.map(({ battery_pct }) => battery_pct));
     });
 
-    it('takes a sample that says nothing as a sign of life', async () => {
+    it('accepts a sample without readings as a sign of life', async () => {
       const reply = await post({ body: {} });
 
       expect(reply.body.samples[0]).toMatchObject({
@@ -159,11 +159,11 @@ describe('telemetry', () => {
       expect((await read()).body.items).toEqual([]);
     });
 
-    it('takes a state of 64 code points', async () => {
+    it('accepts a state of 64 code points', async () => {
       expect((await post({ body: { state: '🤖'.repeat(64) } })).status).toBe(201);
     });
 
-    it('refuses 51 samples before it looks at them', async () => {
+    it('refuses 51 samples before it checks them', async () => {
       const reply = await post({ body: { samples: Array(51).fill({ battery_pct: 'full' }) } });
 
       expect(reply.status).toBe(413);
@@ -171,7 +171,7 @@ describe('telemetry', () => {
       expect(reply.body.message).toBe('samples must have at most 50 items.');
     });
 
-    it('measures metrics in canonical form: 16 KiB and no more', async () => {
+    it('accepts at most 16 KiB of metrics, measured in canonical form', async () => {
       const text = 'x'.repeat(16 * 1024 - '{"text":""}'.length);
 
       const exact = await post({ body: { samples: [{ metrics: { text } }] } });
@@ -183,7 +183,7 @@ describe('telemetry', () => {
       expect(tooLarge.body.message).toContain('samples.1.metrics');
     });
 
-    it('takes a sample as full of values as it may be, and 50 with objects for metrics', async () => {
+    it('accepts a sample with the most values allowed, and 50 with objects for metrics', async () => {
       const joints = Array((16 * 1024 - '{"j":[]}'.length) / 2).fill(0);
       const reading = { min: 1, avg: 2, max: 3, unit: '°C', ok: true };
       const metrics = Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`m${i}`, reading]));
@@ -201,7 +201,7 @@ describe('telemetry', () => {
       expect([single.status, many.status]).toEqual([201, 201]);
     });
 
-    it('takes no body with more values than 50 samples need', async () => {
+    it('refuses a body with more values than 50 samples need', async () => {
       const numbers = '0,'.repeat(limits.samplesValues);
 
       const reply = await post({ raw: `{"samples":[{"metrics":{"j":[${numbers}0]}}]}` });
@@ -212,14 +212,14 @@ describe('telemetry', () => {
       );
     });
 
-    it('takes a clock up to 24 hours ahead', async () => {
+    it('accepts a clock up to 24 hours ahead', async () => {
       expect((await post({ body: { recorded_at: at(DAY) } })).status).toBe(201);
 
       const reply = await post({ body: { recorded_at: at(DAY + 1) } });
       expect(reply.body.error).toBe('invalid_sample');
     });
 
-    it('acknowledges what is older than the retention and does not store it', async () => {
+    it('acknowledges samples older than the retention and does not store them', async () => {
       const old = { recorded_at: at(-KEPT_DAYS * DAY - 1), battery_pct: 10 };
       const kept = { recorded_at: at(-KEPT_DAYS * DAY), battery_pct: 20 };
 
@@ -233,7 +233,7 @@ describe('telemetry', () => {
   });
 
   describe("with the caller's id", () => {
-    it('answers the same again when repeated, and counts it once', async () => {
+    it('returns the same answer if repeated, and counts the sample once', async () => {
       const id = randomUUID();
       const recorded_at = at(-1000);
       const first = await post({ body: { id, recorded_at, metrics: { a: 1, b: 2 } } });
@@ -271,7 +271,7 @@ describe('telemetry', () => {
       expect(reply.body.error).toBe('id_conflict');
     });
 
-    it('is not hurt by the same id of another robot', async () => {
+    it('is independent of the same id of another robot', async () => {
       const body = { id: randomUUID(), recorded_at: at(0), state: 'idle' };
       await post({ body });
       const other = await service.makeRobot(await service.signIn());
@@ -303,7 +303,7 @@ describe('telemetry', () => {
       expect(levels.slice(-1)).toEqual([6]);
     });
 
-    it('reads from the begin of a range up to its end', async () => {
+    it('includes the start of a range and excludes its end', async () => {
       await post({
         body: { samples: [-3, -2, -1].map((s) => ({ recorded_at: at(s * 1000) })) },
       });
@@ -316,7 +316,7 @@ describe('telemetry', () => {
       ]);
     });
 
-    it('shows a robot to its own account alone', async () => {
+    it('shows a robot to its own account only', async () => {
       const stranger = await service.signIn();
 
       for (const query of ['', '?resolution=minute', '?resolution=hour']) {
@@ -389,7 +389,7 @@ describe('telemetry', () => {
       ).toEqual(expected);
     });
 
-    it.each(['minute', 'hour'])('by %s says what the samples say', async (resolution) => {
+    it.each(['minute', 'hour'])('by %s summarizes the samples', async (resolution) => {
       const reply = await read(`?resolution=${resolution}&from=${time(0)}&to=${time(59_000)}`);
 
       const [point] = reply.body.points;
@@ -424,7 +424,7 @@ describe('telemetry', () => {
       expect([reply.status, reply.body]).toEqual([200, expect.objectContaining(end)]);
     });
 
-    it('has the newest hour, day or month where no range is given', async () => {
+    it('has the newest hour, day or month if no range is given', async () => {
       await post({ body: { battery_pct: 5 } });
 
       for (const [resolution, hours] of Object.entries({ minute: 1, hour: 24, day: 744 })) {
@@ -435,7 +435,7 @@ describe('telemetry', () => {
       }
     });
 
-    it('by minute takes as many samples as there are', async () => {
+    it('by minute has no limit on samples', async () => {
       const keyHash = hashToken(robot.apiKey);
       for (let i = 0; i < 11; i += 1) {
         const samples = Array.from({ length: 1000 }, (_, j) => ({
@@ -454,7 +454,7 @@ describe('telemetry', () => {
       expect(reply.body.points).toMatchObject([{ samples: 11_000 }]);
     });
 
-    it('is sent whole where it is longer than one piece', async () => {
+    it('is sent completely if it is longer than one piece', async () => {
       const names = Array.from({ length: 64 }, (_, i) => `${i}`.padEnd(64, 'x'));
       const samples = Array.from({ length: 50 }, (_, i) => ({
         recorded_at: time(-DAY - i * 3_600_000),
@@ -474,7 +474,7 @@ describe('telemetry', () => {
       }
     });
 
-    it('waits while another one of the account is read, and is refused when too many wait', async () => {
+    it('waits while another one of the account is read, and is refused if too many wait', async () => {
       const { store } = service;
       const listRollups = store.listRollups.bind(store);
       let release = () => {};
@@ -508,7 +508,7 @@ describe('telemetry', () => {
       expect((await other).status).toBe(200);
     });
 
-    it('by minute reads more samples than one read takes', async () => {
+    it('by minute reads more samples than one read returns', async () => {
       for (let i = 0; i < 41; i += 1) {
         const samples = Array.from({ length: 50 }, (_, j) => ({
           recorded_at: time(-DAY + (i * 50 + j) * 1000),

@@ -27,7 +27,7 @@ describe('account tokens', () => {
     (await service.call('GET', '/api/v1/tokens', { session })).body.items;
   const me = (apiKey: string) => service.call('GET', '/api/v1/me', { apiKey });
 
-  it('show their secret once, and no list or log has it', async () => {
+  it('show their secret once, and never in a list or log', async () => {
     const { status, body } = await create({ name: 'nightly', scope: 'write' });
 
     expect(status).toBe(201);
@@ -38,7 +38,7 @@ describe('account tokens', () => {
     expect(JSON.stringify([await list(), log.body])).not.toContain(body.secret);
   });
 
-  it('are made with a wallet signature, not by a session that a code opened', async () => {
+  it('are created with a wallet signature, not by a session that a code opened', async () => {
     const { body: codes } = await service.call('POST', '/api/auth/cli/device', {
       body: { name: 'laptop' },
     });
@@ -59,7 +59,7 @@ describe('account tokens', () => {
     expect(await list({ ...owner, session })).toEqual([]);
   });
 
-  it('act for the account, without a session and before a session', async () => {
+  it('act for the account, without a session or in preference to one', async () => {
     const secret = await secretOf();
     const other = await service.signIn();
 
@@ -71,7 +71,7 @@ describe('account tokens', () => {
     expect(both.body.wallet).toBe(owner.wallet);
   });
 
-  it('are no cookies for other sites: a Bearer credential is needed from a foreign origin', async () => {
+  it('from a foreign origin need to be sent as a Bearer credential', async () => {
     const secret = await secretOf({ scope: 'write' });
     const headers = { origin: 'https://app.example.org' };
     const body = { name: 'South' };
@@ -117,7 +117,7 @@ describe('account tokens', () => {
     expect((await service.call('DELETE', path, { session: owner.session })).status).toBe(404);
   });
 
-  it('are no sessions: neither list has the other, and neither route ends the other', async () => {
+  it('are separate from sessions: neither list has the other, and neither route ends the other', async () => {
     const { body } = await create({ scope: 'write' });
     const sessions = await service.call('GET', '/api/v1/sessions', { session: owner.session });
     const [session] = sessions.body.items;
@@ -131,7 +131,7 @@ describe('account tokens', () => {
     expect((await me(body.secret)).status).toBe(200);
   });
 
-  it('of scope read use up none of the changes that their account may make', async () => {
+  it('of scope read do not count toward the changes of their account', async () => {
     const secret = await secretOf();
     const left = async () => {
       const reply = await service.call('GET', '/api/v1/me', { session: owner.session });
@@ -146,7 +146,7 @@ describe('account tokens', () => {
     expect(await left()).toBe(before);
   });
 
-  it('show their last use, accurate to a minute', async () => {
+  it('show their last use to the minute', async () => {
     const secret = await secretOf();
     const first = new Date(clock.now()).toISOString();
     await me(secret);
@@ -159,7 +159,7 @@ describe('account tokens', () => {
     expect(await list()).toMatchObject([{ last_used_at: new Date(clock.now()).toISOString() }]);
   });
 
-  it('are at most 50, of which the expired do not count', async () => {
+  it('are at most 50, without expired ones', async () => {
     const most = limits.tokensPerAccount;
     const replies = await Promise.all(
       Array.from({ length: most + 1 }, () => create({ expires_in_days: 1 })),

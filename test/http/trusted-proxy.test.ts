@@ -42,7 +42,7 @@ describe('the address of a caller in the log', () => {
     return JSON.parse(line).address;
   }
 
-  it('is warned of once, when a peer that is not trusted states another', async () => {
+  it('causes one warning if an untrusted peer states another address', async () => {
     service = await startTestService();
 
     for (let i = 0; i < 2; i += 1) {
@@ -54,26 +54,26 @@ describe('the address of a caller in the log', () => {
     expect(warnings[0]).toContain('SVC_TRUST_PROXY');
   });
 
-  it('is what a trusted proxy says', async () => {
+  it('is the address that a trusted proxy states', async () => {
     service = await startTestService({ trustedProxies: ['127.0.0.0/8'] });
 
     expect(await addressOf(await startProxy('203.0.113.7'))).toBe('203.0.113.7');
   });
 
-  it('is not what the caller told the proxy', async () => {
+  it('is not the address that the caller sent to the proxy', async () => {
     service = await startTestService({ trustedProxies: ['127.0.0.1'] });
     const forged = { 'x-forwarded-for': '198.51.100.1' };
 
     expect(await addressOf(await startProxy('203.0.113.7'), forged)).toBe('203.0.113.7');
   });
 
-  it('is that of the proxy where another one is trusted', async () => {
+  it('is the address of the proxy if only another one is trusted', async () => {
     service = await startTestService({ trustedProxies: ['10.0.0.0/8'] });
 
     expect(await addressOf(await startProxy('203.0.113.7'))).toBe('127.0.0.1');
   });
 
-  it('is that of the connection where none is trusted', async () => {
+  it('is the address of the connection if no proxy is trusted', async () => {
     service = await startTestService();
 
     expect(await addressOf(service.url, { 'x-forwarded-for': '203.0.113.7' })).toBe('127.0.0.1');

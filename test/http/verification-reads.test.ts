@@ -35,7 +35,7 @@ describe('the reads of a public verification', () => {
 
   const READS = ['eth_getTransactionReceipt', 'eth_getBlockByHash', 'eth_getBlockReceipts'];
 
-  it('are two for each block of fresh anchors and one more at each time, from many sources at once', async () => {
+  it('are two calls per block of fresh anchors, even from many sources at once, and none when repeated', async () => {
     const receipts: Awaited<ReturnType<typeof anchored>>[] = [];
     for (let i = 0; i < 8; i += 1) receipts.push(await anchored());
     const all = () =>
@@ -57,7 +57,7 @@ describe('the reads of a public verification', () => {
     ]);
   });
 
-  it('ask for the block at the number each time', async () => {
+  it('include the block at the number each time', async () => {
     const receipt = await anchored();
     const at = `0x${BigInt(receipt.block_number).toString(16)}`;
     const numbers: unknown[] = [];
@@ -77,7 +77,7 @@ describe('the reads of a public verification', () => {
   it.each([
     ['the chain has no block at the number', 0],
     ['the chain has another block at the number', 5],
-  ])('show that a proof that was verified is not any more: %s', async (_, mined) => {
+  ])('detect that a proof is no longer verified: %s', async (_, mined) => {
     const receipt = await anchored();
     const before = await verify(receipt);
     const depth =
@@ -135,7 +135,7 @@ describe('the reads of a public verification', () => {
           ? { error: { code: -32601, message: 'the method does not exist' } }
           : null,
     ],
-  ])('keep nothing of what a node does not prove: %s', async (_, lie) => {
+  ])('cache nothing that a node does not prove: %s', async (_, lie) => {
     const receipt = await anchored();
     service.proxy.handle(async ({ calls, forward, answer }) => {
       const honest = await forward(calls);
@@ -161,7 +161,7 @@ describe('the reads of a public verification', () => {
     expect(honest).toEqual([0, 1, 1]);
   });
 
-  it('show the proven status, whatever the node says of the transaction by itself', async () => {
+  it('return the proven status, whatever the node reports about the transaction', async () => {
     const receipt = await anchored();
     service.proxy.intercept(({ method }) =>
       method === 'eth_getTransactionReceipt' ? { result: null } : null,
@@ -179,7 +179,7 @@ describe('the reads of a public verification', () => {
         service.proxy.intercept(() => ({ error: { code: 429, message: 'request rate limited' } })),
     ],
   ])(
-    'say that the limit of the provider is used up, not that the chain is down: %s',
+    'report an exhausted limit of the provider, not an unreachable chain: %s',
     async (_, limit) => {
       const receipt = await anchored();
       limit();

@@ -19,7 +19,7 @@ const otherHash: Hex = `0x${'cd'.repeat(32)}`;
 
 const withOtherLastByte = (hex: Hex) => `${hex.slice(0, -2)}${hex.endsWith('00') ? '01' : '00'}`;
 
-describe('public verification, by what the chain holds', () => {
+describe('public verification, by the answers of the chain', () => {
   let world: World;
   let task: TaskRecord;
   let proofHash: Hex;
@@ -81,7 +81,7 @@ describe('public verification, by what the chain holds', () => {
 
   const tx = (change: object) => ({ tx: { ...honest.facts.tx, ...change } as Facts['tx'] });
 
-  it('is verified when all of it holds', async () => {
+  it('is verified if everything matches', async () => {
     expect(await verifyAgainst({})).toMatchObject({
       verified: true,
       anchor: { on_chain_payload_found: true, finality: 'safe', confirmations: '3' },
@@ -129,7 +129,7 @@ describe('public verification, by what the chain holds', () => {
     expect(view.anchor.on_chain_payload_found).toBe(found);
   });
 
-  it('claims nothing of a chain for a queued proof, and reads none', async () => {
+  it('reports no chain data for a queued proof, and reads no chain', async () => {
     const queued = world.completion(await world.task(task.robotId), { run: randomUUID() });
     await world.store.queueCompletion(queued);
 
@@ -140,7 +140,7 @@ describe('public verification, by what the chain holds', () => {
     });
   });
 
-  it('claims nothing of a chain for a proof that was refused', async () => {
+  it('reports no chain data for a refused proof', async () => {
     const failed = world.completion(await world.task(task.robotId), { run: randomUUID() });
     await world.store.queueCompletion(failed);
     const lease = await world.lease(undefined, 'server 1');
@@ -213,7 +213,7 @@ describe('public verification, by what the chain holds', () => {
       expect(numbers).toEqual([5n]);
     });
 
-    it('says how final the block is now', async () => {
+    it('reports the current finality of the block', async () => {
       const readHeads = async () => ({ head: 5n, safe: 5n, finalized: null });
 
       const readBlock = async () => blockNow();
@@ -223,7 +223,7 @@ describe('public verification, by what the chain holds', () => {
       expect(view).toMatchObject({ anchor: { confirmations: '1', finality: 'safe' } });
     });
 
-    it('is not verified when the block has another time than stated', async () => {
+    it('is not verified if the time of the block differs', async () => {
       const readBlock = async () => blockNow({ timestamp: final.timestamp + 1_000 });
 
       expect(await verifyWith(final.proofHash, unread, { readBlock })).toMatchObject({
@@ -235,7 +235,7 @@ describe('public verification, by what the chain holds', () => {
       ['another block is at its number', () => blockNow({ hash: otherHash })],
       ['the block does not list the transaction', () => blockNow({ transactions: new Set() })],
       ['there is no block', () => null],
-    ])('reads transaction and receipt, as of any other anchor, when %s', async (_, block) => {
+    ])('reads transaction and receipt, as for any other anchor, if %s', async (_, block) => {
       const nothing = { tx: null, receipt: null, canonical_block: null };
       const readAnchor = async (txHash: Hex) => {
         expect(txHash).toBe(final.txHash);

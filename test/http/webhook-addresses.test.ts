@@ -160,7 +160,7 @@ describe('a webhook with http to this machine', () => {
     return { service, owner, robot, call, create };
   }
 
-  it.each(local)('gets its messages at %s in svc-server dev', async (host) => {
+  it.each(local)('receives messages at %s in svc-server dev', async (host) => {
     const { service, robot, create } = await start({ key, ruleOf, localHttp: true });
     const senders = createSenders(ruleOf, { localHttp: true });
     const relay = startRelay({
@@ -262,7 +262,7 @@ describe('the networks of the operator', () => {
     expect(created[0]?.body.error).toBe('webhook_url_refused');
   });
 
-  it('get no message by the name of a host in them, also after a wallet is no longer named', async () => {
+  it('receive no message through a host name after the wallet is no longer named', async () => {
     const receiver = await startReceiver(certificate);
     const senders = createSenders((wallet) => ruleOf(wallet), {
       ca: certificate.cert,

@@ -179,7 +179,7 @@ describe('webhooks', () => {
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(3);
   });
 
-  it('are disabled after 3 days of failures, and abandon what waits', async () => {
+  it('are disabled after 3 days of failures, and drop waiting messages', async () => {
     const { webhook } = await create();
     await report();
     status = 503;
@@ -205,7 +205,7 @@ describe('webhooks', () => {
     expect(receiver.received).toHaveLength(20);
   });
 
-  it('go on when they are enabled again, without what was abandoned', async () => {
+  it('continue when they are enabled again, without the dropped messages', async () => {
     const { webhook } = await create();
     await report('before');
     await call('PATCH', `webhooks/${webhook.id}`, { enabled: false });
@@ -222,7 +222,7 @@ describe('webhooks', () => {
     { change: 'it is disabled', method: 'PATCH', body: { enabled: false } },
     { change: 'its URL changes', method: 'PATCH', body: { url: 'https://127.0.0.1:9/new' } },
     { change: 'it is deleted', method: 'DELETE', body: undefined },
-  ])('get no message at the old URL once $change', async ({ method, body }) => {
+  ])('receive no message at the old URL once $change', async ({ method, body }) => {
     const { webhook } = await create();
     for (const message of ['one', 'two', 'three']) await report(message);
     meanwhile = () => call(method, `webhooks/${webhook.id}`, body);
@@ -286,7 +286,7 @@ describe('webhooks', () => {
     expect(verify(secret, receiver.received[0] as ReceivedMessage)).toBeDefined();
   });
 
-  it('show their secret once, and no list, log or database row has it', async () => {
+  it('show their secret once, and never in a list, log or database row', async () => {
     const { webhook, secret } = await create();
     const lists = await Promise.all(
       ['webhooks', 'audit-log', `webhooks/${webhook.id}/deliveries`].map((path) =>
@@ -328,7 +328,7 @@ describe('webhooks', () => {
     expect(receiver.received).toHaveLength(70);
   });
 
-  it('are off without a key, and say so', async () => {
+  it('are off without a key, and report it', async () => {
     const off = await startTestService({ clock });
     const { session } = await off.signIn();
     const body = { url: 'https://ops.example.org', events: ['task.failed'] };

@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 describe('run', () => {
-  it('says everything that it lacks', async () => {
+  it('lists every missing setting', async () => {
     const { exitCode, stderr } = await run('svc-agent', ['run']);
 
     expect(exitCode).toBe(2);
@@ -53,7 +53,7 @@ describe('run', () => {
     expect(exported.stderr).toMatch(/^\d+ records of the running daemon\.\n$/);
   });
 
-  it('stops on SIGTERM with everything kept, which spool export shows', async () => {
+  it('stops on SIGTERM and keeps every record, as spool export shows', async () => {
     const own = {
       ...daemon.environment,
       SVC_AGENT_URL: 'http://127.0.0.1:9',

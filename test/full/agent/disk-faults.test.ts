@@ -140,7 +140,7 @@ const warnings = () =>
   lines.filter((line) => ['warn', 'error', 'fatal'].includes(JSON.parse(line).level));
 
 describe('a full disk', () => {
-  it('is answered with 507, loses nothing that was taken, and is drained without more room', {
+  it('is reported with 507, loses no acknowledged record, and is drained without more room', {
     timeout: LONG,
   }, async () => {
     proxy.cut();
@@ -155,7 +155,7 @@ describe('a full disk', () => {
     expect(warnings().length).toBeLessThan(1000);
   });
 
-  it('is started on and drained, after a kill and after a stop, and then takes again', {
+  it('allows a start and is drained, after a kill and after a stop, and then accepts records again', {
     timeout: LONG,
   }, async () => {
     proxy.cut();
@@ -178,7 +178,7 @@ describe('a full disk', () => {
 });
 
 describe('a disk that fails all writes', () => {
-  it('is answered with 507 and not sent from over and over, and goes on when it can be written again', {
+  it('is reported with 507, causes no busy loop, and works again when it is writable', {
     timeout: LONG,
   }, async () => {
     proxy.cut();
@@ -198,7 +198,7 @@ describe('a disk that fails all writes', () => {
     await expectAllOnce();
   });
 
-  it('keeps the agent from starting where it is read-only, with a reason', {
+  it('prevents the start if it is read-only, with a reason', {
     timeout: LONG,
   }, async () => {
     await agent.kill('SIGTERM');

@@ -9,7 +9,7 @@ import { needsProgram } from '../../support/require-program.ts';
 
 const scene = setUpDoctorScene();
 
-it('tells a certificate that is trusted from one that is not', async (context) => {
+it('distinguishes a trusted certificate from an untrusted one', async (context) => {
   const front = await startTlsFront(needsProgram(context, 'openssl'));
   try {
     const untrusted = await scene.doctor({ SVC_AGENT_URL: front.url });

@@ -55,7 +55,7 @@ const complete = (id: string, proof: unknown, headers: Record<string, string> = 
 const proof = { picked: 12 };
 
 describe('Prefer: wait', () => {
-  it('lets the same proof wait once more, and no other', async () => {
+  it('allows another wait for the same proof, and not for another proof', async () => {
     const id = await claim();
     await complete(id, proof);
 

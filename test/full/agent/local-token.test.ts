@@ -51,7 +51,7 @@ describe('the TCP port of the local API', () => {
     );
   });
 
-  it('takes a token file that the group may read, as it may use the socket', async () => {
+  it('accepts a token file that the group may read, as it may use the socket', async () => {
     await chmod(file, 0o640);
 
     await agent.start(settings);

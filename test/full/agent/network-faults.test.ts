@@ -25,7 +25,7 @@ afterAll(() => service?.close());
 const withRobot = (test: (robot: WorkingRobot<TcpProxy>) => Promise<void>) =>
   withWorkingRobot(service, startTcpProxy, test);
 
-describe.concurrent('what the agent answered arrives once', () => {
+describe.concurrent('each acknowledged record arrives once', () => {
   it('if nothing listens for a while', { timeout: LONG }, () =>
     withRobot(async ({ line, agent, work, connected, expectAllOnce }) => {
       await connected();
@@ -41,7 +41,7 @@ describe.concurrent('what the agent answered arrives once', () => {
   it.each([
     ['requests', { up: 700 }],
     ['answers', { down: 250 }],
-  ])('where connections are reset in the middle of %s', { timeout: LONG }, (_, bytes) =>
+  ])('if connections are reset in the middle of %s', { timeout: LONG }, (_, bytes) =>
     withRobot(async ({ line, agent, work, connected, expectAllOnce }) => {
       await connected();
       line.cutAfter(bytes);
@@ -54,7 +54,7 @@ describe.concurrent('what the agent answered arrives once', () => {
   );
 
   it(
-    'where the line goes dead for longer than any call may take, and leaves its connections open',
+    'if the line is silent for longer than any call may take, with its connections open',
     // It waits for the time-out of a call.
     { timeout: LONG },
     () =>
@@ -74,7 +74,7 @@ describe.concurrent('what the agent answered arrives once', () => {
       }),
   );
 
-  it('over a line too slow for what goes at once otherwise', { timeout: LONG }, () =>
+  it('over a line too slow for large batches', { timeout: LONG }, () =>
     withRobot(async ({ line, work, connected, expectAllOnce }) => {
       await connected();
       line.throttle(KILOBYTE_PER_SECOND);

@@ -24,8 +24,8 @@ function answer({ response }: Passing, status: number, body: object | string, he
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-describe.concurrent('what the agent answered arrives once', () => {
-  it('soon after many calls were lost together, which count as one', { timeout: LONG }, () =>
+describe.concurrent('each acknowledged record arrives once', () => {
+  it('soon after many calls failed together, which count as one failure', { timeout: LONG }, () =>
     withRobot(async ({ line, work, connected, expectAllOnce }) => {
       await connected();
       const held: Passing[] = [];
@@ -42,7 +42,7 @@ describe.concurrent('what the agent answered arrives once', () => {
     }),
   );
 
-  it('where every second answer is a 503 for a while', { timeout: LONG }, () =>
+  it('if every second answer is a 503 for a while', { timeout: LONG }, () =>
     withRobot(async ({ line, work, connected, expectAllOnce }) => {
       await connected();
       let count = 0;
@@ -59,7 +59,7 @@ describe.concurrent('what the agent answered arrives once', () => {
     }),
   );
 
-  it('where something before the service takes no large bodies', { timeout: LONG }, () =>
+  it('if a proxy refuses large bodies', { timeout: LONG }, () =>
     withRobot(async ({ line, work, connected, expectAllOnce }) => {
       await connected();
       line.handle(async (passing) => {
@@ -74,7 +74,7 @@ describe.concurrent('what the agent answered arrives once', () => {
     }),
   );
 
-  it('where the service was put back to before the claim', { timeout: LONG }, () =>
+  it('if the service was restored to before the claim', { timeout: LONG }, () =>
     withRobot(async ({ line, work, connected, expectAllOnce }) => {
       await connected();
       let claims = 0;
@@ -90,7 +90,7 @@ describe.concurrent('what the agent answered arrives once', () => {
     }),
   );
 
-  it('where the answer about a claim of before this spool is lost', { timeout: LONG }, () =>
+  it('if the answer about a claim older than this spool is lost', { timeout: LONG }, () =>
     withRobot(async ({ line, agent, apiKey, connected }) => {
       await connected();
       const claim = { id: randomUUID(), title: 'Pick' };
@@ -113,8 +113,8 @@ describe.concurrent('what the agent answered arrives once', () => {
   );
 });
 
-describe.concurrent('a record at which the service fails each time', () => {
-  it('holds up no other of its kind', { timeout: LONG }, () =>
+describe.concurrent('a record that makes the service fail each time', () => {
+  it('does not delay other records of its kind', { timeout: LONG }, () =>
     withRobot(async ({ line, agent, connected }) => {
       await connected();
       line.handle(async (passing) => {
@@ -153,7 +153,7 @@ describe.concurrent('Retry-After', () => {
   it.each([
     ['of the service', { error: 'overloaded', message: 'Later.' }],
     ['of a proxy', '<html>Service Unavailable</html>'],
-  ])('%s is kept', { timeout: LONG }, (_, body) =>
+  ])('%s is obeyed', { timeout: LONG }, (_, body) =>
     withRobot(async ({ line, agent, connected }) => {
       await connected();
       const askedAt: number[] = [];
@@ -170,7 +170,7 @@ describe.concurrent('Retry-After', () => {
     }),
   );
 
-  it('is kept where a call from before is answered meanwhile', { timeout: LONG }, () =>
+  it('is obeyed even if an earlier call is answered meanwhile', { timeout: LONG }, () =>
     withRobot(async ({ line, agent, connected }) => {
       await connected();
       const askedAt: number[] = [];

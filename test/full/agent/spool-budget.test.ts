@@ -79,7 +79,7 @@ it.each([
   ['4 KiB', 4000],
 ])(keeping, (_, filler) => isKeptWithin(filler));
 
-it('lets a damaged file go before any sample', async () => {
+it('deletes a damaged file before any sample', async () => {
   const aside = path.join(place.folder, 'spool.db.damaged-12');
   writeFileSync(aside, Buffer.alloc(20 * MIB));
   writeFileSync(`${aside}-wal`, Buffer.alloc(MIB));
@@ -116,7 +116,7 @@ it('thins old samples before it drops any, and keeps the recent ones whole', asy
   expect(gaps.slice(-3000).every((gap) => gap === 1000)).toBe(true);
 });
 
-it('goes on with a thinning where it was before a restart', async () => {
+it('continues a thinning after a restart', async () => {
   spool = place.open();
   spool.recordSamples(samples(5000));
   await committed();
@@ -149,7 +149,7 @@ it('restarts a thinning with samples that reuse the numbers of delivered ones', 
   expect(dropped).toMatchObject({ count: first?.count, fromMs: later[0]?.wallMs });
 });
 
-it('never drops what is in a batch', async () => {
+it('never drops samples in a batch', async () => {
   spool = place.open();
   spool.recordSamples(samples(50, 1000));
   const batch = await spool.update(({ samples: table }) => table.batchOldest(50));
@@ -162,7 +162,7 @@ it('never drops what is in a batch', async () => {
   expect(kept).toHaveLength(50);
 });
 
-it('lets samples go for a completion, and refuses a completion only when those before it fill it', async () => {
+it('drops samples for a completion, and refuses a completion only if earlier ones fill the budget', async () => {
   spool = place.open();
   for (let i = 0; i < 400; i++) {
     spool.recordSamples(samples(100, 1000));

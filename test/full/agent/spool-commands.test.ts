@@ -33,7 +33,7 @@ async function fillAndClose(count: number): Promise<string[]> {
   return [...events, ...samples].map(({ id }) => id);
 }
 
-it('prints every record once, however many there are, and says of which folder', async () => {
+it('prints every record once, however many there are, and names the folder', async () => {
   const ids = await fillAndClose(250);
 
   const { stdout, stderr } = await svcAgent(run, ['spool', 'export']);
@@ -42,7 +42,7 @@ it('prints every record once, however many there are, and says of which folder',
   expect(stderr).toBe(`500 records of ${place.folder}.\n`);
 });
 
-it.each(['export', 'compact'])('%s makes no spool where there is none', async (command) => {
+it.each(['export', 'compact'])('%s does not create a spool', async (command) => {
   const folder = path.join(place.folder, 'elsewhere');
 
   const { exitCode, stderr } = await svcAgent(runInProcess, ['spool', command], folder);
@@ -52,7 +52,7 @@ it.each(['export', 'compact'])('%s makes no spool where there is none', async (c
   expect(existsSync(folder)).toBe(false);
 });
 
-it('leaves files that the agent can write when root comes upon damage', async (context) => {
+it('leaves files that the agent can write if root detects damage', async (context) => {
   if (process.getuid?.() !== 0) {
     process.stderr.write(`${context.task.name}: NOT CHECKED: only root can be tested\n`);
     context.skip('only root can be tested');

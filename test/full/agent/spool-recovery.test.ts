@@ -87,7 +87,7 @@ function contentOf(spool: Spool, most = 1000): Set<string> {
 }
 
 describe('a damaged spool', () => {
-  it('loses nothing with its first page, which has the schema', async () => {
+  it('loses no record if its first page is damaged', async () => {
     const records = await filledAndClosed();
     overwritePages([1]);
 
@@ -100,7 +100,7 @@ describe('a damaged spool', () => {
     expect(existsSync(damages[0]?.file ?? '')).toBe(true);
   });
 
-  it('is found while it is used, and the call that found it succeeds', async () => {
+  it('is detected during use, and the call that detects it succeeds', async () => {
     const records = await filledAndClosed();
     const last = statSync(file).size / PAGE_BYTES;
     overwritePages(Array.from({ length: last - 40 }, (_, i) => i + 20));
@@ -114,7 +114,7 @@ describe('a damaged spool', () => {
     expect(left.size).toBeLessThan(records.length);
   });
 
-  it('refuses no other sample where it is found as one is refused', async () => {
+  it('refuses no other sample if it is detected while one is refused', async () => {
     await filledAndClosed();
     const spool = place.open();
     const before = spool.read(({ totals }) => totals.of('samples').count);
@@ -131,7 +131,7 @@ describe('a damaged spool', () => {
     expect([damages.length, after]).toEqual([1, before]);
   });
 
-  it('is recovered once, and passes on a later error that is no damage', async () => {
+  it('is recovered once, and a later error that is not damage is reported', async () => {
     const spool = place.open();
     await spool.update(() => {
       if (damages.length === 0) throw new DamagedRecord();
@@ -146,7 +146,7 @@ describe('a damaged spool', () => {
     expect(damages).toHaveLength(1);
   });
 
-  it('takes the place of the one that was set aside before', async () => {
+  it('replaces the one that was set aside before', async () => {
     for (let recovery = 0; recovery < 2; recovery++) {
       await filledAndClosed();
       place.clock.advance(1000);
@@ -157,7 +157,7 @@ describe('a damaged spool', () => {
     expect(damages.map((damage) => existsSync(damage.file))).toEqual([false, true]);
   });
 
-  it('gives its write-ahead log too', async () => {
+  it('includes its write-ahead log in the recovery', async () => {
     const records = await filledAndClosed();
     const spool = place.open();
     const late = { evidence: randomBytes(30_000).toString('hex') };
@@ -172,7 +172,7 @@ describe('a damaged spool', () => {
     expect(new Set(found)).toEqual(new Set([...records, record].map(keyOf)));
   });
 
-  it('is recovered again after a crash in the middle, and taken over after one at the end', async () => {
+  it('is recovered again after a crash midway, and completed after a crash at the end', async () => {
     const records = await filledAndClosed();
     const whole = path.join(place.folder, 'whole');
     copyFileSync(file, whole);
@@ -190,7 +190,7 @@ describe('a damaged spool', () => {
     expect(damages).toHaveLength(1);
   });
 
-  it('gives the later of two claims and completions of a task, whichever comes first', () => {
+  it('yields the later of two claims and completions of a task, whichever is first in it', () => {
     const { clock } = place;
     const [id, other] = [randomUUID(), randomUUID()];
     const both = (title: string, task: string) =>
@@ -213,7 +213,7 @@ describe('a damaged spool', () => {
   });
 
   it.each(['first', 'last'])(
-    'gives the later of two completions of a task where the one that was refused stands %s in it',
+    'yields the later of two completions of a task if the refused one is %s in it',
     async (position) => {
       const refused = place.record('completion', { picked: 12 });
       const before = place.open();
@@ -239,7 +239,7 @@ describe('a damaged spool', () => {
     },
   );
 
-  it('stays as it is until all of the new one is in its file, however little room there is', async () => {
+  it('is not changed until the new one is complete, even with little room', async () => {
     const spool = place.open();
     const completions = Array.from({ length: 1200 }, (_, n) =>
       place.record('completion', { n, evidence: randomBytes(1000).toString('hex') }),
@@ -299,7 +299,7 @@ describe('a damaged spool', () => {
     );
   });
 
-  it.each<RecordKind>(['claim', 'completion'])('keeps a %s as it was', async (kind) => {
+  it.each<RecordKind>(['claim', 'completion'])('keeps a %s unchanged', async (kind) => {
     const records = await filledAndClosed();
     overwritePages([1]);
 

@@ -8,13 +8,13 @@ const LONG = 60_000;
 
 const scene = setUpUploads();
 
-describe('without the service', () => {
+describe('while the service is down', () => {
   it.each([
     ['503', 503, { error: 'storage_unavailable', message: 'Later.' }, {}],
     ['429 with Retry-After', 429, { error: 'rate_limited', message: 'Slow.', retry_after: 1 }, {}],
     ['a page of something else', 200, '<html>' as unknown as object, {}],
     ['a redirect', 302, {}, { location: 'http://127.0.0.1:9/' }],
-  ])('keeps all through %s', async (_, status, body, headers) => {
+  ])('keeps every record through %s', async (_, status, body, headers) => {
     scene.proxy.fail(status, body, headers);
     await scene.agent.start();
     const id = await scene.agent.claim();
@@ -29,7 +29,7 @@ describe('without the service', () => {
 });
 
 describe('a record that the service refuses', () => {
-  it('is set aside with its reason, and holds up no other', async () => {
+  it('is set aside with its reason, and delays no other', async () => {
     await scene.agent.start();
     const ahead = new Date(Date.now() + 48 * 60 * 60_000).toISOString();
     const samples = numbers(50).map((sample, i) =>
@@ -45,7 +45,7 @@ describe('a record that the service refuses', () => {
 });
 
 describe('without credits', () => {
-  it('keeps completions, delivers the rest, and says so', async () => {
+  it('keeps completions, delivers the rest, and reports it', async () => {
     scene.proxy.handle(async ({ path, pass, response }) => {
       if (!path.endsWith('/complete')) return pass();
       response.writeHead(402, { 'content-type': 'application/json' });

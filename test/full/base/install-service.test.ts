@@ -48,7 +48,7 @@ describe.each([agentInstallation, serverInstallation])('$name', (installation) =
   const start = `etc/systemd/system/multi-user.target.wants/${name}.service`;
   const environment = `etc/${name}/environment`;
 
-  it('is installed with its account, its environment for root alone, and a start with the machine', async () => {
+  it('is installed with its account, an environment readable by root only, and a start at boot', async () => {
     await installService(installation, {}, root);
 
     expect(await read('etc/passwd')).toContain(`${name}:x:`);
@@ -58,7 +58,7 @@ describe.each([agentInstallation, serverInstallation])('$name', (installation) =
     expect((await stat(at(environment))).mode & 0o777).toBe(0o600);
   });
 
-  it('opens its folder and its unit in spite of a strict umask', async () => {
+  it('has a readable folder and unit even with a strict umask', async () => {
     const usual = process.umask(0o077);
     try {
       await installService(installation, {}, root);
@@ -94,7 +94,7 @@ describe.each([agentInstallation, serverInstallation])('$name', (installation) =
     expect(await read(unit)).toContain('Type=notify');
   });
 
-  it('leaves its configuration and its account when it is uninstalled, once', async () => {
+  it('keeps its configuration and its account when it is uninstalled', async () => {
     await installService(installation, {}, root);
 
     await uninstallService(installation, root);
@@ -113,14 +113,14 @@ describe.each([agentInstallation, serverInstallation])('$name', (installation) =
     expect(await readdir(at('etc'))).toEqual([]);
   });
 
-  it('is refused for an account that is not there, before anything is written', async () => {
+  it('is refused for an unknown account, before anything is written', async () => {
     const installing = installService(installation, { user: 'no-such-account' }, root);
 
     await expect(installing).rejects.toMatchObject({ code: 'cannot_install' });
     expect(await readdir(at('etc'))).toEqual([]);
   });
 
-  it('is refused where a service cannot see the program', async () => {
+  it('is refused if a service cannot access the program', async () => {
     const closed = at('closed');
     await mkdir(closed, { mode: 0o700 });
     await writeFile(path.join(closed, 'svc.js'), '');
@@ -132,7 +132,7 @@ describe.each([agentInstallation, serverInstallation])('$name', (installation) =
     });
   });
 
-  it('says which tool failed, and why', async () => {
+  it('names the tool that failed, and the reason', async () => {
     // systemd-sysusers refuses a list of accounts that it cannot read.
     await mkdir(at('etc/passwd'));
 

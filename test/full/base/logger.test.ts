@@ -38,13 +38,13 @@ async function logged(
 
 const ONE_LINE = "createLogger('info').warn('full');";
 
-it('puts it there where standard error is the journal', async () => {
+it('writes the severity if standard error is the journal', async () => {
   const line = await logged(ONE_LINE, (dev, ino) => `${dev}:${ino}`);
 
   expect(line).toMatch(/^<4>\{.*"msg":"full"\}\n$/);
 });
 
-it('writes JSON alone where standard error was led elsewhere since', async () => {
+it('writes only JSON if standard error was redirected since', async () => {
   const line = await logged(ONE_LINE, (dev, ino) => `${dev}:${ino + 1n}`);
 
   expect(JSON.parse(line).msg).toBe('full');
@@ -106,7 +106,7 @@ it.runIf(existsSync('/dev/full')).each([
     "for (let i = 0; i < 20; i += 1) { logger.info({ i }, 'line'); await pause(10); }",
   ],
   ['while the first line is being written', "logger.info('line');"],
-])('ends and holds up no process whose log has no room, %s', async (_, before) => {
+])('neither ends nor blocks a process whose log has no room, %s', async (_, before) => {
   const script = `const { createLogger } = await import(${JSON.stringify(url('../../../dist/base/logger.js'))});
     const { setTimeout: pause } = await import('node:timers/promises');
     const logger = createLogger('info');

@@ -26,7 +26,7 @@ const connect = (variables: Record<string, string> = {}, progressAt = () => perf
   });
 
 describe('the service manager', () => {
-  it('is told when the service serves and when it stops', async () => {
+  it('is notified when the service is ready and when it stops', async () => {
     const manager = connect();
 
     await manager.ready();
@@ -36,7 +36,7 @@ describe('the service manager', () => {
     expect(socket.messages).toEqual(['READY=1', 'STOPPING=1']);
   });
 
-  it('has its watchdog fed at each look that finds progress, and at no other', async () => {
+  it('gets a watchdog notification only after a check that finds progress', async () => {
     const looks = [true, true, false, false, true, false];
     let looked = 0;
     const progressAt = () => (looks[looked++] ? performance.now() : Number.NEGATIVE_INFINITY);
@@ -51,7 +51,7 @@ describe('the service manager', () => {
     expect(socket.messages).toEqual(['READY=1', ...fed, 'STOPPING=1']);
   });
 
-  it('is told nothing by a process that its watchdog does not watch', async () => {
+  it('gets no notification from a process that its watchdog does not watch', async () => {
     let looked = 0;
     const progressAt = () => {
       looked += 1;
@@ -65,7 +65,7 @@ describe('the service manager', () => {
     expect(looked).toBe(0);
   });
 
-  it('is left alone where systemd did not ask', async () => {
+  it('gets no notification if systemd did not ask for one', async () => {
     const manager = connect({ NOTIFY_SOCKET: '' });
 
     await manager.ready();
@@ -74,7 +74,7 @@ describe('the service manager', () => {
     expect([socket.messages, logLines]).toEqual([[], []]);
   });
 
-  it('does not keep the service from serving where it cannot be told', async () => {
+  it('does not prevent the service from serving if it cannot be notified', async () => {
     const manager = connect({ NOTIFY_SOCKET: `${socket.address}-gone` });
 
     await manager.ready();

@@ -31,7 +31,7 @@ describe.each([agentInstallation, serverInstallation])('the unit of $name', (ins
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('has a watchdog, its folders, its credential, and comes back', () => {
+  it('has a watchdog, its folders and its credential, and restarts', () => {
     const { name, credential } = installation;
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([
@@ -46,7 +46,7 @@ describe.each([agentInstallation, serverInstallation])('the unit of $name', (ins
     );
   });
 
-  it('lets V8 compile and the boot be told apart', () => {
+  it('allows V8 to compile and to read the boot id', () => {
     expect(text).not.toMatch(/MemoryDenyWriteExecute|ProcSubset/);
   });
 

@@ -127,7 +127,7 @@ describe('svc login by the browser', () => {
     expect((await user.json('whoami')).wallet).toBe(user.wallet);
   });
 
-  it('shows the page what asks, and who is signed in', async () => {
+  it('shows on the page which machine asks, and which wallet is signed in', async () => {
     const { page, strangers } = await open(`${dev.url}/cli-login`);
     await signIn(page);
     const shown = async (screen: string) => {
@@ -149,7 +149,7 @@ describe('svc login by the browser', () => {
     expect([...strangers]).toEqual([]);
   });
 
-  it('gives nothing to other users of the machine: neither argument nor port', async () => {
+  it('exposes nothing to other users of the machine: neither argument nor port', async () => {
     const opener = await installOpener();
     const attack = async (screen: string) => {
       const args = await waitFor('the opened page', opener.arguments, 30_000);
@@ -169,7 +169,7 @@ describe('svc login by the browser', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('saves no session of another wallet that entered the code first, and ends it', async () => {
+  it('ends the session of another wallet that entered the code first, and does not save it', async () => {
     const stranger = await signedInStranger();
     const steal = async (screen: string) => {
       expect((await stranger.allow(codeOn(screen))).status).toBe(200);
@@ -188,7 +188,7 @@ describe('svc login by the browser', () => {
     expect(await stranger.sessions()).toMatchObject({ items: [{ current: true }] });
   });
 
-  it('saves no other wallet than the one that a script names', async () => {
+  it('saves only the wallet that a script names', async () => {
     const stranger = await signedInStranger();
     const steal = async (screen: string) => {
       await stranger.allow(codeOn(screen));
@@ -204,7 +204,7 @@ describe('svc login by the browser', () => {
     expect((await user.json('config', 'list')).items).toEqual([]);
   });
 
-  it('ends when the page refuses', async () => {
+  it('ends if the page refuses', async () => {
     const { exitCode, screen } = await user.inTerminal(['login', dev.url, '--no-browser'], {
       typed: [[CODE, decide('Refuse')]],
     });
@@ -225,7 +225,7 @@ describe('the page', () => {
     return user_code;
   };
 
-  it('never asks for more than the code of one who is signed in', async () => {
+  it('asks a signed-in wallet only for the code', async () => {
     const { page } = await open(`${dev.url}/cli-login`);
     await signIn(page);
 
@@ -236,7 +236,7 @@ describe('the page', () => {
     expect(await page.isHidden('text=Test wallet')).toBe(true);
   });
 
-  it('shows what others say as text', async () => {
+  it('shows foreign input as text', async () => {
     const code = await newCode('<img src=x onerror=alert(1)>\u202eevil');
 
     const { page } = await open(`${dev.url}/cli-login`, { name: '<b>Wallet</b>' });
@@ -248,7 +248,7 @@ describe('the page', () => {
     expect(await page.textContent('main strong')).toBe('<img src=x onerror=alert(1)>evil');
   });
 
-  it('says that a code is wrong, and takes the right one', async () => {
+  it('reports a wrong code, and accepts the right one', async () => {
     const code = await newCode('laptop');
 
     const { page } = await enter('0000-0000');
@@ -259,7 +259,7 @@ describe('the page', () => {
     await page.waitForSelector(CONSENT);
   });
 
-  it('says that the wallet was told no, and lets one try again', async () => {
+  it('reports a rejected signature, and allows another try', async () => {
     const { page } = await open(`${dev.url}/cli-login`, { refuses: true });
 
     await page.click('text=Test wallet');
@@ -268,7 +268,7 @@ describe('the page', () => {
     expect(await page.isEnabled('text=Test wallet')).toBe(true);
   });
 
-  it('is served with a policy that lets nothing else in', async () => {
+  it('is served with a policy that allows nothing else', async () => {
     const response = await fetch(`${dev.url}/cli-login`);
     const policy = response.headers.get('content-security-policy') ?? '';
 

@@ -49,7 +49,7 @@ describe('the page Access', () => {
     expect(faults).toEqual([]);
   });
 
-  it('keeps the dialog open until the answer with the token is there', async () => {
+  it('keeps the dialog open until the token arrives', async () => {
     const { page } = await dashboard.openSignedIn('/access');
     const dialog = page.getByRole('dialog');
     const { sent, release } = await holdRequests(page, 'POST', '/api/v1/tokens');
@@ -85,7 +85,7 @@ describe('the page Access', () => {
     await page.getByText('Copy this token now').waitFor();
   });
 
-  it('shows who did what, newest first, and older entries below', async () => {
+  it('shows actors and actions, newest first, and older entries on demand', async () => {
     const opened = await dashboard.openSignedIn('/account');
     const { page } = opened;
     const owner = await dashboard.clientOf(opened);
@@ -110,7 +110,7 @@ describe('the page Access', () => {
 });
 
 describe('the page Account', () => {
-  it('exports nothing that the wallet does not sign, and says so', async () => {
+  it('exports nothing without a signature, and reports it', async () => {
     const { page, faults } = await dashboard.openSignedIn('/account', {
       wallet: { refuses: true },
     });
@@ -135,7 +135,7 @@ describe('the page Account', () => {
     expect(faults.splice(0).filter((fault) => !fault.includes('401'))).toEqual([]);
   });
 
-  it('exports what the account stores, and deletes it, after the wallet has signed each', async () => {
+  it('exports and deletes the account, each after a signature', async () => {
     const opened = await dashboard.openSignedIn('/account');
     const { page, faults } = opened;
     const owner = await dashboard.clientOf(opened);

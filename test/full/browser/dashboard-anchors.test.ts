@@ -86,7 +86,7 @@ const anchored = (id: string) =>
 // One chain, whose blocks the tests mine in turn.
 describe('the page of a task', { shuffle: false }, () => {
   describe('the state of an anchor', () => {
-    it('is followed from submitted over included and safe to finalized', async () => {
+    it('is shown from submitted through included and safe to finalized', async () => {
       const id = await claim('Weld the seam');
       const page = await showTask(id);
       await page.getByText('The robot has not submitted a proof yet').waitFor();
@@ -120,7 +120,7 @@ describe('the page of a task', { shuffle: false }, () => {
       await answer;
     });
 
-    it('tells of a reorganisation, here and to everybody, and of the block after it', async () => {
+    it('shows a reorganization, here and on the public page, and then the new block', async () => {
       const id = await claim('Weld the second seam');
       const page = await showTask(id);
       const answer = handIn(id);
@@ -146,7 +146,7 @@ describe('the page of a task', { shuffle: false }, () => {
       await waitAhead(visitor.page, visitor.page.getByText('Verified', { exact: true }));
     });
 
-    it('tells that the chain refused it, and takes the proof again', async () => {
+    it('shows that the chain refused it, and accepts the proof again', async () => {
       const id = await claim('Weld the third seam');
       const page = await showTask(id);
       await rpc('anvil_setBalance', [anchorer, '0x1']);

@@ -87,7 +87,7 @@ describe('the charts of a robot that reports every two minutes', () => {
     await expect.poll(() => drawnColumns(page)).toBeGreaterThan(0.85);
   });
 
-  it('show a reading that no line reaches', async () => {
+  it('show a single reading as a point', async () => {
     const { page } = await openRobot([5, 6, 7, 8, 180, 300, 301, 302, 303], '?range=6+h');
     const withLone = await drawnColumns(page);
     const { page: without } = await openRobot([5, 6, 7, 8, 300, 301, 302, 303], '?range=6+h');
@@ -100,7 +100,7 @@ describe('the charts of a robot that reports every two minutes', () => {
 });
 
 describe('the axis of seven days', () => {
-  it('has the date where a day begins', async () => {
+  it('has the date at the start of a day', async () => {
     const { page } = await openRobot([1, 600, 1200, 1800, 2400], '?range=7+d');
 
     const drawn = await page.evaluate<string[]>('globalThis.drawn');
@@ -116,7 +116,7 @@ describe('the axis of seven days', () => {
 });
 
 describe('the state bar', () => {
-  it('is in line with the charts', async () => {
+  it('is aligned with the charts', async () => {
     const { page } = await openRobot(everyOther);
 
     await vi.waitFor(async () => {
@@ -128,7 +128,7 @@ describe('the state bar', () => {
 });
 
 describe('the times of a robot', () => {
-  it('are all local, or all in UTC if that was chosen', async () => {
+  it('are all local, or all in UTC if chosen', async () => {
     const { page } = await openRobot(everyOther);
     const state = page
       .getByRole('list', { name: 'States over time' })
@@ -147,7 +147,7 @@ describe('the times of a robot', () => {
 });
 
 describe('the period', () => {
-  it('is zoomed by dragging while new data comes, moved, and given back by the way back', async () => {
+  it('is zoomed by dragging while new data arrives, moved, and restored by Back', async () => {
     const { page, robot } = await openRobot(everyOther, '?range=6+h');
     const { x, y, width } = await boxOf(page, '.u-over');
     await page.mouse.move(x + width / 4, y + 40);
@@ -176,7 +176,7 @@ describe('the period', () => {
     await expect.poll(() => page.getByRole('radio', { name: '6 h' }).isChecked()).toBe(true);
   });
 
-  it('stays the same after a click that moved the pointer a little', async () => {
+  it('does not change after a click with a small pointer movement', async () => {
     const { page } = await openRobot(everyOther);
     const { x, y } = await boxOf(page, '.u-over');
     await page.mouse.move(x + 100, y + 40);
@@ -191,7 +191,7 @@ describe('the period', () => {
     expect(page.url()).not.toContain('from=');
   });
 
-  it('is any that one gives', async () => {
+  it('can be set freely', async () => {
     const { page } = await openRobot(everyOther);
     await page.getByText('Custom', { exact: true }).click();
 
@@ -206,7 +206,7 @@ describe('the period', () => {
 });
 
 describe('a robot', () => {
-  it('has all values of a moment in one readout, with its tasks and events as marks', async () => {
+  it('shows all values of a moment in one readout, with its tasks and events as marks', async () => {
     const { page, robot } = await openRobot(everyOther);
     await robot.call('createEvent', {
       body: {
@@ -245,7 +245,7 @@ describe('a robot', () => {
     expect(await page.getByTitle(/Lost the box/).count()).toBe(1);
   });
 
-  it('has an event in the period in which it occurred, though it came later', async () => {
+  it('shows an event in the period in which it occurred, although it arrived later', async () => {
     const { page, robot } = await openRobot(everyOther);
     const ago = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS).toISOString();
     await robot.call('createEvent', {
@@ -270,7 +270,7 @@ describe('a robot', () => {
     expect(await page.getByRole('img', { name: /^motor_c/ }).count()).toBe(0);
   });
 
-  it('has a path of two metrics', async () => {
+  it('shows a path of two metrics', async () => {
     const { page } = await openRobot(everyOther);
     await page.getByLabel('Path: x').selectOption('pose_x');
     await page.getByLabel('Path: y').selectOption('pose_y');
@@ -280,7 +280,7 @@ describe('a robot', () => {
     expect(page.url()).toMatch(/x=pose_x&y=pose_y/);
   });
 
-  it('gives its samples as a table', async () => {
+  it('shows its samples as a table', async () => {
     const { page } = await openRobot(everyOther);
     const saved = page.waitForEvent('download');
 

@@ -30,7 +30,7 @@ const hasOrder = (owner: Client, names: string[]) =>
   });
 
 describe('fleets', () => {
-  it('are made with place, shift and tags, and changed', async () => {
+  it('are created with place, shift and tags, and changed', async () => {
     const { page, owner } = await openWith([]);
 
     await page.getByRole('button', { name: 'Add fleet' }).click();
@@ -55,7 +55,7 @@ describe('fleets', () => {
     });
   });
 
-  it('are put in order by dragging', async () => {
+  it('are reordered by dragging', async () => {
     const { page, owner } = await openWith(['one', 'two', 'three']);
 
     await page
@@ -66,7 +66,7 @@ describe('fleets', () => {
     await hasOrder(owner, ['three', 'one', 'two']);
   });
 
-  it('are put in order by the keyboard, which stays where it is', async () => {
+  it('are reordered by the keyboard, which keeps the focus', async () => {
     const { page, owner } = await openWith(['one', 'two', 'three']);
 
     await grip(page, 'one').focus();
@@ -78,7 +78,7 @@ describe('fleets', () => {
     await page.getByText('one is now number 3 of 3').waitFor({ state: 'attached' });
   });
 
-  it('are put in order by touch', async () => {
+  it('are reordered by touch', async () => {
     const opened = await dashboard.openSignedIn('/account', { context: { hasTouch: true } });
     const { page } = opened;
     const owner = await dashboard.clientOf(opened);
@@ -99,7 +99,7 @@ describe('fleets', () => {
     expect(page.url()).toMatch(/\/robots\?fleet=/);
   });
 
-  it('are deleted only when their name was typed', async () => {
+  it('are deleted only after their name was typed', async () => {
     const { page } = await openWith(['Hall']);
 
     await page.getByRole('button', { name: 'Delete Hall' }).click();

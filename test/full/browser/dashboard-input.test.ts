@@ -96,7 +96,7 @@ describe.each(hands)('with $name', ({ hand, context }) => {
     return { page, owner, button, dialog: page.getByRole('dialog'), ...hand(page) };
   }
 
-  it('one adds a robot and keeps its key', async () => {
+  it('a user adds a robot and saves its key', async () => {
     const { page, owner, button, dialog, press, type } = await openWith([], '/robots');
     await press(button('Add robot'));
     await type(dialog.getByLabel('Name'), 'arm-1');
@@ -108,7 +108,7 @@ describe.each(hands)('with $name', ({ hand, context }) => {
     expect((await owner.call('listRobots')).body.items).toHaveLength(1);
   });
 
-  it('one moves robots into a fleet and back', async () => {
+  it('a user moves robots into a fleet and back', async () => {
     const { page, owner, button, dialog, press, choose } = await openWith(['a', 'b'], '/account');
     const { fleet } = (await owner.call('createFleet', { body: { name: 'Hall' } })).body;
     const fleets = async () =>
@@ -126,7 +126,7 @@ describe.each(hands)('with $name', ({ hand, context }) => {
     expect(await fleets()).toEqual([null, null]);
   });
 
-  it('one rotates a key, and deletes the robot', async () => {
+  it('a user rotates a key, and deletes the robot', async () => {
     const { page, owner, button, dialog, press, type } = await openWith(['arm-1'], '/robots/:id');
     await press(button('Rotate key'));
     await press(button('Rotate key', dialog));
@@ -140,7 +140,7 @@ describe.each(hands)('with $name', ({ hand, context }) => {
     expect((await owner.call('listRobots')).body.items).toEqual([]);
   });
 
-  it('one chooses the period of a chart, and the one before it', async () => {
+  it('a user chooses the period of a chart, and the one before it', async () => {
     const { page, button, press, pick } = await openWith(['arm-1'], '/robots/:id');
     const parameter = (name: string) => new URL(page.url()).searchParams.get(name);
     await pick(page.getByRole('radiogroup', { name: 'Period' }), '7 d');
@@ -150,7 +150,7 @@ describe.each(hands)('with $name', ({ hand, context }) => {
     await expect.poll(() => parameter('from')).not.toBeNull();
   });
 
-  it('one turns on a rule of alerts', async () => {
+  it('a user turns on an alert rule', async () => {
     const { page, press } = await openWith([], '/alerts');
     const rule = page.getByLabel('Anchor failed', { exact: true });
     await press(rule);
@@ -158,7 +158,7 @@ describe.each(hands)('with $name', ({ hand, context }) => {
     await expect.poll(() => rule.isChecked()).toBe(true);
   });
 
-  it('one creates a webhook and a token, and revokes the token', async () => {
+  it('a user creates a webhook and a token, and revokes the token', async () => {
     const { page, button, dialog, press, type } = await openWith([], '/webhooks');
     await press(button('Create webhook'));
     await type(dialog.getByLabel('URL'), 'https://127.0.0.1:9/hook');
@@ -178,7 +178,7 @@ describe.each(hands)('with $name', ({ hand, context }) => {
     await page.getByText('No tokens').waitFor();
   });
 
-  it('one verifies a hash', async () => {
+  it('a user verifies a hash', async () => {
     const { page, button, press, type } = await openWith([], '/verify');
     await type(page.getByLabel('Hash, task id, address or document'), `0x${'ab'.repeat(32)}`);
     await press(button('Verify'));
@@ -186,7 +186,7 @@ describe.each(hands)('with $name', ({ hand, context }) => {
     await page.waitForURL(`**/verify/0x${'ab'.repeat(32)}`);
   });
 
-  it('one goes to another view, and signs out', async () => {
+  it('a user opens another view, and signs out', async () => {
     const { page, button, press } = await openWith([], '/');
     await page.getByRole('heading', { level: 1 }).waitFor();
     const menu = button('Open navigation');

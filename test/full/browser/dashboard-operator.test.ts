@@ -53,7 +53,7 @@ async function pass(page: Page, ms: number) {
 const row = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
 
 describe('the overview', () => {
-  it('names each robot in trouble, with the reason and a link', async () => {
+  it('lists each robot with a problem, with the reason and a link', async () => {
     const names = ['fine', 'silent', 'broken', 'empty', 'poor'];
     const { page, robots, show } = await openWith(names);
     const [fine, silent, broken, empty, poor] = robots.map(({ client }) => client);
@@ -94,7 +94,7 @@ describe('the overview', () => {
     await page.getByRole('heading', { name: 'silent' }).waitFor();
   });
 
-  it('links its counts to the robots that were counted', async () => {
+  it('links its counts to the counted robots', async () => {
     const { page, robots, show } = await openWith(['arm-1', 'arm-2', 'arm-3']);
     await robots[0]?.client.call('recordSamples', { body: { state: 'busy', battery_pct: 55 } });
     await pass(page, 6 * MINUTE_MS);
@@ -128,7 +128,7 @@ describe('the overview', () => {
 });
 
 describe('a robot that was not seen for five minutes', () => {
-  it('is offline in its row and in the filter, under a page that is up to date', async () => {
+  it('is offline in its row and in the filter, on a page that is up to date', async () => {
     const { page, robots, show } = await openWith(['arm-1']);
     await robots[0]?.client.call('recordSamples', { body: { state: 'busy' } });
 
@@ -142,7 +142,7 @@ describe('a robot that was not seen for five minutes', () => {
     await row(page, 'arm-1').waitFor();
   });
 
-  it('is offline on its page, also if it never reported a state', async () => {
+  it('is offline on its page, even if it never reported a state', async () => {
     const { page, robots, show } = await openWith(['arm-1']);
     await robots[0]?.client.call('recordSamples', { body: { battery_pct: 50 } });
 
@@ -155,7 +155,7 @@ describe('a robot that was not seen for five minutes', () => {
 });
 
 describe('without credit', () => {
-  it('a task says that its proof was refused, and where to get credit', async () => {
+  it('a task shows that its proof was refused, and where to get credit', async () => {
     const { page, robots, show } = await openWith(['arm-1']);
     const [robot] = robots;
     const { task } =
@@ -178,7 +178,7 @@ describe('without credit', () => {
 });
 
 describe('an event that was delivered late', () => {
-  it('has the time at which it happened, and how much later it came', async () => {
+  it('shows when it happened, and how much later it arrived', async () => {
     const { page, robots, show } = await openWith(['arm-1']);
     const occurred_at = new Date(clock.now() - 9 * 60 * MINUTE_MS).toISOString();
     await robots[0]?.client.call('createEvent', { body: { event_type: 'docked', occurred_at } });
@@ -191,7 +191,7 @@ describe('an event that was delivered late', () => {
 });
 
 describe('moving robots', () => {
-  it('shows what will move before it moves, and moves back', async () => {
+  it('shows the robots before it moves them, and can undo the move', async () => {
     const { page, owner, show } = await openWith(['arm-1', 'arm-2', 'arm-3']);
     const { fleet } = (await owner.call('createFleet', { body: { name: 'Hall' } })).body;
     const fleets = async () =>
@@ -218,7 +218,7 @@ describe('moving robots', () => {
 });
 
 describe('alerts', () => {
-  it('follow rules, are acknowledged, and stay in the history', async () => {
+  it('follow the rules, are acknowledged, and stay in the history', async () => {
     const { page, robots, show } = await openWith(['arm-1']);
     await robots[0]?.client.call('recordSamples', { body: { battery_pct: 25 } });
     await show('/alerts');
@@ -241,7 +241,7 @@ describe('alerts', () => {
 });
 
 describe('webhooks', () => {
-  it('are made with a secret that is shown once, tested, replayed and rotated', async () => {
+  it('are created with a secret that is shown once, tested, replayed and rotated', async () => {
     const { page, show } = await openWith([]);
     await show('/webhooks');
     const dialog = page.getByRole('dialog');
@@ -280,7 +280,7 @@ describe('webhooks', () => {
 });
 
 describe('times', () => {
-  it('are in UTC everywhere once that is chosen', async () => {
+  it('are in UTC everywhere once UTC is chosen', async () => {
     const opened = await dashboard.openSignedIn('/account', {
       context: { timezoneId: 'Asia/Kolkata' },
     });
@@ -304,7 +304,7 @@ describe('times', () => {
 });
 
 describe('a long list', () => {
-  it('loads older items as it is scrolled, draws few, and keeps its place', async () => {
+  it('loads older items on scroll, renders few, and keeps its position', async () => {
     const { page, robots, show } = await openWith(['arm-1']);
     for (let i = 0; i < 320; i += 1) {
       await robots[0]?.client.call('createTask', { body: { title: `task ${i}` } });

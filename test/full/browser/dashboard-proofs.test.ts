@@ -46,7 +46,7 @@ async function download(page: Page, button: string): Promise<string> {
 }
 
 describe('the overview', () => {
-  it('follows what happens, and says so when it no longer can', async () => {
+  it('shows changes live, and reports when it no longer can', async () => {
     const { page } = opened;
     await page.goto(`${dashboard.server.url}/`);
     const tasks = page.getByRole('region', { name: 'Tasks' });
@@ -78,7 +78,7 @@ describe('a task', () => {
     await waitAhead(page, page.getByText('The block is final'));
   });
 
-  it('gives evidence, receipt and bundle that prove it elsewhere', async () => {
+  it('offers evidence, receipt and bundle for verification elsewhere', async () => {
     const { page } = opened;
     await page.goto(`${dashboard.server.url}/tasks/${scene.verified.id}`);
 
@@ -107,7 +107,7 @@ describe('a task', () => {
     await page.getByRole('link', { name: 'Pick order 4711' }).waitFor();
   });
 
-  it('leads to its transaction and what that anchors', async () => {
+  it('links to its transaction and the proofs that it anchors', async () => {
     const { page } = opened;
     await page.goto(`${dashboard.server.url}/tasks/${scene.verified.id}`);
 
@@ -121,7 +121,7 @@ describe('a task', () => {
 });
 
 describe('evidence', () => {
-  it('is erased only when that was typed, and leaves hash and receipt', async () => {
+  it('is erased only after a typed confirmation, and keeps hash and receipt', async () => {
     const { page } = opened;
     const [robot] = scene.robots;
     const task = await robot?.client.call('createTask', { body: { title: 'Read the meter' } });
@@ -183,7 +183,7 @@ describe('public verification', () => {
   const proofPage = () =>
     `https://stranger.example/verify/${scene.verified.proofHash}?task_id=${scene.verified.id}`;
 
-  it('takes a pasted hash, and shows every check', async () => {
+  it('accepts a pasted hash, and shows every check', async () => {
     const { page } = visitor;
     await give(scene.verified.proofHash.slice(0, 60));
     await page.getByRole('alert').getByText('Nothing was recognized').waitFor();
@@ -210,7 +210,7 @@ describe('public verification', () => {
     await visitor.page.getByText('Verified', { exact: true }).waitFor();
   });
 
-  it('looks up a task id for the account of the task alone', async () => {
+  it('looks up a task id only for the account of the task', async () => {
     await give(scene.verified.id);
     await visitor.page.getByText('Recognized as task id: sign in').waitFor();
 
@@ -223,7 +223,7 @@ describe('public verification', () => {
     await page.getByText('Verified', { exact: true }).waitFor();
   });
 
-  it('says of the transaction of several proofs that it names none of them', async () => {
+  it('reports that a transaction of several proofs does not select one of them', async () => {
     const { page } = visitor;
     const payload = encodePayload({ kind: 'batch', root: `0x${'ab'.repeat(32)}`, leaf_count: 3 });
     const goOn = await answerPage(
@@ -242,7 +242,7 @@ describe('public verification', () => {
     await goOn();
   });
 
-  it('says which number of evidence counts as 0, and verifies it', async () => {
+  it('names the number in the evidence that counts as 0, and verifies it', async () => {
     const [robot] = scene.robots;
     const task = await robot?.client.call('createTask', { body: { title: 'Weigh' } });
     const id = task?.body.task.id ?? '';
@@ -255,7 +255,7 @@ describe('public verification', () => {
     await visitor.page.getByText('Verified', { exact: true }).waitFor();
   });
 
-  it('takes no file that may hold a private key: nothing is sent', async () => {
+  it('refuses a file that may hold a private key: nothing is sent', async () => {
     await choose('wallet.key', `${scene.verified.proofHash}\n`);
     sent.length = 0;
 
@@ -263,7 +263,7 @@ describe('public verification', () => {
     expect(sent.join('\n')).not.toContain(scene.verified.proofHash);
   });
 
-  it('shows the sender, what the service states about it, and what is not proven', async () => {
+  it('shows the sender, the statement of the service about it, and what is not proven', async () => {
     const { page } = visitor;
     await page.goto(`${dashboard.server.url}/verify/${scene.verified.proofHash}`);
 
@@ -299,7 +299,7 @@ describe('public verification', () => {
     await goOn();
   });
 
-  it('hashes evidence in the browser, and sends nothing of it', async () => {
+  it('hashes evidence in the browser without sending it', async () => {
     sent.length = 0;
     // Another order and other spaces: the same document.
     await choose('evidence.json', JSON.stringify({ seconds: 481.5, ...scene.evidence }, null, 4));
@@ -310,7 +310,7 @@ describe('public verification', () => {
     expect(sent.join('\n')).not.toMatch(/front\.jpg|481\.5|evidence\.json/);
   });
 
-  it('compares dropped files with those that the evidence lists, and sends nothing of them', async () => {
+  it('compares dropped files with those that the evidence lists, without sending them', async () => {
     const { page } = visitor;
     const [robot] = scene.robots;
     const [run, changed] = ['run.mcap', 'photo.jpg'].map((name) => path.join(folder, name));
@@ -348,7 +348,7 @@ describe('public verification', () => {
   it.each([
     ['proof', () => ({ proof_hash: `0x${'12'.repeat(32)}` })],
     ['task', () => ({ task: { id: scene.claimed.id } })],
-  ])('takes no statement about another %s', async (_, change) => {
+  ])('accepts no statement about another %s', async (_, change) => {
     const { page } = visitor;
     const goOn = await answerPage(
       page,
@@ -365,7 +365,7 @@ describe('public verification', () => {
     await goOn();
   });
 
-  it('says what a changed bundle no longer proves', async () => {
+  it('shows what a changed bundle no longer proves', async () => {
     await choose('bundle.json', (await bundleText()).replace('"picked":12', '"picked":13'));
 
     const failing = visitor.page.locator('[data-ok=false]');
@@ -373,7 +373,7 @@ describe('public verification', () => {
     expect(await visitor.page.getByText('Verified', { exact: true }).count()).toBe(0);
   });
 
-  it('gives the reason of svc verify for a changed title', async () => {
+  it('shows the same reason as svc verify for a changed title', async () => {
     const bundle: Bundle = JSON.parse(await bundleText());
     const changed = { ...bundle, claim: { ...bundle.claim, title: 'Rest' } };
     const [reason = ''] = reasonsOf(auditBundleAlone(changed));
@@ -384,13 +384,13 @@ describe('public verification', () => {
     await visitor.page.getByRole('status', { name: 'Verdict' }).getByText(reason).waitFor();
   });
 
-  it('says that a file is neither', async () => {
+  it('reports a file that is neither', async () => {
     await choose('notes.json', '{"a":1,"a":2}');
 
     await visitor.page.getByRole('alert').getByText('notes.json cannot be checked').waitFor();
   });
 
-  it('takes a dropped file', async () => {
+  it('accepts a dropped file', async () => {
     const { page } = visitor;
     await page.goto(`${dashboard.server.url}/verify`);
     await page.getByText('Drop a receipt, a bundle or evidence').waitFor();
@@ -403,7 +403,7 @@ describe('public verification', () => {
     await page.getByText('Verified', { exact: true }).waitFor();
   });
 
-  it('knows no hash that was not anchored here', async () => {
+  it('reports a hash that was not anchored here as unknown', async () => {
     const { page } = visitor;
     await page.goto(`${dashboard.server.url}/verify/0x${'ab'.repeat(32)}`);
 

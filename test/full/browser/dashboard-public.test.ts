@@ -49,7 +49,7 @@ describe('the first page of a visitor', () => {
     expect(await page.getByText('Verified in this browser').count()).toBe(0);
   });
 
-  it('verifies what one gives, without a wallet', async () => {
+  it('verifies given evidence, without a wallet', async () => {
     const { page } = visitor;
     await show(page, '/');
 
@@ -59,7 +59,7 @@ describe('the first page of a visitor', () => {
     await page.getByText('Verified', { exact: true }).waitFor();
   });
 
-  it('leads on a phone into the apps of wallets', async () => {
+  it('opens wallet apps on a phone', async () => {
     const context = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } };
     const { page } = await dashboard.open('/', { wallet: null, context });
     await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click();
@@ -73,7 +73,7 @@ describe('the first page of a visitor', () => {
 });
 
 describe('the page of a proof', () => {
-  it('says in a sentence what is proven, then what is not, and folds the rest', async () => {
+  it('states in a sentence what is proven, then what is not, and folds the rest', async () => {
     const { page } = visitor;
     await show(page, proofPath());
     await page.getByText('Verified', { exact: true }).waitFor();
@@ -86,7 +86,7 @@ describe('the page of a proof', () => {
     await expect.poll(() => check.isVisible()).toBe(true);
   });
 
-  it('is stated without JavaScript', async () => {
+  it('is readable without JavaScript', async () => {
     const { page } = await dashboard.open(proofPath(), {
       wallet: null,
       context: { javaScriptEnabled: false },
@@ -98,7 +98,7 @@ describe('the page of a proof', () => {
     await page.getByText('The checks need JavaScript').waitFor();
   });
 
-  it('is copied as a link, and printed as a certificate with the link as a code', async () => {
+  it('can be copied as a link, and printed as a certificate with a QR code', async () => {
     const { page } = visitor;
     await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await show(page, proofPath());
@@ -138,8 +138,8 @@ describe('the page of a proof', () => {
   });
 });
 
-describe('what does not exist', () => {
-  it('is a page, also when it is loaded directly', async () => {
+describe('a missing page', () => {
+  it('is shown as such, even when it is loaded directly', async () => {
     const { page } = visitor;
     await show(page, '/nowhere');
 
@@ -147,7 +147,7 @@ describe('what does not exist', () => {
     await page.getByRole('link', { name: 'Go to the start page' }).waitFor();
   });
 
-  it('is not offered to be read again', async () => {
+  it('has no retry button', async () => {
     const { page } = owner;
     await show(page, '/tasks/none');
 

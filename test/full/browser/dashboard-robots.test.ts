@@ -51,7 +51,7 @@ describe('a new robot', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('gets a key that is shown once, and commands that take it without holding it', async () => {
+  it('gets a key that is shown once, and commands that read it without containing it', async () => {
     opened = await dashboard.openSignedIn('/robots');
     const { page } = opened;
 
@@ -98,7 +98,7 @@ describe('a new robot', () => {
 });
 
 describe('a robot that is being added', () => {
-  it('has its key shown although Escape came before the answer', async () => {
+  it('shows its key even if Escape was pressed before the response', async () => {
     const { page } = await dashboard.openSignedIn('/robots');
     const dialog = page.getByRole('dialog');
     const { sent, release } = await holdRequests(page, 'POST', '/api/v1/robots');
@@ -116,7 +116,7 @@ describe('a robot that is being added', () => {
 });
 
 describe('a name that another robot has', () => {
-  it('needs a second choice, for a new robot and for a renamed one', async () => {
+  it('needs a confirmation, for a new robot and for a renamed one', async () => {
     const { page, owner, robots } = await openWith('/robots', ['arm', 'leg']);
     const dialog = page.getByRole('dialog');
     const field = dialog.getByRole('textbox', { name: 'Name' });
@@ -172,7 +172,7 @@ describe('the list of robots', () => {
     await page.getByText('No robot matches').waitFor();
   });
 
-  it('keeps what was chosen in its address: through a reload, a visit, and the way back', async () => {
+  it('keeps its filters in its address: through a reload, a visit, and Back', async () => {
     const { page } = await openWith('/robots', ['arm-2', 'arm-10', 'cart-1']);
     await page.getByLabel('Search robots').fill('arm');
     await page.getByRole('button', { name: 'Name' }).click();
@@ -188,7 +188,7 @@ describe('the list of robots', () => {
     await expect.poll(() => page.getByLabel('Search robots').inputValue()).toBe('arm');
   });
 
-  it('draws only the robots in view, of all that there are', async () => {
+  it('renders only the visible robots', async () => {
     const names = Array.from({ length: 250 }, (_, i) => `arm-${String(i).padStart(3, '0')}`);
     const { page } = await openWith('/robots', names);
 
@@ -219,7 +219,7 @@ describe('a robot', () => {
     expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(true);
   });
 
-  it('gets a new key, and the old one ends', async () => {
+  it('gets a new key, and the old one is revoked', async () => {
     const { page, robots } = await openWith('/robots/:id', ['arm-1']);
 
     await page.getByRole('button', { name: 'Rotate key' }).click();
@@ -247,7 +247,7 @@ describe('a robot', () => {
   it.each([
     ['Escape', (page: Page) => page.keyboard.press('Escape')],
     ['the way back', (page: Page) => page.goBack()],
-  ])('has its key shown although %s came before the answer', async (_, leave) => {
+  ])('shows its key even if %s was pressed before the response', async (_, leave) => {
     const { page } = await openWith('/robots', ['arm-1']);
     await page.getByRole('link', { name: 'arm-1' }).click();
     const { sent, release } = await holdRequests(page, 'POST', '/rotate-key');
@@ -262,7 +262,7 @@ describe('a robot', () => {
     expect(await isTaken(await keyIn(page))).toBe(true);
   });
 
-  it('has its key shown until one has kept it, or means to lose it', async () => {
+  it('shows its key until the user has saved it, or confirms the loss', async () => {
     const { page } = await openWith('/robots/:id', ['arm-1']);
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
@@ -274,7 +274,7 @@ describe('a robot', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
-  it('hands its key over where the browser lets no page copy', async () => {
+  it('allows selecting its key if the browser forbids copying', async () => {
     const { page } = await openWith('/robots/:id', ['arm-1']);
     await page.evaluate('delete Navigator.prototype.clipboard');
     await page.getByRole('button', { name: 'Rotate key' }).click();
@@ -285,7 +285,7 @@ describe('a robot', () => {
     expect(await page.evaluate('String(getSelection())')).toBe(await keyIn(page));
   });
 
-  it('is deleted only when its name was typed', async () => {
+  it('is deleted only after its name was typed', async () => {
     const { page, robots } = await openWith('/robots/:id', ['arm-1']);
 
     await page.getByRole('button', { name: 'Delete' }).click();

@@ -19,7 +19,7 @@ afterEach(() => dashboard.closePages());
 afterAll(() => dashboard?.stop());
 
 describe('signing in', () => {
-  it('goes on to the view that was asked for', async () => {
+  it('continues to the requested view', async () => {
     const account = newAccount();
     const { page } = await dashboard.open('/account?from=link', { account });
 
@@ -30,7 +30,7 @@ describe('signing in', () => {
     await page.getByText('no requirement').waitFor();
   });
 
-  it('explains itself where no wallet is installed', async () => {
+  it('shows an explanation if no wallet is installed', async () => {
     const { page } = await dashboard.open('/sign-in', { wallet: null });
 
     await page.getByText('No wallet was found in this browser').waitFor();
@@ -42,7 +42,7 @@ describe('signing in', () => {
     ['the signature was rejected', { refuses: true }, 'The signature was rejected in the wallet'],
     ['another account signed', { signsWith: newAccount() }, 'The signature is not from'],
     ['the wallet switched accounts', { switchesTo: newAccount() }, 'The wallet switched from'],
-  ])('says so when %s, and lets one try again', async (_, wallet, message) => {
+  ])('reports it if %s, and allows another try', async (_, wallet, message) => {
     const { page } = await dashboard.open('/sign-in', { wallet });
 
     await page.getByRole('button', { name: 'Test wallet' }).click();
@@ -53,7 +53,7 @@ describe('signing in', () => {
       .toBe(true);
   });
 
-  it('says so when the message has expired in the wallet', async () => {
+  it('reports a message that expired in the wallet', async () => {
     const { page } = await dashboard.open('/sign-in', { wallet: { holds: true } });
 
     await page.getByRole('button', { name: 'Test wallet' }).click();
@@ -64,7 +64,7 @@ describe('signing in', () => {
     await page.getByRole('alert').getByText('has expired').waitFor();
   });
 
-  it('works with the one of several wallets that is chosen, on whatever network it is', async () => {
+  it('works with the chosen one of several wallets, on any network', async () => {
     const { page } = await dashboard.open('/sign-in', {
       wallet: { beside: 'Another wallet', chainId: '0x1' },
     });
@@ -80,7 +80,7 @@ describe('signing in', () => {
   });
 
   it.each(['//evil.test/', '/\\evil.test/', '/\t/evil.test/', 'https://evil.test/'])(
-    'never goes on to another site: %j',
+    'never continues to another site: %j',
     async (next) => {
       const { page } = await dashboard.openSignedIn('/account');
 
@@ -91,7 +91,7 @@ describe('signing in', () => {
     },
   );
 
-  it('shows a wallet with its icon, and what it calls itself as text', async () => {
+  it('shows a wallet with its icon, and its name as text', async () => {
     const { page } = await dashboard.open('/sign-in', { wallet: { name: '<img src=x>' } });
 
     await page.getByRole('button', { name: '<img src=x>' }).waitFor();
@@ -102,7 +102,7 @@ describe('signing in', () => {
 });
 
 describe('a session', () => {
-  it('that was revoked ends on the sign-in view, with the way back', async () => {
+  it('that was revoked leads to the sign-in view, and returns afterwards', async () => {
     const opened = await dashboard.openBySigningIn('/account');
     const client = await dashboard.clientOf(opened);
     const { body } = await client.call('listSessions');
@@ -114,7 +114,7 @@ describe('a session', () => {
     await opened.page.waitForURL('**/account');
   });
 
-  it('that ends under an open form loses nothing of it', async () => {
+  it('that ends under an open form loses no input', async () => {
     const opened = await dashboard.openSignedIn('/fleets');
     const { page } = opened;
     const owner = await dashboard.clientOf(opened);
@@ -135,7 +135,7 @@ describe('a session', () => {
     await page.getByRole('listitem').getByText('Hall of the night').waitFor();
   });
 
-  it('of another wallet shows nothing of the one before', async () => {
+  it('of another wallet shows nothing of the previous wallet', async () => {
     const [first, second] = [newAccount(), newAccount()];
     const opened = await dashboard.openSignedIn('/robots', {
       account: first,
@@ -156,7 +156,7 @@ describe('a session', () => {
     expect(await page.content()).not.toContain('arm-of-the-first');
   });
 
-  it('has no secret where a script could read it', async () => {
+  it('has no secret that a script could read', async () => {
     const { page } = await dashboard.openBySigningIn('/');
 
     const kept = await page.evaluate<string>(
@@ -166,7 +166,7 @@ describe('a session', () => {
     expect(kept).not.toMatch(/session|[0-9a-f]{64}/);
   });
 
-  it('is left by signing out', async () => {
+  it('ends by signing out', async () => {
     const opened = await dashboard.openBySigningIn('/');
 
     await opened.page.getByRole('button', { name: 'Sign out' }).click();
@@ -176,7 +176,7 @@ describe('a session', () => {
     expect(cookies.map(({ name }) => name)).not.toContain('svc_session');
   });
 
-  it('elsewhere is listed, and revoked from here', async () => {
+  it('elsewhere is listed, and can be revoked here', async () => {
     const account = newAccount();
     const other = await dashboard.openSignedIn('/access', { account });
     const { page } = await dashboard.openSignedIn('/access', { account });
@@ -198,7 +198,7 @@ describe('a session', () => {
 });
 
 describe('the anchoring network', () => {
-  it('is added to a wallet that does not know it, and switched to', async () => {
+  it('is added to a wallet that does not know it, and selected', async () => {
     const { page } = await dashboard.openSignedIn('/account', {
       wallet: { chainId: '0x1' },
     });
@@ -213,8 +213,8 @@ describe('the anchoring network', () => {
   });
 });
 
-describe('a network that the person does not want', () => {
-  it('is left alone, and said so', async () => {
+describe('a network that the user rejects', () => {
+  it('is not added, and reported as rejected', async () => {
     const { page } = await dashboard.openSignedIn('/account', {
       wallet: { chainId: '0x1', refusesChain: true },
     });
@@ -228,7 +228,7 @@ describe('a network that the person does not want', () => {
   });
 });
 
-describe('where a token is asked for', () => {
+describe('with a token gate', () => {
   /** Answers 5 to every call, so to balanceOf as well. */
   const FIVE_FOR_ALL = '0x60055f5260205ff3';
   const token = '0x00000000000000000000000000000000000000aa';
@@ -271,7 +271,7 @@ describe('a wallet that never answers', () => {
 });
 
 describe('a message that the service no longer takes', () => {
-  it('is said to be so, whatever the clock of the page says', async () => {
+  it('is reported as such, whatever the clock of the page', async () => {
     const clock = createTestClock();
     const service = await startTestService({ clock });
     const expiring = await browse({ url: service.url, stop: service.close });

@@ -35,8 +35,8 @@ async function tabTo(page: Page, name: string): Promise<void> {
 const outline = (page: Page) =>
   page.evaluate<number>('parseFloat(getComputedStyle(document.activeElement).outlineWidth)');
 
-describe('by the keyboard alone', () => {
-  it('one signs in, sees where one is, and goes from view to view', async () => {
+describe('with the keyboard only', () => {
+  it('a user signs in, sees the focus, and moves from view to view', async () => {
     const { page } = await dashboard.open('/sign-in');
     await page.getByRole('button', { name: 'Test wallet' }).waitFor();
 
@@ -53,7 +53,7 @@ describe('by the keyboard alone', () => {
     await expect.poll(() => page.title()).toBe('Fleets · svc');
   });
 
-  it('a dialog is opened, holds the focus, and gives it back', async () => {
+  it('a dialog opens, keeps the focus, and returns it', async () => {
     const { page } = await dashboard.openSignedIn('/fleets');
     await page.getByText('No fleets yet').waitFor();
 
@@ -78,7 +78,7 @@ describe('the colors', () => {
   const scheme = (page: Page) =>
     page.evaluate('document.documentElement.getAttribute("data-mantine-color-scheme")');
 
-  it('are those of the system until others are chosen, which stay', async () => {
+  it('follow the system until others are chosen, which are kept', async () => {
     const { page } = await dashboard.open('/verify', { context: { colorScheme: 'dark' } });
     await page.getByText('By a hash, an id or an address').waitFor();
     await expect.poll(() => scheme(page)).toBe('dark');
@@ -118,8 +118,8 @@ describe('an empty page', () => {
   });
 });
 
-describe('without an answer', () => {
-  it('a view says so, and tries again when asked', async () => {
+describe('without a response', () => {
+  it('a view reports it, and retries on request', async () => {
     const { page, context } = await dashboard.openSignedIn('/tasks');
     await page.getByText('No tasks').waitFor();
 
@@ -133,7 +133,7 @@ describe('without an answer', () => {
   });
 });
 
-describe('an answer that breaks off', () => {
+describe('an interrupted response', () => {
   it('is read again', async () => {
     const { page } = await dashboard.openSignedIn('/account');
     const half = () => HttpResponse.text('{"items": [', { headers: { etag: '"half"' } });
@@ -154,7 +154,7 @@ describe('while the service is down', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('a view says so, and is there by itself when the service is', async () => {
+  it('a view reports it, and recovers by itself with the service', async () => {
     const { url } = dev;
     const own = await browse({ url, stop: () => dev.stop() });
     onTestFinished(own.stop);
@@ -205,7 +205,7 @@ describe('the first load', () => {
   });
 });
 
-describe('for who wants less motion', () => {
+describe('with reduced motion', () => {
   it('nothing moves', async () => {
     const { page } = await dashboard.openSignedIn('/fleets', {
       context: { reducedMotion: 'reduce' },
@@ -219,8 +219,8 @@ describe('for who wants less motion', () => {
   });
 });
 
-describe('elsewhere on the earth', () => {
-  it('times are those of the reader, and say so', async () => {
+describe('in another time zone', () => {
+  it('times are local, with their zone', async () => {
     const opened = await dashboard.openSignedIn('/account', {
       context: { timezoneId: 'Asia/Kolkata' },
     });
@@ -242,8 +242,8 @@ describe('elsewhere on the earth', () => {
   });
 });
 
-describe('what robots say', () => {
-  it('is text, wherever it is shown', async () => {
+describe('text of robots', () => {
+  it('is shown as text everywhere', async () => {
     const evil = '<img src=x onerror="globalThis.ran = true">';
     const opened = await dashboard.openSignedIn('/account');
     const { page } = opened;
@@ -286,7 +286,7 @@ describe('what robots say', () => {
 });
 
 describe('on a phone', () => {
-  it('the views are behind a button that says what it does', async () => {
+  it('the views are behind a labeled button', async () => {
     const { page } = await dashboard.openSignedIn('/account', {
       context: { viewport: { width: 390, height: 844 } },
     });
@@ -298,7 +298,7 @@ describe('on a phone', () => {
     await page.getByRole('button', { name: 'Open navigation' }).waitFor();
   });
 
-  it('Escape closes the views, and returns to their button', async () => {
+  it('Escape closes the views, and returns the focus to their button', async () => {
     const { page } = await dashboard.openSignedIn('/account', {
       context: { viewport: { width: 390, height: 844 } },
     });

@@ -222,7 +222,7 @@ describe('the pages', { shuffle: false }, () => {
     }
   });
 
-  it('what goes wrong in a page fails its test, whatever that is about', async () => {
+  it('an error in a page fails its test, whatever the subject of the test', async () => {
     const { page, faults } = guest;
 
     await page.evaluate(`document.body.append(Object.assign(document.createElement('script'), {

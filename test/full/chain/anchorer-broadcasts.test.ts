@@ -46,8 +46,8 @@ async function expectSameAnchorAgain(hash: string | undefined): Promise<void> {
   await mineUntil('no degradation', async () => (await rig.degraded()).length === 0);
 }
 
-describe('after a reorganisation', () => {
-  it('gives way to its replacement where the price has risen above the mined one', async () => {
+describe('after a reorganization', () => {
+  it('is replaced if the price has risen above that of the mined one', async () => {
     rig.start({ bumpAfterMs: 500 });
     const { id, receipt } = await anchored();
     let floor: bigint | null = null;
@@ -97,7 +97,7 @@ describe('after a reorganisation', () => {
     await finality(ids[0] ?? '', 'included');
   });
 
-  it('calls nothing a conflict by what was counted before', async () => {
+  it('reports no conflict because of an earlier transaction count', async () => {
     rig.start();
     const { id } = await anchored();
     let [isCounted, isDone] = [false, false];
@@ -120,8 +120,8 @@ describe('after a reorganisation', () => {
   });
 });
 
-describe('an anchor that the chain has lost after it was final', () => {
-  it('is sent again, and anchoring goes on behind it', async () => {
+describe('an anchor that the chain lost after it was final', () => {
+  it('is sent again, and anchoring continues after it', async () => {
     rig.start();
     const { id, receipt } = await anchored();
     await rig.node.mine();
@@ -141,7 +141,7 @@ describe('an anchor that the chain has lost after it was final', () => {
     await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
   });
 
-  it('has its new place in the receipt, and gets final again', async () => {
+  it('has its new place in the receipt, and becomes final again', async () => {
     rig.start();
     const { id, receipt } = await anchored();
     await rig.node.mine();
@@ -162,7 +162,7 @@ describe('an anchor that the chain has lost after it was final', () => {
     expect(completion?.receipt?.blockNumber).toBeGreaterThan(receipt?.blockNumber ?? 0n);
   });
 
-  it('is mined again though a transaction from elsewhere below it is lost for good', async () => {
+  it('is mined again although a foreign transaction below it is lost for good', async () => {
     rig.start();
     const [id = ''] = await rig.queue();
     await pending(1);
@@ -180,7 +180,7 @@ describe('an anchor that the chain has lost after it was final', () => {
     await expectSameAnchorAgain(anchor?.hash);
   });
 
-  it('is mined again though the account was used before, and that is lost for good', async () => {
+  it('is mined again although earlier transactions of the account are lost for good', async () => {
     await rig.node.rpc('eth_sendTransaction', [{ from: rig.sender, to: rig.sender, nonce: '0x0' }]);
     await rig.node.mine();
     rig.start();
@@ -188,7 +188,7 @@ describe('an anchor that the chain has lost after it was final', () => {
     await expectSameAnchorAgain(receipt?.txHash);
   });
 
-  it('waits for a transaction below it that a pool holds', async () => {
+  it('waits for a lower transaction that a pool holds', async () => {
     const fees = { maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x1' };
     const below = { from: rig.sender, to: rig.sender, nonce: '0x0', ...fees };
     await rig.node.rpc('eth_sendTransaction', [below]);
@@ -218,8 +218,8 @@ describe('an anchor that the chain has lost after it was final', () => {
   });
 });
 
-describe('a node that has no receipts to give', () => {
-  it('is given the bytes all the same', async () => {
+describe('a node without receipts', () => {
+  it('still gets the bytes', async () => {
     const first = rig.start({
       onStep: (step) => {
         if (step !== 'attempt_committed') return;
@@ -248,7 +248,7 @@ describe('a node that has no receipts to give', () => {
 });
 
 describe('a replacement', () => {
-  it('is offered at once though a node is slow over the one before', async () => {
+  it('is offered immediately although a node is slow with the previous one', async () => {
     const offered: unknown[] = [];
     let signed = 0;
     // The clock stands from the first offer to the second, and from the replacement on.
@@ -288,7 +288,7 @@ describe('a replacement', () => {
     expect(feeOf(offered.at(-1))).toBeGreaterThan(feeOf(offered[0]));
   });
 
-  it('is signed though faults come more often than it takes to be stuck', async () => {
+  it('is signed although errors occur more often than the stuck time-out', async () => {
     let signed = 0;
     rig.start({
       bumpAfterMs: 1_000,
@@ -323,8 +323,8 @@ describe('a replacement', () => {
   });
 });
 
-describe('a replacement that the balance does not pay', () => {
-  it('leaves the dearest that it pays to be sent again', async () => {
+describe('a replacement that exceeds the balance', () => {
+  it('leaves the most expensive affordable variant to be sent again', async () => {
     rig.start({ bumpAfterMs: 400 });
     const ids = await rig.queue();
     await pending(1);
@@ -351,8 +351,8 @@ describe('a replacement that the balance does not pay', () => {
   });
 });
 
-describe('a fault that is not the chain', () => {
-  it('is a reason of its own while it lasts', async () => {
+describe('an error outside the chain', () => {
+  it('is a separate reason while it lasts', async () => {
     const { listQueuedProofs } = rig.store;
     rig.store.listQueuedProofs = () => Promise.reject(new Error('broken'));
     rig.start();

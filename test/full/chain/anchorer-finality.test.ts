@@ -60,7 +60,7 @@ describe('a nonce that another transaction has taken', () => {
     await waitFor('no degradation', async () => (await rig.degraded()).length === 0);
   });
 
-  it('is told for each of many', async () => {
+  it('is reported for each of many', async () => {
     rig.start({ batchMax: 1, maxInFlight: 8 });
     const ids = await rig.queue(8);
     await pending(8);
@@ -74,7 +74,7 @@ describe('a nonce that another transaction has taken', () => {
     );
   });
 
-  it('is found block by block where the node keeps no state of old blocks', async () => {
+  it('is found block by block if the node keeps no state of old blocks', async () => {
     rig.start();
     rig.proxy.intercept(({ method, params }) =>
       method === 'eth_getTransactionCount' && String(params[1]).startsWith('0x')

@@ -13,7 +13,7 @@ const leases = (count: number) =>
   waitFor(`${count} leases`, async () => (await rig.store.listAnchorAddresses()).length === count);
 
 describe('several keys', () => {
-  it('do not keep the processor busy while one of them waits for a slow node', async () => {
+  it('do not use the processor while one of them waits for a slow node', async () => {
     rig.start({ accounts: [0, 2], maxInFlight: 1, batchMax: 1, timeoutMs: 600_000 });
     await leases(2);
     const ids = await rig.queue(2);

@@ -20,7 +20,7 @@ describe('an anchorer with three URLs', () => {
     ['is silent', (one: RpcProxy) => one.hang()],
     ['is rate limited', (one: RpcProxy) => one.fail(429, '', { 'retry-after': '30' })],
     ['answers HTML', (one: RpcProxy) => one.fail(200, '<html></html>')],
-  ])('goes on when one %s, and says so', async (_what, misbehave) => {
+  ])('continues if one %s, and reports it', async (_what, misbehave) => {
     rig = await startAnchoringRig({ blockTime: 0.1 }, 3);
     rig.start();
     await rig.verified(await rig.queue());
@@ -32,7 +32,7 @@ describe('an anchorer with three URLs', () => {
     expect(await rig.degraded()).toEqual(['provider_unhealthy']);
   });
 
-  it('goes on when one stays behind', async () => {
+  it('continues if one stays behind', async () => {
     rig = await startAnchoringRig({ blockTime: 0.1 }, 3);
     rig.start();
     await rig.verified(await rig.queue());
@@ -50,7 +50,7 @@ describe('an anchorer with three URLs', () => {
 });
 
 describe('an anchorer with two URLs', () => {
-  it('settles nothing by the word of one, and all once both are back', async () => {
+  it('settles nothing because of one, and everything once both are back', async () => {
     rig = await startAnchoringRig({}, 2);
     rig.start();
     const ids = await rig.queue(2);
@@ -67,7 +67,7 @@ describe('an anchorer with two URLs', () => {
     expect(await rig.minedAnchors()).toHaveLength(1);
   });
 
-  it('brings its bytes to the chain although one URL takes and forgets them', async () => {
+  it('brings its bytes to the chain although one URL accepts and drops them', async () => {
     rig = await startAnchoringRig({ blockTime: 0.1 }, 2);
     proxy(0).intercept(({ method }) =>
       method === 'eth_sendRawTransaction' ? { result: `0x${'00'.repeat(32)}` } : null,
@@ -77,7 +77,7 @@ describe('an anchorer with two URLs', () => {
     await rig.verified(await rig.queue(2));
   });
 
-  it('offers its bytes again when both URLs took and forgot them', async () => {
+  it('offers its bytes again if both URLs accepted and dropped them', async () => {
     rig = await startAnchoringRig({ blockTime: 0.1 }, 2);
     for (const one of rig.proxies) {
       one.intercept(({ method }) =>
@@ -94,7 +94,7 @@ describe('an anchorer with two URLs', () => {
     expect(await rig.minedAnchors()).toHaveLength(1);
   });
 
-  it('takes no failure of one for the chain’s', async () => {
+  it('does not report the failure of one as a failure of the chain', async () => {
     rig = await startAnchoringRig({}, 2);
     proxy(0).intercept(({ method }) =>
       method === 'eth_estimateGas' ? { error: { code: 3, message: 'execution reverted' } } : null,
@@ -108,7 +108,7 @@ describe('an anchorer with two URLs', () => {
     await rig.verified(ids);
   });
 
-  it('sets one of another chain aside, and anchors again when it is right', async () => {
+  it('excludes one of another chain, and anchors again when it is correct', async () => {
     rig = await startAnchoringRig({ blockTime: 0.1 }, 2);
     rig.start();
     await rig.verified(await rig.queue());

@@ -25,8 +25,8 @@ const pending = (count: number) =>
     return found.length === count && found;
   });
 
-describe('a transaction that blocks leave out', () => {
-  it('is replaced without a block too, each time after twice the time', async () => {
+describe('a transaction that no block includes', () => {
+  it('is replaced even without a block, each time after twice the time', async () => {
     const firstOffers = new Map<unknown, number>();
     rig.proxy.intercept(({ method, params: [rawTx] }) => {
       const isNew = method === 'eth_sendRawTransaction' && !firstOffers.has(rawTx);
@@ -46,7 +46,7 @@ describe('a transaction that blocks leave out', () => {
     expect(await rig.minedAnchors()).toHaveLength(1);
   });
 
-  it('is offered again, the same bytes, while there is no block', async () => {
+  it('is offered again with the same bytes while there is no block', async () => {
     const offered: unknown[] = [];
     rig.proxy.intercept(({ method, params: [rawTx] }) => {
       if (method === 'eth_sendRawTransaction') offered.push(rawTx);

@@ -22,7 +22,7 @@ describe('when the chain misbehaves', () => {
     ['ends every connection', () => rig.proxy.cut()],
     ['answers HTTP 500', () => rig.proxy.fail(500)],
     ['hangs', () => rig.proxy.hang()],
-  ])('a node that %s loses nothing and is taken up again by itself', async (_what, misbehave) => {
+  ])('a node that %s causes no loss and is used again by itself', async (_what, misbehave) => {
     rig.start();
     const before = await rig.queue();
     await pending(1);

@@ -36,7 +36,7 @@ async function gasOfWaiting(count: number, batchMax: number): Promise<bigint> {
   return receipts.reduce((sum, { gasUsed }) => sum + BigInt(gasUsed), 0n);
 }
 
-it(`${WAITING} proofs that wait together cost at most ${MOST_GAS} gas each, less than a 250th of one alone`, async () => {
+it(`${WAITING} proofs that wait together cost at most ${MOST_GAS} gas each, less than 1/250 of a single one`, async () => {
   const alone = 16;
   const gasAlone = Number(await gasOfWaiting(alone, 1)) / alone;
 

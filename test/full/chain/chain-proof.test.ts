@@ -155,7 +155,7 @@ describe('readChainProof', () => {
     expect(asked).toEqual(['eth_getBlockByHash']);
   });
 
-  it("leaves out the state-sync entry of Polygon's nodes", async () => {
+  it("omits the state-sync entry of Polygon's nodes", async () => {
     const zero = `0x${'00'.repeat(20)}`;
     const entry = { type: '0x0', from: zero, to: zero, input: '0x', hash: keccak256('0x05') };
     const none = Object.fromEntries(
@@ -324,7 +324,7 @@ describe('readChainProof on a local chain', { shuffle: false }, () => {
     expect(readBlockHeader(proof?.header ?? '0x').hash).toBe(hash);
   });
 
-  it('gives what verifies a bundle with the chain stopped', async (context) => {
+  it('is sufficient to verify a bundle while the chain is stopped', async (context) => {
     const { bundle } = local;
     const { txHash } = mined;
     const found = await readChainProof(rpc.reading, mined);

@@ -72,7 +72,7 @@ describe('the chain proof of a final anchor', () => {
     expect(await missing()).toBe(0);
   });
 
-  it('is missing while no node serves the block, which delays neither receipts nor finality', async () => {
+  it('is missing while no node has the block, which delays neither receipts nor finality', async () => {
     rig.proxy.intercept(({ method }) =>
       method === 'eth_getBlockByHash' ? { error: { code: -32603, message: 'busy' } } : null,
     );
@@ -87,7 +87,7 @@ describe('the chain proof of a final anchor', () => {
     expect(rig.log.filter((line) => line.includes('failed to build chain proofs'))).toHaveLength(1);
   });
 
-  it('is built later for a block that no node gave for long, which is logged once', async () => {
+  it('is built later for a block that no node had for long, which is logged once', async () => {
     rig.proxy.intercept(({ method }) =>
       method === 'eth_getBlockByHash' ? { result: null } : null,
     );
@@ -107,7 +107,7 @@ describe('the chain proof of a final anchor', () => {
   });
 
   it.each(['chain_proof_built', 'chain_proof_recorded'] as const)(
-    'is whole or absent after an end at %s, and there after the next start',
+    'is complete or absent after a crash at %s, and exists after the next start',
     async (last) => {
       let isOver = false;
       const halted = start({
@@ -155,7 +155,7 @@ describe('the chain proof of a final anchor', () => {
     await proven(id);
   });
 
-  it('is gone when a reorganization takes the anchor, and of the new block when it is final there', async () => {
+  it('is removed if a reorganization removes the anchor, and built from the new block once it is final', async () => {
     start();
     const [id = ''] = await finalized();
     const before = await proven(id);

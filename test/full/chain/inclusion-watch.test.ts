@@ -12,7 +12,7 @@ afterEach(() => rig.closeSound());
 
 const pending = (count: number) => rig.pending(count);
 
-it('moves every receipt to its new block, though nothing gets final', async () => {
+it('moves every receipt to its new block, although no block becomes final', async () => {
   const genesis = await rig.node.rpc('eth_getBlockByNumber', ['0x0', false]);
   const sent = new Set<Hex>();
   rig.proxy.intercept(({ method, params }) => {

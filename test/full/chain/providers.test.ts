@@ -37,8 +37,8 @@ const faults: [what: string, misbehave: (proxy: RpcProxy) => void][] = [
   ['redirects', (one) => one.fail(302, '', { location: 'http://127.0.0.1:1/' })],
 ];
 
-describe.each([0, 1, 2])('with three URLs, number %i of which', (i) => {
-  it.each(faults)('%s, everything is answered soon', async (_what, misbehave) => {
+describe.each([0, 1, 2])('with three URLs, if number %i', (i) => {
+  it.each(faults)('%s, every call is answered soon', async (_what, misbehave) => {
     urls = await startSeveralUrls(3);
     const anchor = await urls.mined();
     const next = await urls.sign();
@@ -62,8 +62,8 @@ describe.each([0, 1, 2])('with three URLs, number %i of which', (i) => {
   });
 });
 
-describe('with two URLs, one of which answers no more', () => {
-  it.each(faults)('because it %s, nothing is settled or verified', async (_what, misbehave) => {
+describe('with two URLs, one of which does not answer', () => {
+  it.each(faults)('because it %s, no anchor is settled or verified', async (_what, misbehave) => {
     urls = await startSeveralUrls(2, { timeoutMs: 3_000 });
     const anchor = await urls.mined();
     misbehave(proxy(1));
@@ -77,8 +77,8 @@ describe('with two URLs, one of which answers no more', () => {
   });
 });
 
-describe('when no URL answers', () => {
-  it('the fault names each by its label and none by its address', async () => {
+describe('if no URL answers', () => {
+  it('the error names each by its label and none by its address', async () => {
     urls = await startSeveralUrls(2);
     for (const one of urls.proxies) one.cut();
 
@@ -90,7 +90,7 @@ describe('when no URL answers', () => {
     });
   });
 
-  it('they are asked all the same, and answer as soon as one is back', async () => {
+  it('they are called anyway, and answer as soon as one is back', async () => {
     urls = await startSeveralUrls(2);
     for (const one of urls.proxies) one.cut();
     await senderState().catch(() => 'down');
@@ -101,8 +101,8 @@ describe('when no URL answers', () => {
   });
 });
 
-describe('a URL with faults', () => {
-  it('rests, is asked for its chain, and is well again', async () => {
+describe('a URL with errors', () => {
+  it('is paused, asked for its chain, and used again', async () => {
     urls = await startSeveralUrls(2);
     proxy(0).cut();
     await senderState();
@@ -137,7 +137,7 @@ describe('a URL with faults', () => {
     expect(faulty?.score).toBeLessThan(healthy?.score ?? 0);
   });
 
-  it('is left alone for as long as it asks, when it is the only one too', async () => {
+  it('is paused for as long as it asks, even if it is the only one', async () => {
     urls = await startSeveralUrls(1);
     proxy(0).fail(429, '', { 'retry-after': '1' });
     await senderState().catch(() => 'refused');
@@ -150,7 +150,7 @@ describe('a URL with faults', () => {
     await waitFor('the end of its rest', () => senderState().catch(() => null));
   });
 
-  it('that says inside its answers that it is asked too often rests as well', async () => {
+  it('that reports a rate limit inside its answers is paused as well', async () => {
     urls = await startSeveralUrls(2);
     proxy(0).intercept(() => ({
       error: { code: -32005, message: 'project ID request rate exceeded' },
@@ -161,7 +161,7 @@ describe('a URL with faults', () => {
     await waitFor('the fault', () => states()[0] === 'unhealthy');
   });
 
-  it('in its pool only is asked for receipts still', async () => {
+  it('only in its pool is still asked for receipts', async () => {
     const failed: string[] = [];
     urls = await startSeveralUrls(2, {
       timeoutMs: 2_000,
@@ -200,7 +200,7 @@ describe('a URL of another chain', () => {
     return { stranger, close };
   }
 
-  it('is set aside, and its word counts for nothing', async () => {
+  it('is excluded, and its answers do not count', async () => {
     urls = await startSeveralUrls(2);
     const anchor = await urls.mined();
     const { stranger, close } = await startStranger();
@@ -219,7 +219,7 @@ describe('a URL of another chain', () => {
     await close();
   });
 
-  it('makes the chain unknown until one is expected', async () => {
+  it('makes the chain unknown until a chain is configured', async () => {
     urls = await startSeveralUrls(1);
     const { stranger, close } = await startStranger();
     const chain = openChain({ urls: [proxy(0).url, stranger.url] });
@@ -231,7 +231,7 @@ describe('a URL of another chain', () => {
     await close();
   });
 
-  it('alone is refused for whatever is asked', async () => {
+  it('that is the only one is refused for every call', async () => {
     urls = await startSeveralUrls(1);
     const anchor = await urls.mined();
     const { stranger, close } = await startStranger();
@@ -250,7 +250,7 @@ describe('a URL of another chain', () => {
     await close();
   });
 
-  it('counts again as soon as its chain is right', async () => {
+  it('counts again as soon as its chain is correct', async () => {
     urls = await startSeveralUrls(2);
     proxy(1).intercept(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null));
     await senderState();

@@ -60,7 +60,7 @@ describe('a restored database', () => {
     expect(await rig.minedAnchors()).toHaveLength(2);
   });
 
-  it('anchors with no other key than those it was reconciled for', async () => {
+  it('anchors only with the keys it was reconciled for', async () => {
     expect(await reconciled()).toEqual(free);
     const [id = ''] = await rig.queue(1);
 
@@ -73,7 +73,7 @@ describe('a restored database', () => {
     await rig.verified([id]);
   });
 
-  it('stays held while the chain knows transactions that it does not', async () => {
+  it('stays held while the chain has transactions that it does not know', async () => {
     const txHash = await send();
     await blocks(4);
 
@@ -84,7 +84,7 @@ describe('a restored database', () => {
     expect(await isHeld()).toBe(true);
   });
 
-  it('goes past transactions from elsewhere once they are accepted', async () => {
+  it('continues after foreign transactions once they are accepted', async () => {
     await send();
     await send();
     await blocks(4);
@@ -129,7 +129,7 @@ describe('a restored database', () => {
     expect(await isHeld()).toBe(true);
   });
 
-  it('goes past an anchor of another service that is accepted by its hash', async () => {
+  it('continues after an anchor of another service that is accepted by its hash', async () => {
     const txHash = await send(anchor);
     await blocks(4);
 
@@ -145,7 +145,7 @@ describe('a restored database', () => {
     expect((await rig.minedAnchors()).map(({ nonce }) => nonce)).toEqual([0, 1, 2]);
   });
 
-  it('does not know what a key sent that is new to it', async () => {
+  it('does not know the transactions of a key that is new to it', async () => {
     await rig.queue(1);
     const { findings } = await reconcile({
       store: { ...rig.store, listSenders: async () => [] },

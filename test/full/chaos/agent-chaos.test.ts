@@ -11,7 +11,7 @@ afterAll(() => {
 /** Ends what hangs; how long it takes says nothing. */
 const TIMEOUT_MS = 900_000;
 
-it('keeps what it answered through kills of itself and of the service', {
+it('keeps acknowledged records through kills of itself and of the service', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const report = await runAgentChaos({

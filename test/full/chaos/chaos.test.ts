@@ -10,7 +10,7 @@ const TIMEOUT_MS = 900_000;
 
 afterAll(killServers);
 
-describe('a server killed again and again under robots at work', { timeout: TIMEOUT_MS }, () => {
+describe('a server killed repeatedly while robots work', { timeout: TIMEOUT_MS }, () => {
   it('anchors each proof once and loses nothing, wherever it is killed', async () => {
     const { kills, broken } = await runCampaign({
       seed: 'short',
@@ -28,7 +28,7 @@ describe('a server killed again and again under robots at work', { timeout: TIME
     expect(visited.length).toBeGreaterThanOrEqual(15);
   });
 
-  it('does so as well with providers and a chain that misbehave', async () => {
+  it('anchors each proof once even with faulty providers and a faulty chain', async () => {
     const { kills, faults, broken } = await runCampaign({
       seed: 'short',
       from: 0,
@@ -44,7 +44,7 @@ describe('a server killed again and again under robots at work', { timeout: TIME
     expect(faults.total).toBeGreaterThan(0);
   });
 
-  it('does so on PostgreSQL too', async () => {
+  it('anchors each proof once on PostgreSQL', async () => {
     const { kills, broken } = await runCampaign({
       seed: 'short',
       from: 0,
@@ -60,7 +60,7 @@ describe('a server killed again and again under robots at work', { timeout: TIME
   });
 });
 
-describe('a server whose providers are all gone for a while', { timeout: TIMEOUT_MS }, () => {
+describe('a server without any provider for a while', { timeout: TIMEOUT_MS }, () => {
   it('answers every robot, and anchors everything by itself once they are back', async () => {
     const { violations, proofs_in_outage } = await performOutage({
       seed: 'short',

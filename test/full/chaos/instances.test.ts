@@ -5,7 +5,7 @@ import { killServers } from '../../support/server-process.ts';
 
 afterAll(killServers);
 
-it('three instances on one PostgreSQL lose and double nothing while one after the other is killed', {
+it('three instances on one PostgreSQL lose and duplicate nothing while they are killed one after another', {
   timeout: 400_000,
 }, async () => {
   const report = await performInstances({

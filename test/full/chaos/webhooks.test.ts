@@ -16,7 +16,7 @@ const kills: readonly Kill[] = [
 ];
 
 it.for(['sqlite', 'postgres'] as const)(
-  'on %s, a webhook gets each event in order, again only under the same id, whatever is killed',
+  'on %s, a webhook receives each event in order, and duplicates only with the same id, even after kills',
   { timeout: 400_000 },
   async (store, context) => {
     const openssl = needsProgram(context, 'openssl');

@@ -22,7 +22,7 @@ describe('svc robots', () => {
     ['delete', 'with all tasks'],
     ['rotate-key', 'stops working'],
     ['revoke-key', 'stops working'],
-  ])('%s asks for the name, and does nothing for another', async (command, consequence) => {
+  ])('%s asks for the name, and does nothing for a wrong one', async (command, consequence) => {
     const { robot } = await registerRobot(service.url, user, 'arm');
 
     const typed = [['to go on: ', 'arn\r']] as const;
@@ -32,7 +32,7 @@ describe('svc robots', () => {
     expect((await robot.call('getOwnRobot')).body.robot.name).toBe('arm');
   });
 
-  it('delete does it for the name', async () => {
+  it('delete deletes the robot for the correct name', async () => {
     await registerRobot(service.url, user, 'arm');
 
     const typed = [['to go on: ', 'arm\r']] as const;
@@ -59,7 +59,7 @@ describe('a name that is in use', () => {
   it.each([
     ['n', 1, 1],
     ['y', 0, 2],
-  ])('is asked about in a terminal: %s', async (answer, code, count) => {
+  ])('needs a confirmation in a terminal: %s', async (answer, code, count) => {
     const { id } = await registerRobot(service.url, user, 'twin');
 
     const typed = [['Go on? [y/N] ', `${answer}\r`]] as const;

@@ -63,7 +63,7 @@ const verify = (file: string) =>
   user.svc(['verify', file, '--rpc-url', service.rpcUrl], { env: { SVC_URL: '' } });
 
 describe('svc bundle', () => {
-  it('writes one to stdout, that a node alone verifies, and warns before it is final', async () => {
+  it('writes a bundle to stdout that is verified with a node only, and warns before it is final', async () => {
     const { exitCode, stdout, stderr } = await bundle();
     await writeFile(user.file('bundle.json'), stdout);
 
@@ -77,7 +77,7 @@ describe('svc bundle', () => {
     expect(verified).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
-  it('writes a file, and leaves the evidence out', async () => {
+  it('writes a file, and omits the evidence', async () => {
     const file = user.file('bare.json');
 
     const { exitCode, stdout } = await bundle('--no-evidence', '--output', file);
@@ -88,7 +88,7 @@ describe('svc bundle', () => {
     expect((await verify(file)).exitCode).toBe(0);
   });
 
-  it('ends with 8 while nothing is handed in, and while the anchor is on its way', async () => {
+  it('exits with 8 before a completion, and while the anchor is pending', async () => {
     const id = await claim();
     const unclaimed = await user.svc(['bundle', id]);
     const done = robot.call('completeTask', { params: { id }, body: { proof: newEvidence() } });
@@ -102,14 +102,14 @@ describe('svc bundle', () => {
     expect(unclaimed.stdout + pending.stdout).toBe('');
   });
 
-  it('says which file cannot be written', async () => {
+  it('names the file that cannot be written', async () => {
     const { exitCode, stderr } = await bundle('--output', user.file('none/bundle.json'));
 
     expect(exitCode).toBe(1);
     expect(stderr).toContain('none/bundle.json (ENOENT)');
   });
 
-  it('leaves the file that was there where the new one does not fit', async () => {
+  it('keeps the existing file if the new one does not fit', async () => {
     await mkdir(user.file('kept'));
     const file = user.file('kept/bundle.json');
     await writeFile(file, 'earlier');
@@ -137,7 +137,7 @@ describe('svc bundle', () => {
     ]);
   });
 
-  it('writes nothing of a bundle that contradicts itself', async () => {
+  it('does not write an inconsistent bundle', async () => {
     const forger = createServer(async (request, response) => {
       const answer = await fetch(`${service.url}${request.url}`, {
         method: request.method ?? 'GET',

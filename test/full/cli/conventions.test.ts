@@ -42,20 +42,20 @@ describe('standard output', () => {
     return [child.exitCode, stderr];
   };
 
-  it('whose reader went away ends it quietly, and not as done', async () => {
+  it('whose reader closed it ends svc quietly, and not with success', async () => {
     const ended = await written('exec 3> >(:); wait $!; exec "$0" "$@" >&3');
 
     expect(ended).toEqual([exitCodes.outputClosed, '']);
   });
 
-  it('that is full is said in a sentence', async () => {
+  it('that is full is reported in a sentence', async () => {
     const ended = await written('exec "$0" "$@" > /dev/full');
 
     expect(ended).toEqual([1, 'svc: Cannot write standard output (ENOSPC).\n']);
   });
 });
 
-describe('colours', () => {
+describe('colors', () => {
   const bold = '\u001b[1m';
 
   it.each([
@@ -193,7 +193,7 @@ describe('svc events --follow', () => {
     expect(lines()).toEqual(['1', '2', '3', '4']);
   });
 
-  it('prints also what an instance wrote whose clock is behind', async () => {
+  it('also prints events of an instance whose clock is behind', async () => {
     await note('skewed', '1');
     const { lines, end } = followed('skewed');
     await waitFor('what was there', () => lines().length === 1, 30_000);
@@ -211,7 +211,7 @@ describe('svc events --follow', () => {
 });
 
 describe('secrets', () => {
-  it('are in no argument of a process, no error and no file that others can read', async () => {
+  it('appear in no process argument, no error and no file that others can read', async () => {
     const config = path.join(user.folder, 'config', 'config.json');
     const { profiles } = JSON.parse(await readFile(config, 'utf8'));
     const [{ session }] = Object.values<{ session: string }>(profiles) as [{ session: string }];
@@ -262,7 +262,7 @@ describe('completion in bash', () => {
     return text.split('\n').filter(Boolean);
   }
 
-  it('knows groups, commands, options and their values', async () => {
+  it('completes groups, commands, options and their values', async () => {
     expect(await offered('rob')).toEqual(['robots']);
     expect(await offered('robots', 'ro')).toEqual(['rotate-key']);
     expect(await offered('tasks', 'list', '--st')).toEqual(['--status']);
@@ -272,7 +272,7 @@ describe('completion in bash', () => {
     ]);
   });
 
-  it('knows robots and fleets by name, quoted for the shell', async () => {
+  it('completes robots and fleets by name, quoted for the shell', async () => {
     await user.svc(['robots', 'create', 'big robot; $(x)']);
     await user.svc(['fleets', 'create', 'Hall 3']);
 
@@ -298,7 +298,7 @@ describe('start-up', () => {
     return stderr.includes(`/dist/cli/${name}.cjs`);
   };
 
-  it('loads the code of signatures for commands that sign, and for them alone', async () => {
+  it('loads the code for signatures only for commands that sign', async () => {
     const signing = ['login', service.url, '--key-file', user.keyFile];
 
     expect(await reads('secp256k1', signing)).toBe(true);

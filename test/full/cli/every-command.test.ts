@@ -201,7 +201,7 @@ describe.each(paths.filter((path) => path !== ENDLESS))('svc %s', (command) => {
     ...more,
   ];
 
-  it('piped, writes data without colours and ends with 0', async () => {
+  it('piped, writes data without colors and exits with 0', async () => {
     const { exitCode, stdout, stderr } = await user.svc(await call());
 
     expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('svc: ')]);
@@ -215,7 +215,7 @@ describe.each(paths.filter((path) => path !== ENDLESS))('svc %s', (command) => {
     expect(JSON.parse(stdout)).toBeTypeOf('object');
   });
 
-  it('in a terminal with NO_COLOR writes no colour', async () => {
+  it('in a terminal with NO_COLOR writes no color', async () => {
     const args = await call();
 
     const { exitCode, screen } = await user.inTerminal(args, { env: { NO_COLOR: '1' } });
@@ -224,7 +224,7 @@ describe.each(paths.filter((path) => path !== ENDLESS))('svc %s', (command) => {
     expect(screen).not.toMatch(new RegExp(`${ESCAPE}\\[[\\d;]*m`));
   });
 
-  it('explains itself with examples that begin as it does', async () => {
+  it('has help with examples of itself', async () => {
     const { stdout } = await runInProcess('svc', [...wordsOf(command), '--help']);
 
     expect(stdout).toMatch(new RegExp(`^Usage: svc ${command} `));
@@ -252,7 +252,7 @@ describe('svc --help of the bundle', () => {
 });
 
 describe.each(parents)('svc %s', (group) => {
-  it('alone prints its help and ends as a mistake', async () => {
+  it('without arguments prints its help and fails as a usage error', async () => {
     const { exitCode, stdout, stderr } = await runInProcess('svc', [group]);
 
     expect([exitCode, stdout]).toEqual([2, '']);

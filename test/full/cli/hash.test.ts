@@ -66,7 +66,7 @@ describe('svc hash of 100 MB', () => {
     expect(Number(stderr)).toBeLessThan(8 * large.size);
   }, 180_000);
 
-  it('tells on a terminal how far it is, and leaves the hash alone', async () => {
+  it('shows its progress on a terminal, separate from the hash', async () => {
     const { exitCode, screen } = await runInTerminal(['hash', large.file], {
       env: { SVC_CONFIG_DIR: folder },
     });

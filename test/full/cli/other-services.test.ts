@@ -42,8 +42,8 @@ function http(body: string, head = 'HTTP/1.1 200 OK'): string {
   return `${head}\r\nconnection: close\r\ncontent-length: ${length}\r\n\r\n${body}`;
 }
 
-describe('what is not the service', () => {
-  it('is told what was expected of it', async () => {
+describe('a server that is not the service', () => {
+  it('is reported with the expected protocol', async () => {
     answer = http('{"items":[{"id":7}],"next_cursor":null}');
 
     // The bundle has schemas of its own.

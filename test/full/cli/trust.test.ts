@@ -87,7 +87,7 @@ describe('svc trust', () => {
     expect(await user.json('trust', 'list')).toEqual({ items: [stated] });
   });
 
-  it('saves once a person typed the name of the service, and nothing otherwise', async () => {
+  it('saves only after a person has typed the name of the service', async () => {
     const at = ['trust', 'add', url];
     const asked = /Type “.*” to go on: /;
     const other = await user.inTerminal(at, { typed: [[asked, 'other\n']] });

@@ -51,7 +51,7 @@ describe('svc verify --rpc-url, while the service lies', () => {
   it.each([
     ['anchored alone', () => forger.single],
     ['in a batch', () => forger.inBatch],
-  ])('proves what is true, %s', async (_, make) => {
+  ])('verifies a true receipt, %s', async (_, make) => {
     stated = make();
 
     const found = await verifyBy(run, stated.proof_hash, '--rpc-url', forger.chain.url);

@@ -56,7 +56,7 @@ const verify = (...args: string[]) => user.svc(['verify', ...args]);
 const onChain = () => ['--rpc-url', service.rpcUrl];
 
 describe('svc verify --watch', () => {
-  it('waits from pending to final, and tells on stderr how far it is', async () => {
+  it('waits from pending to final, and shows its progress on stderr', async () => {
     const proof = newEvidence();
     const { done, sent } = await handIn(proof);
     await waitFor('the transaction', sent);

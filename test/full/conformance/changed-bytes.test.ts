@@ -46,7 +46,7 @@ function expectFailures(step: number) {
 describe('a bundle of format 2', () => {
   it('fails with a byte of header, path, transaction or file changed', () => expectFailures(17));
 
-  it('fails with any byte changed, but for the name of the robot', () => expectFailures(1));
+  it('fails with any byte changed, except in the name of the robot', () => expectFailures(1));
 
   it('has the same verdict of examples/verify.py with a byte changed', (context) => {
     const cases = bytes.filter((_, i) => i % 31 === 0);

@@ -38,5 +38,5 @@ describe('the transactions trie', () => {
     }
   }
 
-  it.each(counts)('gives back each of %i values by its path', (count) => expectEach(count, 1));
+  it.each(counts)('returns each of %i values by its path', (count) => expectEach(count, 1));
 });

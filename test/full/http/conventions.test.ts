@@ -28,7 +28,7 @@ describe('a table for spreadsheets', () => {
     return { response, lines: (await response.text()).trimEnd().split('\r\n') };
   };
 
-  it('has all tasks, and no text that would run as a formula', async () => {
+  it('contains all tasks, and no text that would run as a formula', async () => {
     const writer = await service.makeRobot(owner, 'writer');
     await service.claim(writer, { title: '＝1+1' });
     const formula = '=HYPERLINK("https://evil.test";"x")';

@@ -39,7 +39,7 @@ describe('limits', () => {
     expect(rate(reply)).toEqual([limit, 0]);
   }
 
-  it('take 600 calls a minute of a robot, of any kind', async () => {
+  it('allow 600 calls a minute per robot, of any kind', async () => {
     const id = await service.claim(robot);
     const call = () => service.call('GET', `/api/v1/tasks/${id}`, { apiKey: robot.apiKey });
 

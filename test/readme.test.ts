@@ -33,7 +33,7 @@ it(`has a README of at most ${MOST_WORDS} words and ${MOST_LINES} lines`, async 
   expect(prose.split('\n').length).toBeLessThanOrEqual(MOST_LINES);
 });
 
-it('shows steps in the README that the demo prints', async () => {
+it('has steps in the README that the demo prints', async () => {
   const demo = await read('examples/demo/main.js');
   const lines = linesOf(await read('README.md'), '1-second blocks');
 
@@ -44,7 +44,7 @@ it('shows steps in the README that the demo prints', async () => {
   }
 });
 
-it('shows checks in the README that the auditor guide runs', async () => {
+it('has checks in the README that the auditor guide runs', async () => {
   const guide = await read('docs/guides/auditor.md');
   const lines = linesOf(await read('README.md'), 'Verified');
 

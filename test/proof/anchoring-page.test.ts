@@ -34,7 +34,7 @@ function cell(name: string): string {
 }
 
 describe('the worked example of docs/anchoring.md', () => {
-  it('is what SHA-256 makes of it', () => {
+  it('matches SHA-256', () => {
     const ids = [task_id, robot_id].map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'));
     const leaf = sha256(
       Buffer.concat([Buffer.of(0), bytesOf(proof_hash), ...ids, bytesOf(claim_hash)]),
@@ -54,7 +54,7 @@ describe('the worked example of docs/anchoring.md', () => {
     expect(cell('calldata of this batch')).toBe(`0x525450410101${cell('root').slice(2)}00000003`);
   });
 
-  it('is what src/proof makes of it', () => {
+  it('matches src/proof', () => {
     const leaf = leafHash({ proof_hash, task_id, robot_id, claim_hash });
     const alone = commitLeaves([{ proof_hash, leaf }]);
     const batch = commitLeaves(leaves.map((each) => ({ proof_hash, leaf: each })));
@@ -91,7 +91,7 @@ describe('the tree that docs/anchoring.md draws', () => {
     expect(hashOf('root')).toBe(tree.root);
   });
 
-  it('has the paths that stand below it', () => {
+  it('has the paths listed below it', () => {
     const drawn = [...figure.matchAll(/^path of (\w) \(index (\d)\): (.+)$/gm)];
 
     expect(drawn).toHaveLength(2);

@@ -102,7 +102,7 @@ function withPayload(base: { facts: ChainFacts }, payload: Payload): ChainFacts 
 }
 
 describe('an honest anchor', () => {
-  it('of one proof holds in every check, in this order', () => {
+  it('of one proof passes every check, in this order', () => {
     const checks = auditAnchor(single.stated, single.facts);
 
     expect(isProven(checks)).toBe(true);
@@ -123,7 +123,7 @@ describe('an honest anchor', () => {
     ]);
   });
 
-  it('of a batch holds in every check, for every one of its proofs', () => {
+  it('of a batch passes every check, for each of its proofs', () => {
     for (let index = 0; index < 5; index++) {
       const { stated, facts } = anchored(5, index);
 
@@ -147,7 +147,7 @@ describe('an honest anchor', () => {
     ]);
   });
 
-  it('needs no block, time or sender to be stated', () => {
+  it('needs no stated block, time or sender', () => {
     const { block_number, block_hash, tx_index, anchored_at, from, ...stated } = batch.stated;
 
     const names = auditAnchor(stated, batch.facts).map(({ name }) => name);
@@ -158,7 +158,7 @@ describe('an honest anchor', () => {
     }
   });
 
-  it('is recognised whatever the case of its hex', () => {
+  it('is recognized in any case of its hex digits', () => {
     const upper = (text: string) => `0x${text.slice(2).toUpperCase()}`;
     const { proof_hash, claim_hash, tx_hash } = single.stated;
     const stated = {
@@ -231,7 +231,7 @@ describe('a forged statement fails in its own check', () => {
     expect(failures(withInclusion({ leaf_index: 2 }), batch.facts)).toEqual(['inclusion_path']);
   });
 
-  it('in a batch with another leaf count, even of a tree in which the path fits', () => {
+  it('in a batch with another leaf count, even of a tree that fits the path', () => {
     expect(failures(withInclusion({ leaf_count: 6 }), batch.facts)).toEqual(['leaf_count']);
     expect(failures(withInclusion({ leaf_count: 4 }), batch.facts)).toContain('leaf_count');
   });
@@ -240,7 +240,7 @@ describe('a forged statement fails in its own check', () => {
     expect(failures(withInclusion({ root: other.proof_hash }), batch.facts)).toEqual(['root']);
   });
 
-  it('that takes a single for a batch of one', () => {
+  it('that presents a single as a batch of one', () => {
     const inclusion = { root: leafHash(single.stated), leaf_index: 0, leaf_count: 1, path: [] };
 
     expect(failures({ ...single.stated, inclusion }, single.facts)).toEqual([
@@ -252,7 +252,7 @@ describe('a forged statement fails in its own check', () => {
   });
 });
 
-describe('a chain that says otherwise fails in its own check', () => {
+describe('a contradicting chain fails in its own check', () => {
   const { facts, stated } = single;
 
   it('on another chain', () => {
@@ -265,7 +265,7 @@ describe('a chain that says otherwise fails in its own check', () => {
     expect(failures(stated, { ...facts, receipt })).toEqual(['status']);
   });
 
-  it('with a block that was reorganised away', () => {
+  it('with a block that was removed by a reorganization', () => {
     const block = facts.canonical_block && { ...facts.canonical_block, hash: hex(sha256('fork')) };
 
     expect(failures(stated, { ...facts, canonical_block: block })).toEqual(['canonical_block']);
@@ -281,7 +281,7 @@ describe('a chain that says otherwise fails in its own check', () => {
     ]);
   });
 
-  it('with no block where the transaction was', () => {
+  it('without a block at the number of the transaction', () => {
     expect(failures(stated, { ...facts, canonical_block: null })).toEqual([
       'canonical_block',
       'anchored_at',
@@ -315,7 +315,7 @@ describe('a chain that says otherwise fails in its own check', () => {
     expect(failures(stated, withTx(single, { from: stranger, to: stranger }))).toEqual(['sender']);
   });
 
-  it('with a longer calldata around the payload', () => {
+  it('with longer calldata around the payload', () => {
     const longer = (base: typeof single) => withTx(base, { input: `${base.facts.tx?.input}00` });
 
     expect(failures(stated, longer(single))).toEqual(['payload', 'proof_hash', 'leaf']);
@@ -347,7 +347,7 @@ describe('a chain that says otherwise fails in its own check', () => {
     expect(failures(batch.stated, withPayload(batch, payload))).toEqual(['leaf_count']);
   });
 
-  it('that knows nothing', () => {
+  it('without any data', () => {
     const nothing = { chain_id: 31337, tx: null, receipt: null, canonical_block: null };
 
     expect(failures(stated, nothing)).toEqual(
@@ -378,7 +378,7 @@ function said(stated: StatedAnchor, facts: ChainFacts): Partial<Record<AuditChec
 describe('the sentences of the checks', () => {
   const other = hex(sha256('other'));
 
-  it('tell what holds', () => {
+  it('describe passed checks', () => {
     expect(said(single.stated, single.facts)).toEqual({
       chain: 'The node is on the stated chain',
       transaction_found: 'The node knows the stated transaction',
@@ -403,7 +403,7 @@ describe('the sentences of the checks', () => {
     });
   });
 
-  it('tell what fails', () => {
+  it('describe failed checks', () => {
     const { receipt, canonical_block: block } = single.facts;
     const stated = {
       ...{ ...single.stated, chain_id: 1, tx_hash: other, from: stranger, block_number: '43' },
@@ -439,13 +439,13 @@ describe('the sentences of the checks', () => {
     });
   });
 
-  it('tell a transaction in no block from a reverted one', () => {
+  it('distinguish a pending transaction from a reverted one', () => {
     expect(said(single.stated, { ...single.facts, receipt: null })).toMatchObject({
       status: 'The transaction is in no block',
     });
   });
 
-  it('keep what can be told without the transaction', () => {
+  it('include results that do not need the transaction', () => {
     const facts = { ...single.facts, chain_id: 1, tx: null };
 
     expect(said(single.stated, facts)).toMatchObject({
@@ -457,7 +457,7 @@ describe('the sentences of the checks', () => {
 });
 
 describe('isProven', () => {
-  it('takes no check at all for no proof', () => {
+  it('is false without any check', () => {
     expect(isProven([])).toBe(false);
   });
 });

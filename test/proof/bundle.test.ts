@@ -103,7 +103,7 @@ describe('an honest bundle', () => {
   it.each([
     ['alone', single],
     ['in a batch', batch],
-  ])('of a proof anchored %s is read whole and holds in every check', (_, { bundle, facts }) => {
+  ])('of a proof anchored %s is read completely and passes every check', (_, { bundle, facts }) => {
     expect(readBundle(documentOf(bundle))).toEqual(bundle);
     expect(failures(documentOf(bundle), facts)).toEqual([]);
   });
@@ -130,7 +130,7 @@ describe('an honest bundle', () => {
     ]);
   });
 
-  it('holds without the evidence, which then is in no check', () => {
+  it('passes without the evidence, which then is in no check', () => {
     const document = changed(single.bundle, 'proof', undefined);
 
     const names = auditBundle(readBundle(document), single.facts).map(({ name }) => name);
@@ -139,7 +139,7 @@ describe('an honest bundle', () => {
     expect(names).not.toContain('evidence');
   });
 
-  it('is parsed with evidence and expectation as deep as any may be', () => {
+  it('is parsed with evidence and expectation of the maximum depth', () => {
     const deep = (levels: number): string =>
       `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
     const text = JSON.stringify({ proof: 0, claim: { expected_result: 0 } }).replaceAll(
@@ -151,7 +151,7 @@ describe('an honest bundle', () => {
     expect(() => parseStrictJson(`[${text}]`, { maxDepth: MAX_BUNDLE_DEPTH })).toThrow();
   });
 
-  it('carries no member that the format does not know: no check would cover it', () => {
+  it('has no member unknown to the format, because no check would cover it', () => {
     const document = changed(single.bundle, 'anchor.note', 'later');
 
     expect(() => readBundle(document)).toThrow(
@@ -159,7 +159,7 @@ describe('an honest bundle', () => {
     );
   });
 
-  it('holds whatever the robot is called: the name is stated, not proven', () => {
+  it('passes with any robot name, because the name is stated, not proven', () => {
     const document = changed(single.bundle, 'task.robot_name', 'another');
 
     expect(failures(document, single.facts)).toEqual([]);
@@ -190,7 +190,7 @@ describe('a forged bundle fails in its own check', () => {
     expect(failures(changed(batch.bundle, path, value), batch.facts)).toEqual([ofBatch]);
   });
 
-  it('with another proof hash, even with evidence to it', () => {
+  it('with another proof hash, even with matching evidence', () => {
     const proof = { picked: 13 };
     const hash = hashProof(proof);
     const bare = changed(single.bundle, 'proof_hash', hash);
@@ -223,7 +223,7 @@ describe('a bundle without a chain', () => {
       .filter(({ ok }) => !ok)
       .map(({ name }) => name);
 
-  it('holds where its parts lead to what the transaction carries', () => {
+  it('passes if its parts lead to the payload of the transaction', () => {
     expect([single, batch].map(({ bundle }) => failed(documentOf(bundle)))).toEqual([[], []]);
   });
 
@@ -254,7 +254,7 @@ describe('reading a bundle', () => {
     expect(refusal(changed(bundle, 'format', format))).toBe(message);
   });
 
-  it('reads format 2 with a chain proof alone, and format 1 without alone', () => {
+  it('reads format 2 only with a chain proof, and format 1 only without', () => {
     const chain_proof = { header: '0xc0', nodes: ['0xc0'] } as const;
     const proven = { ...bundle, format: 'svc-bundle/2', chain_proof } as const;
 
@@ -327,13 +327,13 @@ describe('reading a bundle', () => {
     expect(refusal(document)).toContain('must be');
   });
 
-  it('takes members from the document alone, not from its prototype', () => {
+  it('reads members only from the document, not from its prototype', () => {
     const document = Object.create(documentOf(bundle));
 
     expect(refusal(document)).toContain('must be');
   });
 
-  it('tells a bundle of any version from other documents', () => {
+  it('distinguishes a bundle of any version from other documents', () => {
     expect([{ format: 'svc-bundle/1' }, { format: 'svc-bundle/9' }].map(saysItIsBundle)).toEqual([
       true,
       true,

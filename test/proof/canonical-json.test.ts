@@ -6,7 +6,7 @@ import { parseStrictJson } from '../../src/proof/strict-json.ts';
 import { hasNoProto } from './prototype-guard.ts';
 
 describe('the examples of RFC 8785', () => {
-  it('makes the bytes of section 3.2.4 from the text of section 3.2.2', () => {
+  it('turns the text of section 3.2.2 into the bytes of section 3.2.4', () => {
     const text = String.raw`{
       "numbers": [333333333.33333329, 1E30, 4.50,
                   2e-3, 0.000000000000000000000000001],
@@ -134,7 +134,7 @@ describe('canonicalJson', () => {
     expect(() => canonicalJson(`${text}\ud800`)).toThrow('a lone surrogate');
   });
 
-  it('refuses a buffer without a look at each of its bytes', () => {
+  it('refuses a buffer without reading each of its bytes', () => {
     const ownKeys = () => {
       throw new Error('The bytes were listed');
     };
@@ -142,7 +142,7 @@ describe('canonicalJson', () => {
     expect(() => canonicalJson(new Proxy(Uint8Array.of(1), { ownKeys }))).toThrow('not plain');
   });
 
-  it('writes 1000 levels and refuses more, without meeting the end of the stack', () => {
+  it('writes 1000 levels and refuses more, without a stack overflow', () => {
     const levels = (count: number) => JSON.parse('['.repeat(count) + ']'.repeat(count));
 
     expect(canonicalJson(levels(1000))).toHaveLength(2000);
@@ -150,7 +150,7 @@ describe('canonicalJson', () => {
     expect(() => canonicalJson(levels(100_000))).toThrow('deeper than 1000 levels');
   });
 
-  it('takes an object without a prototype for a plain one', () => {
+  it('treats an object without a prototype as a plain one', () => {
     expect(canonicalJson(Object.assign(Object.create(null), { b: 1, a: null }))).toBe(
       '{"a":null,"b":1}',
     );
@@ -172,7 +172,7 @@ describe('canonicalPieces', () => {
     expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(16 * 1024);
   });
 
-  it('are made while they are asked for', () => {
+  it('are created on demand', () => {
     const [first] = canonicalPieces([...Array(100_000).fill(7), undefined]);
 
     expect(first).toMatch(/^\[7,7,/);

@@ -11,18 +11,18 @@ import { hex, sha256 } from './reference.ts';
 const { files, parts, evidence, part } = vectors;
 
 describe('the vectors of files, recomputed apart from src/proof', () => {
-  it.each(files)('hold for a file of $bytes bytes', (vector) => {
+  it.each(files)('match a file of $bytes bytes', (vector) => {
     expect(entryOf('run.mcap', contentOf(vector.bytes))).toMatchObject(vector);
   });
 
-  it.each(parts)('hold for the bytes $first_byte to $last_byte of $bytes', (vector) => {
+  it.each(parts)('match the bytes $first_byte to $last_byte of $bytes', (vector) => {
     const { bytes, ...expected } = vector;
 
     const { first_byte, last_byte } = vector;
     expect(partOf(contentOf(bytes), first_byte, last_byte)).toMatchObject(expected);
   });
 
-  it('hold for the evidence', () => {
+  it('match the evidence', () => {
     expect(evidence.canonical).toBe(plainJcs(evidence.value as never));
     expect(evidence.proof_hash).toBe(hex(sha256(evidence.canonical)));
   });

@@ -42,7 +42,7 @@ describe('the digest of a file', () => {
     expect([bytes, whole, root]).toEqual([size, entry.sha256, entry.root]);
   });
 
-  it('has the hash of nothing as root of an empty file', async () => {
+  it('has the hash of the empty string as root of an empty file', async () => {
     const { root } = await digest(new Uint8Array());
 
     expect(root).toBe(hex(sha256('')));
@@ -123,7 +123,7 @@ describe('a file manifest', () => {
     ['files of another kind', { files: ['run.mcap'] }],
     ['files with another format', { files: { format: 'zip' } }],
     ['files with an object as format', { files: { format: { toString: 1 } } }],
-  ])('is not in %s', (_, proof) => {
+  ])('is not present in %s', (_, proof) => {
     expect(listedFiles(proof as Proof)).toBe('The evidence lists no files');
   });
 
@@ -180,17 +180,17 @@ describe('a part', () => {
     );
   });
 
-  it.each(misplacedParts)('is of no file with %s', (_, forged) => {
+  it.each(misplacedParts)('matches no file with %s', (_, forged) => {
     expect(fileOfPart(forged, [photo, entry])).toBeNull();
   });
 
-  it('is of no file whose entry states another size', () => {
+  it('matches no file whose entry states another size', () => {
     const longer = { ...entry, bytes: size + CHUNK_BYTES };
 
     expect(fileOfPart(part, [longer])).toBeNull();
   });
 });
 
-it('has the same hash as one pass of Node.js', async () => {
+it('has the same hash as Node.js in one pass', async () => {
   expect((await digest(content)).sha256).toBe(hex(createHash('sha256').update(content).digest()));
 });

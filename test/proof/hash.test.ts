@@ -31,7 +31,7 @@ describe('hashProof', () => {
     expect(hashProof({ b: 'größe 😀', a: [1.5] })).toBe(hex(sha256('{"a":[1.5],"b":"größe 😀"}')));
   });
 
-  it('is that of the canonical text as a whole, which it never holds', () => {
+  it('equals the hash of the whole canonical text, which is never in memory', () => {
     const proof = { '\u{1f600}': 'ö'.repeat(70_000), '\ufb33': Array(3000).fill('ü') };
     const told: number[] = [];
 
@@ -45,13 +45,13 @@ describe('hashProof', () => {
 });
 
 describe('hashClaim', () => {
-  it('counts an absent value as null', () => {
+  it('treats an absent value as null', () => {
     const { created_at, title } = claim;
 
     expect(hashClaim({ created_at, title })).toBe(hashClaim(claim));
   });
 
-  it('takes no other member of a task into account', () => {
+  it('ignores other members of a task', () => {
     const task = { ...claim, id: content.task_id, status: 'verified' };
 
     expect(hashClaim(task)).toBe(hashClaim(claim));
@@ -89,7 +89,7 @@ describe('leafHash', () => {
 });
 
 describe('bytes', () => {
-  it('go to lower-case hex and back', () => {
+  it('are converted to lower-case hex and back', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         expect(bytesToHex(bytes)).toBe(hex(bytes));

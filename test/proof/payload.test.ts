@@ -36,7 +36,7 @@ describe('payload', () => {
     );
   });
 
-  it('is nothing at any other length', () => {
+  it('is null at any other length', () => {
     fc.assert(
       fc.property(payload, fc.integer({ min: 0, max: 200 }), (value, length) => {
         const calldata = encodePayload(value);
@@ -47,7 +47,7 @@ describe('payload', () => {
     );
   });
 
-  it('is nothing with any other of its six first bytes', () => {
+  it('is null if one of its first six bytes differs', () => {
     fc.assert(
       fc.property(payload, fc.nat(5), fc.integer({ min: 1, max: 255 }), (value, at, change) => {
         const bytes = Buffer.from(encodePayload(value).slice(2), 'hex');
@@ -65,11 +65,11 @@ describe('payload', () => {
     `0x${'zz'.repeat(42)}`,
     `0x${'5'.repeat(83)}`,
     `52545041010100${'00'.repeat(35)}02`,
-  ])('is nothing in %j', (calldata) => {
+  ])('is null in %j', (calldata) => {
     expect(decodePayload(calldata)).toBeNull();
   });
 
-  it('is not written for a batch that could not be read', () => {
+  it('is not written for a batch that would be unreadable', () => {
     const root = hex(sha256('root'));
 
     for (const leaf_count of [0, 1, 1.5, -2, 2 ** 32, Number.NaN]) {
@@ -89,7 +89,7 @@ describe('commitLeaves', () => {
       leaf: hex(sha256(`leaf ${i}`)),
     }));
 
-  it('anchors one waiting proof alone, so that its hash is on the chain', () => {
+  it('anchors one waiting proof as a single, so that its hash is on the chain', () => {
     const [only] = waiting(1);
 
     const { payload, inclusions } = commitLeaves(waiting(1));
@@ -113,7 +113,7 @@ describe('commitLeaves', () => {
     }
   });
 
-  it('refuses to commit to nothing', () => {
+  it('refuses an empty list', () => {
     expect(() => commitLeaves([])).toThrow(RangeError);
   });
 });

@@ -84,7 +84,7 @@ describe('parseStrictJson', () => {
     ['[1e+]', 'expected a digit at line 1, column 5'],
     ['[.5]', 'expected a value at line 1, column 2'],
     ['[NaN]', 'expected a value at line 1, column 2'],
-  ])('says where %j is not JSON', (text, reason) => {
+  ])('names the place where %j is not JSON', (text, reason) => {
     const refusal = refusalOf(() => parseStrictJson(text));
 
     expect(refusal).toMatchObject({ kind: 'syntax', pointer: '', reason: `Not JSON: ${reason}` });
@@ -96,11 +96,11 @@ describe('parseStrictJson', () => {
     expect([kind, reason]).toEqual(['syntax', expect.stringContaining('byte order mark')]);
   });
 
-  it('reports a text that is not JSON as such, even behind a fault', () => {
+  it('reports a text that is not JSON as such, even after another error', () => {
     expect(refusalOf(() => parseStrictJson('{"a":1,"a":2,}')).kind).toBe('syntax');
   });
 
-  it('reports the first of two faults', () => {
+  it('reports the first of two errors', () => {
     expect(refusalOf(() => parseStrictJson('[1e400,{"a":1,"a":2}]')).pointer).toBe('/0');
   });
 
@@ -169,7 +169,7 @@ describe('surrogates', () => {
     ['["\\udc00\\ud800"]', '/0'],
     ['{"a":{"\\ud800":1}}', '/a'],
     ['{"\udc00":1}', ''],
-  ])('refuses a lone one in %j', (text, pointer) => {
+  ])('refuses a lone surrogate in %j', (text, pointer) => {
     expect(refusalOf(() => parseStrictJson(text))).toMatchObject({
       kind: 'fault',
       pointer,
@@ -198,7 +198,7 @@ describe('numbers', () => {
     '100000000000000000001',
     '123456789012345678901e3',
     `1${'0'.repeat(307)}1`,
-  ])('refuses %s, an integer that would become another', (literal) => {
+  ])('refuses %s, an integer that would change', (literal) => {
     expect(refusalOf(() => parseStrictJson(`{"n":[${literal}]}`))).toMatchObject({
       kind: 'fault',
       pointer: '/n/0',
@@ -207,7 +207,7 @@ describe('numbers', () => {
   });
 
   it.each(['1e400', '-1E400', '1e999999999', '9'.repeat(400), `1e${'9'.repeat(400)}`])(
-    'refuses %s, which no double reaches',
+    'refuses %s, which exceeds every double',
     (literal) => {
       expect(refusalOf(() => parseStrictJson(`[${literal}]`))).toMatchObject({
         kind: 'fault',
@@ -306,7 +306,7 @@ describe('numbers', () => {
 });
 
 describe('reading in steps', () => {
-  it('pauses at least once in 2000 values, ever further on', () => {
+  it('pauses at least once in 2000 values, each time further on', () => {
     const text = JSON.stringify(Array(10_000).fill(0));
 
     const pauses = [...readStrictJson(text)];
@@ -318,7 +318,7 @@ describe('reading in steps', () => {
 });
 
 describe('a bound of values', () => {
-  it('lets a text with that many through, containers counted', () => {
+  it('accepts a text with that many, containers included', () => {
     expect(parseStrictJson('[1,{"a":[]}]', { maxValues: 4 })).toEqual([1, { a: [] }]);
   });
 
@@ -330,14 +330,14 @@ describe('a bound of values', () => {
     });
   });
 
-  it('reports the fault before it', () => {
+  it('reports an earlier error first', () => {
     expect(refusalOf(() => parseStrictJson('[1e400,[[[1', { maxValues: 4 }))).toMatchObject({
       kind: 'fault',
       pointer: '/0',
     });
   });
 
-  it('refuses no document that keeps its limit of canonical bytes', () => {
+  it('refuses no document within its limit of canonical bytes', () => {
     fc.assert(
       fc.property(json, (value) => {
         const text = canonicalJson(value);
@@ -357,7 +357,7 @@ describe('a bound of values', () => {
 });
 
 describe('nesting', () => {
-  it('accepts 128 levels and refuses the 129th, pointing to it', () => {
+  it('accepts 128 levels and refuses the 129th, with its path', () => {
     expect(canonicalJson(parseStrictJson(nested(128, '1')))).toBe(nested(128, '1'));
     expect(refusalOf(() => parseStrictJson(nested(129)))).toMatchObject({
       kind: 'fault',
@@ -365,7 +365,7 @@ describe('nesting', () => {
     });
   });
 
-  it('counts objects as well, and takes the limit as an option', () => {
+  it('counts objects as well, and accepts the limit as an option', () => {
     const text = '{"a":[{"b":[]}]}';
 
     expect(parseStrictJson(text, { maxDepth: 4 })).toEqual({ a: [{ b: [] }] });
@@ -373,7 +373,7 @@ describe('nesting', () => {
     expect(refusalOf(() => parseStrictJson('[]', { maxDepth: 0 })).pointer).toBe('');
   });
 
-  it('lets siblings share a level', () => {
+  it('counts siblings as one level', () => {
     expect(parseStrictJson('[[],[],[[]]]', { maxDepth: 3 })).toEqual([[], [], [[]]]);
   });
 });
@@ -397,7 +397,7 @@ describe('the invariant of anchoring', () => {
     );
   });
 
-  it('counts an object or array as a proof, a scalar not', () => {
+  it('accepts an object or array as a proof, but not a scalar', () => {
     expect(
       ['{}', '[]', '1', '"a"', 'null', 'true'].map((t) => isProof(parseStrictJson(t))),
     ).toEqual([true, true, false, false, false, false]);
@@ -405,7 +405,7 @@ describe('the invariant of anchoring', () => {
 });
 
 describe('decodeUtf8', () => {
-  it('gives the text of UTF-8 bytes', () => {
+  it('returns the text of UTF-8 bytes', () => {
     expect(decodeUtf8(Uint8Array.of(0x22, 0xf0, 0x9f, 0x98, 0x80, 0x22))).toBe('"😀"');
   });
 

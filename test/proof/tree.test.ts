@@ -113,7 +113,7 @@ describe('rootFromPath', () => {
     );
   });
 
-  it('leads elsewhere when one bit of the path or leaf is changed', () => {
+  it('leads to another root if one bit of the path or leaf is changed', () => {
     fc.assert(
       fc.property(place, fc.nat(7), fc.nat(255), ({ count, index }, at, bit) => {
         const leaves = leavesOf(count);
@@ -126,7 +126,7 @@ describe('rootFromPath', () => {
     );
   });
 
-  it('leads elsewhere, or nowhere, for the leaf at another index', () => {
+  it('leads to another root, or to none, for the leaf at another index', () => {
     fc.assert(
       fc.property(place, fc.nat(69), ({ count, index }, other) => {
         fc.pre(other !== index && other < count);

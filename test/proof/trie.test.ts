@@ -48,7 +48,7 @@ describe('a real block', () => {
     },
   );
 
-  it('is there for each transaction type and each kind of header that the chains have', () => {
+  it('exists for each transaction type and each kind of header of the chains', () => {
     const types = new Set(realBlocks.flatMap(({ transactions }) => transactions.map(typeOf)));
     const members = realBlocks.map(
       ({ header }) => (decodeRlp(hexToBytes(header)) as RlpItem[]).length,

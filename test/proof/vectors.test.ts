@@ -14,25 +14,25 @@ type HexText = `0x${string}`;
 
 describe('the vectors, recomputed apart from src/proof', () => {
   it.each([...vectors.proofs.map((v) => ({ ...v, hash: v.proof_hash })), ...claims()])(
-    'hold for the hash of $canonical',
+    'match the hash of $canonical',
     ({ canonical, hash }) => {
       expect(hash).toBe(hex(sha256(canonical)));
     },
   );
 
-  it.each(vectors.leaves)('hold for leaf $leaf', (v) => {
+  it.each(vectors.leaves)('match leaf $leaf', (v) => {
     const ids = [v.task_id, v.robot_id].map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'));
     const parts = [Buffer.of(0), bytesOf(v.proof_hash), ...ids, bytesOf(v.claim_hash)];
 
     expect(v.leaf).toBe(hex(sha256(Buffer.concat(parts))));
   });
 
-  it.each(vectors.trees)('hold for root $root', ({ leaves, root, paths }) => {
+  it.each(vectors.trees)('match root $root', ({ leaves, root, paths }) => {
     expect(root).toBe(treeHash(leaves as HexText[]));
     expect(paths).toEqual(leaves.map((_, i) => treePath(i, leaves as HexText[])));
   });
 
-  it.each(vectors.payloads)('hold for payload $calldata', (v) => {
+  it.each(vectors.payloads)('match payload $calldata', (v) => {
     const count = Buffer.alloc(4);
     count.writeUInt32BE(v.leaf_count ?? 0);
     const parts =
@@ -85,7 +85,7 @@ describe('the vectors, by src/proof', () => {
     expect(decodePayload(calldata)).toEqual(fields);
   });
 
-  it.each(vectors.not_payloads)('are no payload: $name', ({ calldata }) => {
+  it.each(vectors.not_payloads)('are not a payload: $name', ({ calldata }) => {
     expect(decodePayload(calldata)).toBeNull();
   });
 });

@@ -15,12 +15,12 @@ const ofLeaf =
   "The title or description of the task, its id, its times or the robot's id differ from what was anchored.";
 
 describe('reasonsOf', () => {
-  it('says nothing if every check passed', () => {
+  it('is empty if every check passed', () => {
     expect(reasonsOf([{ name: 'chain', ok: true }])).toEqual([]);
   });
 
   it.each(forgeries.filter(({ failed }) => failed !== null))(
-    'gives a reason without words of the format for $name',
+    'gives a reason without terms of the format for $name',
     ({ failed }) => {
       const reasons = failing(...(failed ?? []));
 
@@ -51,7 +51,7 @@ describe('reasonsOf', () => {
     expect(others).toEqual([]);
   });
 
-  it('gives a reason for the evidence, the files and the anchor each', () => {
+  it('gives one reason each for the evidence, the files and the anchor', () => {
     expect(failing('anchored_at', 'file', 'evidence')).toEqual([
       'The evidence was changed.',
       'A file is not as the evidence lists it, or was not given.',
@@ -79,7 +79,7 @@ describe('reasonsOf', () => {
 });
 
 describe('unchangedSince', () => {
-  it('names the minute of the block in UTC', () => {
+  it('returns the minute of the block in UTC', () => {
     expect(unchangedSince('2026-03-01T08:15:30.000Z', { evidence: true })).toBe(
       'This evidence has not changed since 1 March 2026, 08:15 UTC (block time).',
     );

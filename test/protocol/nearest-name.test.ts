@@ -25,7 +25,7 @@ describe('nearestName', () => {
     expect(nearestName('to', ['from', 'two', 'too', 'To'])).toBe('To');
   });
 
-  it('finds nothing without names, and for a word of a megabyte', () => {
+  it('finds nothing without names or for a word of a megabyte', () => {
     expect(nearestName('title', [])).toBeNull();
     expect(nearestName('x'.repeat(2 ** 20), names)).toBeNull();
   });

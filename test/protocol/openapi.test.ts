@@ -28,7 +28,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('refers only to components that it has', () => {
+  it('refers only to existing components', () => {
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g);
     for (const [, path = ''] of references) {
       const found = path
@@ -38,7 +38,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('says of every answer how many calls are left', () => {
+  it('documents the rate headers of every response', () => {
     for (const { responses } of operations) {
       for (const { headers } of Object.values(responses)) {
         expect(Object.keys(headers)).toEqual(
@@ -55,7 +55,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the examples', () => {
-  it.each(rows)('of %s are taken by its schemas', (_, route) => {
+  it.each(rows)('of %s are accepted by its schemas', (_, route) => {
     for (const schema of Object.values(route.responses)) {
       expect([...Compile(schema).Errors(exampleOf(plain(schema)))]).toEqual([]);
     }
@@ -66,13 +66,13 @@ describe('the examples', () => {
     }
   });
 
-  it('of a new robot have its key, and not the hint that replaces it', () => {
+  it('of a new robot contain its key, not the hint that replaces it', () => {
     const example = exampleOf(plain(routes.createRobot.responses[201]));
 
     expect(Object.keys(example as object)).toEqual(['robot', 'api_key']);
   });
 
-  it('of errors are what errors look like', () => {
+  it('of errors match the error schema', () => {
     const check = Compile(ErrorBody);
     const codes = Object.keys(errors) as (keyof typeof errors)[]; // Object.keys forgets the names.
     expect(codes.filter((code) => !check.Check(errorExample(code)))).toEqual([]);
@@ -80,7 +80,7 @@ describe('the examples', () => {
 });
 
 describe('docs/http-api.md', () => {
-  it('is what npm run docs would write', () => {
+  it('equals the output of npm run docs', () => {
     const stored = readFileSync(new URL('../../docs/http-api.md', import.meta.url), 'utf8');
     expect(stored === apiPage(), 'stale: run npm run docs').toBe(true);
     expect(stored).not.toMatch(/\[object |undefined/);

@@ -38,14 +38,14 @@ describe('the routes table', () => {
     }
   });
 
-  it('refuses members that it does not know, in every body, path and query', () => {
+  it('refuses unknown members in every body, path and query', () => {
     const open = rows.filter(([, { body, params, query }]) =>
       [body, params, query].some((schema) => schema && !('additionalProperties' in schema)),
     );
     expect(open).toEqual([]);
   });
 
-  it('bounds the body of every endpoint that may have one, large only where documents are taken', () => {
+  it('limits the body of every endpoint that may have one, with large limits only for documents', () => {
     for (const [name, { method, document, maxValues, maxBody }] of rows) {
       const expected =
         document || maxValues ? 2 * 1024 * 1024 : method === 'GET' ? undefined : 64 * 1024;
@@ -53,7 +53,7 @@ describe('the routes table', () => {
     }
   });
 
-  it('makes strangers take turns, except where the answer is at hand or the work has turns of its own', () => {
+  it('queues anonymous calls, except those that are answered from memory or have their own queue', () => {
     const open = Object.entries<Route>(routes).filter(([, { access }]) => access === 'public');
 
     expect(
@@ -74,7 +74,7 @@ describe('the routes table', () => {
 });
 
 describe('the limits', () => {
-  it('are those of the specification, and those that it leaves open', () => {
+  it('are those of the specification, and documented choices where it has none', () => {
     expect(limits).toMatchObject({
       windowMs: 60_000,
       robotCallsPerWindow: 600,

@@ -139,7 +139,7 @@ describe('a timestamp from a caller', () => {
     expect(parseTimestamp(text)).toBeNull();
   });
 
-  it('is read back from every text that the service writes', () => {
+  it('is read from every text that the service writes', () => {
     fc.assert(
       fc.property(instants(), (ms) => {
         expect(parseTimestamp(formatTimestamp(ms))).toBe(ms);
@@ -147,7 +147,7 @@ describe('a timestamp from a caller', () => {
     );
   });
 
-  it('is written and read the same whatever came before it', () => {
+  it('is written and read independently of earlier timestamps', () => {
     const near = fc.integer({ min: -90_000, max: 90_000 });
     fc.assert(
       fc.property(instants(), fc.array(fc.tuple(near, fc.boolean())), (ms, steps) => {
@@ -169,7 +169,7 @@ describe('a timestamp from a caller', () => {
     '2026-11-21T12:30:01.0 0Z',
     '2026-11-21T12:30:01.000+',
     '2026-11-21T12:30:-1.000Z',
-  ])('%j is none either after another of its minute', (text) => {
+  ])('%j is not one even after another of its minute', (text) => {
     expect(read('2026-11-21T12:30:01.000Z')).toBe('2026-11-21T12:30:01.000Z');
 
     expect(parseTimestamp(text)).toBeNull();
@@ -196,7 +196,7 @@ describe('a timestamp from a caller', () => {
     );
   });
 
-  it('has a week 53 and a day 366 in the years that have them alone', () => {
+  it('has a week 53 and a day 366 only in the years that have them', () => {
     for (let year = 1; year <= 9998; year += 1) {
       const name = String(year).padStart(4, '0');
       const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;

@@ -38,7 +38,7 @@ function tabled(moves: Record<string, Partial<Record<string, string>>>): Record<
 }
 
 describe('the state machine', () => {
-  it('of attempts is on the page as it is in the code', () => {
+  it('of attempts matches the documentation', () => {
     const { broadcast, ...others } = tabled(attemptMoves);
     const { broadcast: written, ...page } = documented('Attempts');
 
@@ -47,12 +47,12 @@ describe('the state machine', () => {
     expect(broadcast?.filter((move) => new Set(move.split(' ')).size > 1)).toEqual(written);
   });
 
-  it('of proofs is on the page as it is in the code', () => {
+  it('of proofs matches the documentation', () => {
     expect(documented('Proofs')).toEqual(tabled(completionMoves));
   });
 
   it.each(attemptStates.flatMap((from) => Object.keys(attemptMoves).map((to) => [from, to])))(
-    'knows an attempt that is %s at %s, or refuses',
+    'has a transition for an attempt that is %s at %s, or refuses it',
     (from, event) => {
       const to = (attemptMoves as Record<string, Record<string, string>>)[event]?.[from];
       const move = () => moveAttempt(from as never, event as never);

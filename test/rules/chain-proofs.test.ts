@@ -61,7 +61,7 @@ describe('a chain proof', () => {
 });
 
 describe('a signed transaction', () => {
-  it('is the anchor that was recorded', async () => {
+  it('is the recorded anchor', async () => {
     expect(isSignedAnchor(await anchorOf(await signed()))).toBe(true);
   });
 
@@ -82,7 +82,7 @@ describe('a signed transaction', () => {
     expect(isSignedAnchor(await anchorOf(await signed(changes)))).toBe(false);
   });
 
-  it('is not one that another account sent to the sender', async () => {
+  it('is not an anchor if another account sent it to the sender', async () => {
     const raw = await signed({ to: sender.address }, stranger);
 
     expect(isSignedAnchor(await anchorOf(raw))).toBe(false);

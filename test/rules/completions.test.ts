@@ -96,7 +96,7 @@ describe('a completion', () => {
   });
 });
 
-describe('a task that is forgotten', () => {
+describe('a deleted task', () => {
   it('returns its reservation only while its completion waits in the queue', () => {
     fc.assert(
       fc.property(task, (given) => {

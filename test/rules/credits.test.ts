@@ -10,7 +10,7 @@ import {
 const wei = fc.bigInt({ min: 0n, max: 10n ** 20n });
 
 describe('the charges of one transaction', () => {
-  it('sum to its cost where the reservations cover it, and never to more', () => {
+  it('sum up to its cost if the reservations cover it, and never to more', () => {
     const leaves = fc.array(wei, { minLength: 1, maxLength: 50 });
     fc.assert(
       fc.property(wei, leaves, (cost, reserved) => {
@@ -29,7 +29,7 @@ describe('the charges of one transaction', () => {
     );
   });
 
-  it('differ by the remainder alone, which the first leaf bears', () => {
+  it('differ only by the remainder, which the first leaf pays', () => {
     const of = (index: number) => chargeOf(100n, { index, count: 3, reservedWei: 1_000n });
 
     expect([of(0), of(1), of(2)]).toEqual([34n, 33n, 33n]);
@@ -63,7 +63,7 @@ describe('a balance', () => {
     expect(affordableAnchors(quota, gasWei, 100n)).toBe(completions);
   });
 
-  it('covers its whole quota where gas costs nothing', () => {
+  it('covers its whole quota if gas is free', () => {
     expect(affordableAnchors(3, 0n, 0n)).toBe(3);
   });
 });

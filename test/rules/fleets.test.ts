@@ -4,7 +4,7 @@ import { limits } from '../../src/protocol/limits.ts';
 import { nextSortOrder, reorderedFleets } from '../../src/server/rules/fleets.ts';
 
 describe('the order of fleets', () => {
-  it('has the wanted ones first, then the others as they were, and all of them once', () => {
+  it('has the named fleets first, then the others in their order, each once', () => {
     const ids = fc.uniqueArray(fc.string(), { maxLength: 12 });
     fc.assert(
       fc.property(ids, fc.nat(), (before, cut) => {
@@ -18,7 +18,7 @@ describe('the order of fleets', () => {
     );
   });
 
-  it('refuses a fleet that is not among them, and one that is wanted twice', () => {
+  it('refuses an unknown fleet, and one that is named twice', () => {
     expect(reorderedFleets(['a', 'b'], ['c'])).toBeNull();
     expect(reorderedFleets(['a', 'b'], ['a', 'a'])).toBeNull();
   });

@@ -21,7 +21,7 @@ describe('the pool of accounts without a recent grant', () => {
     maxLength: 300,
   });
 
-  it('never holds more than its size, nor an account more than an eighth', () => {
+  it('never holds more than its size, and no account more than an eighth', () => {
     fc.assert(
       fc.property(writes, (given) => {
         const { accounts, stored } = fill(given);
@@ -32,7 +32,7 @@ describe('the pool of accounts without a recent grant', () => {
     );
   });
 
-  it('leaves a new account an eighth of what is free, whatever the others stored', () => {
+  it('leaves a new account an eighth of the free space, whatever the others stored', () => {
     fc.assert(
       fc.property(writes, (given) => {
         const { stored: pool } = fill(given);

@@ -89,7 +89,7 @@ describe('a webhook', () => {
 });
 
 describe('a failed message', () => {
-  it('is tried again after ever longer pauses, at last every four hours', () => {
+  it('is retried after growing pauses, up to four hours', () => {
     const pauses = [5 * SECOND, 30 * SECOND];
     for (const minutes of [2, 10, 30, 60, 120, 240, 240, 240]) pauses.push(minutes * MINUTE);
 
@@ -103,7 +103,7 @@ describe('a failed message', () => {
     expect(afterFailure(20, HOUR, HOUR + 3 * DAY)).toEqual({ disable: 'failures' });
   });
 
-  it('disables no webhook before 20 failures in a row, whatever the clock says', () => {
+  it('disables no webhook before 20 failures in a row, whatever the clock shows', () => {
     expect(afterFailure(18, HOUR, HOUR + 300 * DAY)).toHaveProperty('at');
     expect(afterFailure(19, HOUR, HOUR + 300 * DAY)).toEqual({ disable: 'failures' });
   });

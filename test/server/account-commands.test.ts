@@ -109,19 +109,22 @@ describe('a wallet without an account', () => {
     ['accounts', 'resume'],
     ['accounts', 'export'],
     ['accounts', 'delete', '--yes'],
-  ])('is an error, and gets none, by svc-server %s %s', async (group, command, ...options) => {
-    const wallet = newWallet();
+  ])(
+    'is an error in svc-server %s %s, which creates no account',
+    async (group, command, ...options) => {
+      const wallet = newWallet();
 
-    const { exitCode, stdout, stderr } = await server(group, command, wallet, ...options);
+      const { exitCode, stdout, stderr } = await server(group, command, wallet, ...options);
 
-    expect([exitCode, stdout]).toEqual([1, '']);
-    expect(stderr).toContain(`The wallet ${wallet} has no account.`);
-    expect((await server('accounts', 'list', '--json')).stdout).not.toContain(wallet);
-  });
+      expect([exitCode, stdout]).toEqual([1, '']);
+      expect(stderr).toContain(`The wallet ${wallet} has no account.`);
+      expect((await server('accounts', 'list', '--json')).stdout).not.toContain(wallet);
+    },
+  );
 });
 
 describe('svc-server accounts delete', () => {
-  it('says that the data is deleted, also if it was before', async () => {
+  it('reports that the data is deleted, even if it was deleted before', async () => {
     const wallet = await account();
 
     for (const _ of ['first', 'again']) {

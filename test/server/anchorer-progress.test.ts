@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 
 const restingAnchorer = { busySince: () => null };
 
-it('goes on while the store answers, and while it refuses', async () => {
+it('continues while the store answers, and while it refuses', async () => {
   const service = await startTestService();
   const answers = { taken: 0, refused: 0 };
   const probe = async () => {
@@ -33,7 +33,7 @@ it('goes on while the store answers, and while it refuses', async () => {
   expect(answers.refused).toBeGreaterThan(1);
 });
 
-it('stands still from the moment that the store was asked and does not answer', async () => {
+it('stops from the moment of a store call that is not answered', async () => {
   vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
   const began = performance.now();
   let asked = 0;
@@ -51,7 +51,7 @@ it('stands still from the moment that the store was asked and does not answer', 
   }
 });
 
-it('stands still when a round of the anchorer has lasted 5 minutes', () => {
+it('stops when a round of the anchorer has lasted 5 minutes', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const store = { probe: () => Promise.resolve() };
   const busySince = performance.now() - 5 * 60_000 - 1000;
@@ -62,7 +62,7 @@ it('stands still when a round of the anchorer has lasted 5 minutes', () => {
   expect(standstillMs).toBe(1000);
 });
 
-it('takes an engine that waits for its next round for none that is in one', async () => {
+it('continues while an engine waits for its next round', async () => {
   const trigger = createTrigger();
   const begun = trigger.busySince;
   const waiting = trigger.wait(60_000);

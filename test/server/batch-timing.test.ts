@@ -20,7 +20,7 @@ it('divides the time between two heads by the number of blocks', () => {
   expect(timing.senderStateMs()).toBe(7_000);
 });
 
-it('measures nothing by a head that it has seen', () => {
+it('ignores a head that it has seen', () => {
   const timing = createBatchTiming(pauses);
   timing.note(10n, 0);
   timing.note(10n, 4_000);

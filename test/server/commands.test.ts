@@ -36,7 +36,7 @@ async function commandsBelow(words: readonly string[]): Promise<string[][]> {
   return found;
 }
 
-describe('beside an installed server', () => {
+describe('next to an installed server', () => {
   let root: string;
   beforeAll(async () => {
     root = await mkdtemp(path.join(tmpdir(), 'svc-root-'));
@@ -65,7 +65,7 @@ describe('beside an installed server', () => {
     });
   });
 
-  it('reads the credentials of its unit where they also are while it is stopped', async () => {
+  it('reads the credentials of its unit from their source while it is stopped', async () => {
     const file = path.join(root, 'etc/svc-server/environment');
     const before = await readFile(file, 'utf8');
     const copies = '/run/credentials/svc-server.service';
@@ -78,7 +78,7 @@ describe('beside an installed server', () => {
     expect(SVC_ANCHOR_KEY_FILE).toBe(`${folder}/anchor-key,${folder}/anchor-key-next`);
   });
 
-  it('gives its service every secret file that a variable can name', () => {
+  it('passes every secret file that a variable can name to its service', () => {
     const files = Object.keys(environment.properties).filter((name) => name.endsWith('_FILE'));
     const { credential, otherCredentials } = serverInstallation;
     const named = [credential, ...otherCredentials].map(
@@ -87,7 +87,7 @@ describe('beside an installed server', () => {
     expect(files.filter((name) => !named.includes(name))).toEqual([]);
   });
 
-  it('works with the database that the caller names', async () => {
+  it('uses the database that the caller names', async () => {
     const own = { SVC_DATA_DIR: '/srv/other' };
 
     expect(await operatorEnvironment(own, root)).toEqual(own);
@@ -103,7 +103,7 @@ describe('svc-server', () => {
   });
 
   it.each(['SVC_WEBHOOK_KEY_FILE', 'SVC_OPERATOR_TOKEN_FILE', 'SVC_ANCHOR_KEY_FILE'])(
-    'ends with 2, so that systemd does not restart it, if %s cannot be read',
+    'exits with 2, so that systemd does not restart it, if %s cannot be read',
     async (name) => {
       const { exitCode, stderr } = await server(['start'], {
         SVC_CHAIN_RPC_URL: 'http://127.0.0.1:9',
@@ -123,7 +123,7 @@ describe('svc-server', () => {
     ['its data folder is a file', { SVC_DATA_DIR: 'file' }, 'Cannot use the folder'],
     ['its data folder is in a file', { SVC_DATA_DIR: 'file/data' }, 'Cannot use the folder'],
     ['a key is configured twice', { SVC_ANCHOR_KEY_FILE: 'key,key-again' }, 'configured twice'],
-  ])('start ends with 2 if %s', async (_, given, reason) => {
+  ])('start exits with 2 if %s', async (_, given, reason) => {
     const key = path.join(folder, 'key');
     for (const file of [key, `${key}-again`]) {
       await writeFile(file, '11'.repeat(32), { mode: 0o600 });
@@ -198,7 +198,7 @@ describe('svc-server', () => {
     ['backup', () => ['backup', path.join(blocked, 'copy.db')]],
     ['restore', () => ['restore', path.join(folder, 'file')]],
     ['check', () => ['check']],
-  ])('%s reports a file that it cannot use, without a stack', async (_, args) => {
+  ])('%s reports an unusable file, without a stack', async (_, args) => {
     const { exitCode, stderr } = await server(args(), { SVC_DATA_DIR: blocked });
 
     expect(exitCode).toBe(1);
@@ -206,7 +206,7 @@ describe('svc-server', () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  it.runIf(existsSync('/proc/self'))('ends where it cannot make its data folder', async () => {
+  it.runIf(existsSync('/proc/self'))('exits if it cannot create its data folder', async () => {
     const args = ['dev', '--data-dir', '/proc/svc/data'];
 
     const { exitCode, stderr } = await server(args, { SVC_PORT: '4000' });

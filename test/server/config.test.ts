@@ -18,14 +18,14 @@ function faultsOf(environment: NodeJS.ProcessEnv): string[] {
 }
 
 describe('the configuration', () => {
-  it('has a default for everything that start does not insist on', () => {
+  it('has a default for everything that start does not require', () => {
     const config = readConfig({});
 
     expect(config).toMatchObject({ baseUrl: 'http://127.0.0.1:3000', gate: null });
     expect(config.database).toEqual({ kind: 'sqlite', path: path.resolve('data/svc.db') });
   });
 
-  it('lists every fault at once, by variable', () => {
+  it('lists every error at once, by variable', () => {
     const faults = faultsOf({
       SVC_PORT: 'abc',
       SVC_SIGNUP: 'maybe',
@@ -41,7 +41,7 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('tells of two faults of one variable', () => {
+  it('reports two errors of one variable', () => {
     const faults = faultsOf({
       SVC_BASE_URL: 'ftp://svc.example/path',
       SVC_ANCHOR_PRIVATE_KEY: 'short',
@@ -93,7 +93,7 @@ describe('the configuration', () => {
     expect(webhookWallets).toEqual([first, second]);
   });
 
-  it('takes several RPC endpoints', () => {
+  it('accepts several RPC endpoints', () => {
     const { rpcUrls } = readConfig({ SVC_CHAIN_RPC_URL: 'https://a/x?y=1, https://u:p@b' });
 
     expect(rpcUrls).toEqual(['https://a/x?y=1', 'https://u:p@b']);
@@ -149,7 +149,7 @@ describe('the configuration', () => {
     expect(faultsOf({ SVC_ALLOW_PLAINTEXT: 'all' })).toHaveLength(1);
   });
 
-  it('never repeats a value in a fault', () => {
+  it('never shows a value in an error', () => {
     const secret = 'ab'.repeat(31);
 
     const faults = faultsOf({ SVC_ANCHOR_PRIVATE_KEY: secret });
@@ -158,13 +158,13 @@ describe('the configuration', () => {
     expect(faults.join()).not.toContain(secret);
   });
 
-  it("leaves the other programs' variables alone", () => {
+  it('ignores the variables of other programs', () => {
     expect(
       faultsOf({ SVC_AGENT_URL: 'x', SVC_URL: 'x', SVC_TOKEN: 'x', SVC_PROFILE: 'x' }),
     ).toEqual([]);
   });
 
-  it('counts an empty variable as absent', () => {
+  it('treats an empty variable as absent', () => {
     expect(readConfig({ SVC_PORT: '' }).values.SVC_PORT).toBe(3000);
   });
 
@@ -187,7 +187,7 @@ describe('the configuration', () => {
     expect(Object.isFrozen(readConfig({}).values)).toBe(true);
   });
 
-  it('names only variables that exist as secret', () => {
+  it('marks only existing variables as secret', () => {
     const names = Object.keys(environment.properties);
     for (const name of secretVariables) expect(names).toContain(name);
   });
@@ -206,7 +206,7 @@ describe('SVC_TRUST_PROXY', () => {
   });
 });
 
-describe('what the documents say of the configuration', () => {
+describe('the documentation of the configuration', () => {
   it('is generated into docs/configuration.md, with every variable', () => {
     const page = readFileSync(path.join(root, 'docs/configuration.md'), 'utf8');
 
@@ -215,7 +215,7 @@ describe('what the documents say of the configuration', () => {
     expect(named.sort()).toEqual(Object.keys(environment.properties).sort());
   });
 
-  it('is in .env.example what the code reads', () => {
+  it('matches the code in .env.example', () => {
     expect(readFileSync(path.join(root, '.env.example'), 'utf8')).toBe(exampleEnvironment());
   });
 });

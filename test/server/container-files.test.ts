@@ -49,7 +49,7 @@ const ofCompose = {
 };
 
 describe('deploy/Containerfile', () => {
-  it('sets variables of the service', () => {
+  it('sets only variables of the service', () => {
     const names = Object.keys(ofImage).filter((name) => name.startsWith('SVC_'));
 
     expect(names).toEqual(['SVC_HOST', 'SVC_PORT', 'SVC_DATA_DIR']);
@@ -125,7 +125,7 @@ describe('deploy/compose.yaml', () => {
     expect(new URL(svc.environment?.SVC_DATABASE_URL ?? '').password).toBe('');
   });
 
-  it('makes nginx pass requests to the service alone', () => {
+  it('makes nginx pass requests only to the service', () => {
     const [, replaced = '', by] = /'s\/(.+)\/(.+)\/'/.exec(nginx.command?.at(-1) ?? '') ?? [];
 
     const left = upstreamServers.map((server) => server.replace(new RegExp(replaced), String(by)));
@@ -133,7 +133,7 @@ describe('deploy/compose.yaml', () => {
     expect(svc.environment?.SVC_TRUST_PROXY).toBe(addressOf(nginx));
   });
 
-  it('keeps PostgreSQL in a network that leads nowhere else', () => {
+  it('keeps PostgreSQL in an isolated network', () => {
     expect(postgres.networks).toEqual(['svc']);
     expect(declared.networks.svc).toMatchObject({ internal: true });
   });

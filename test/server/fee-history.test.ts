@@ -12,7 +12,7 @@ function anHour(): FeeHistory {
 }
 
 describe('the fees of the last hour', () => {
-  it('report a fee above ten times their median, not one of ten times', () => {
+  it('report a fee above ten times their median, but not one of exactly ten times', () => {
     const fees = anHour();
 
     fees.note(100n, 60 * MINUTE);

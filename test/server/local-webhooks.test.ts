@@ -48,7 +48,7 @@ async function createLocal(deps: { localWebhooks?: true }) {
   }
 }
 
-it('refuses a webhook with http to this machine, whatever the variables allow', async () => {
+it('refuses a webhook with http to this machine, whatever the variables', async () => {
   expect(await createLocal({})).toEqual([400, 'webhook_url_refused']);
 });
 
@@ -56,7 +56,7 @@ it('accepts it with the constant of svc-server dev', async () => {
   expect(await createLocal({ localWebhooks: true })).toEqual([201, undefined]);
 });
 
-it('has the constant in dev alone, and no variable for it', () => {
+it('has the constant only in dev, and no variable for it', () => {
   const src = path.resolve(import.meta.dirname, '../../src');
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' });
   const setting = files.filter(

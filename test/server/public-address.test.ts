@@ -41,7 +41,7 @@ it.each([
   { SVC_BASE_URL, ...grant },
   { SVC_BASE_URL, SVC_SIGNUP_GAS_WEI: '1', SVC_SIGNUP_DELAY_HOURS },
   { SVC_BASE_URL, ...grant, SVC_SIGNUP_ANCHORS_PER_DAY },
-])('warns of sign-up grants that one person can collect: %j', async (variables) => {
+])('warns about sign-up grants that one person can collect: %j', async (variables) => {
   expect(await warningsOf(variables)).toEqual([
     expect.stringContaining('set SVC_SIGNUP_DELAY_HOURS and SVC_SIGNUP_ANCHORS_PER_DAY'),
   ]);
@@ -72,7 +72,7 @@ describe('a chain that is not in the list of known chains', () => {
   it.each([
     { SVC_BASE_URL, SVC_PUBLIC_RPC_URL: 'https://rpc.example.org' },
     { SVC_BASE_URL: 'http://127.0.0.1:3000' },
-  ])('starts with one, and on loopback: %j', async (variables) => {
+  ])('starts with a URL, or on loopback: %j', async (variables) => {
     await expect(start({ ...variables, SVC_CHAIN_RPC_URL: chain.url })).resolves.toBeDefined();
   });
 });

@@ -30,7 +30,7 @@ async function start(keys: readonly string[], variables: Record<string, string>)
 it.each([
   { name: 'one new account', keys: [POOR] },
   { name: 'the second of two accounts', keys: [FUNDED, POOR] },
-])('shows in its first answer that $name has no funds', async ({ keys }) => {
+])('shows in its first response that $name has no funds', async ({ keys }) => {
   const chain = await startTestChain();
   onTestFinished(chain.close);
 
@@ -43,7 +43,7 @@ it.each([
   });
 });
 
-it('reports in svc_degraded what /readyz lists, also where anchoring goes on', async () => {
+it('reports in svc_degraded the reasons of /readyz, even while anchoring continues', async () => {
   const url = await start([POOR], {
     SVC_CHAIN_RPC_URL: 'http://127.0.0.1:9',
     SVC_DISK_MIN_FREE_MB: '1000000000',

@@ -14,7 +14,7 @@ const wallet = `0x${'ab'.repeat(20)}`;
 const robotId = '0190a5c0-0000-7000-8000-000000000000';
 const clock = createTestClock();
 
-it('is carried out by the server, by its configuration', async () => {
+it('is run by the server according to its configuration', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-retention-'));
   const config = readConfig({
     SVC_PORT: '0',

@@ -32,7 +32,7 @@ const start = () =>
     { logger: pino({ level: 'silent' }) },
   );
 
-it('refuses to start with an account that has code, a delegated one too', async () => {
+it('refuses to start with an account that has code, even delegated code', async () => {
   // What EIP-7702 puts there.
   await node.rpc('anvil_setCode', [third.address, `0xef0100${'ab'.repeat(20)}`]);
 

@@ -37,7 +37,7 @@ async function registerRobot(): Promise<string> {
 }
 
 describe('svc-server demo', () => {
-  it('goes the whole way and is clean when piped', async () => {
+  it('completes all steps and prints no escape sequences into a pipe', async () => {
     const { exitCode, stdout, stderr } = await run('svc-server', ['demo']);
 
     expect([exitCode, stderr]).toEqual([0, '']);
@@ -50,7 +50,7 @@ describe('svc-server demo', () => {
 });
 
 describe('svc-agent', () => {
-  it('takes claims and evidence while the network is dead, and delivers them when it is back', async () => {
+  it('accepts claims and evidence while the network is down, and delivers them when it is back', async () => {
     const apiKey = await registerRobot();
     const line = await startServiceProxy(dev.url);
     onTestFinished(() => line.close());
@@ -79,7 +79,7 @@ describe('svc-agent', () => {
 });
 
 describe('svc', () => {
-  it('rotates the key of a robot, and verifies what the robot anchored with the new one', async () => {
+  it('rotates the key of a robot, and verifies a proof that the robot anchored with the new one', async () => {
     const user = await createSvcUser(dev.url);
     await user.spawnSvc(['login', dev.url, '--key-file', user.keyFile]);
     const { stdout: oldKey } = await user.spawnSvc(['robots', 'create', 'arm']);

@@ -74,7 +74,7 @@ describe.concurrent('each acknowledged record arrives once', () => {
       }),
   );
 
-  it('over a line too slow for large batches', { timeout: LONG }, () =>
+  it('over a line of 1 KB/s', { timeout: LONG }, () =>
     withRobot(async ({ line, work, connected, expectAllOnce }) => {
       await connected();
       line.throttle(KILOBYTE_PER_SECOND);

@@ -59,7 +59,7 @@ describe('the first page of a visitor', () => {
     await page.getByText('Verified', { exact: true }).waitFor();
   });
 
-  it('opens wallet apps on a phone', async () => {
+  it('links to wallet apps on a phone', async () => {
     const context = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } };
     const { page } = await dashboard.open('/', { wallet: null, context });
     await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click();

@@ -46,7 +46,7 @@ print(json.dumps([canonical(text) for text in json.load(sys.stdin)]))
     ]);
   });
 
-  it('exits with 0 if every check passed, 3 if not, 2 for unreadable input, and 9 if no account is named', (context) => {
+  it('exits with 0 if every check passed, 3 if not, 2 if it cannot verify, and 9 if no account is named', (context) => {
     const python = needsProgram(context, 'python3');
     const folder = mkdtempSync(path.join(tmpdir(), 'verify-'));
     const run = (content: string, ...hashes: string[]) => {

@@ -60,7 +60,7 @@ describe('the chain proofs of several instances', () => {
 });
 
 describe('the queue of several instances', () => {
-  it('offers each sender others, oldest first', async () => {
+  it('offers each sender different proofs, oldest first', async () => {
     const tasks = await world.queued(robotId, 5);
 
     const first = await world.store.listQueuedProofs(ours, 2);
@@ -70,7 +70,7 @@ describe('the queue of several instances', () => {
     expect(await world.store.listQueuedProofs(ours, 10)).toEqual(first);
   });
 
-  it('offers nothing twice to two who look at once', async () => {
+  it('offers no proof twice to simultaneous senders', async () => {
     await world.queued(robotId, 20);
 
     const [first, second] = await Promise.all([
@@ -82,7 +82,7 @@ describe('the queue of several instances', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('offers to others what a sender did not sign for some seconds', async () => {
+  it('offers proofs to others if a sender does not sign them for some seconds', async () => {
     await world.queued(robotId, 2);
     const left = await world.store.listQueuedProofs(ours, 10);
     expect(await other.listQueuedProofs(theirs, 10)).toEqual([]);
@@ -92,7 +92,7 @@ describe('the queue of several instances', () => {
     expect(await other.listQueuedProofs(theirs, 10)).toEqual(left);
   });
 
-  it('offers what was signed in vain to everybody again', async () => {
+  it('offers proofs of a failed commit to all senders again', async () => {
     await world.queued(robotId, 1);
     const { id } = await world.committed(ours);
 
@@ -101,7 +101,7 @@ describe('the queue of several instances', () => {
     expect(await other.listQueuedProofs(theirs, 10)).toHaveLength(1);
   });
 
-  it('takes each proof into one of two attempts over it', async () => {
+  it('commits each proof in only one of two attempts', async () => {
     await world.queued(robotId, 3);
     const proofs = await world.store.listQueuedProofs(ours, 3);
     const reversed = [...proofs].reverse();
@@ -115,7 +115,7 @@ describe('the queue of several instances', () => {
     expect(lost).toMatchObject([{ reason: failsWith('not_queued') }]);
   });
 
-  it('wakes an instance that waits when another queues a proof', async () => {
+  it('wakes a waiting instance when another queues a proof', async () => {
     const task = await world.task(robotId);
     const woken = other.waitForQueuedProof(new AbortController().signal);
 
@@ -143,7 +143,7 @@ describe('the queue of several instances', () => {
 });
 
 describe('several instances at once', () => {
-  it('work through one queue, each proof in one attempt', async () => {
+  it('share one queue, with each proof in one attempt', async () => {
     const tasks = await world.queued(robotId, 40);
 
     const work = async (store: Store, lease: Lease, from: number) => {
@@ -162,7 +162,7 @@ describe('several instances at once', () => {
     expect(open.reduce((sum, { unsettledLeaves }) => sum + unsettledLeaves, 0)).toBe(tasks.length);
   });
 
-  it('settle for one account, and each leaf is charged once', async () => {
+  it('settle for one account, and charge each leaf once', async () => {
     const before = await world.store.getBalance(wallet);
     await world.queued(robotId, 40);
     const first = await world.included(ours, 20);
@@ -179,7 +179,7 @@ describe('several instances at once', () => {
     expect(after?.gasCreditWei).toBe((before?.gasCreditWei ?? 0n) - cost);
   });
 
-  it('sign and settle while the robot is deleted, and nothing is lost or paid twice', async () => {
+  it('sign and settle while the robot is deleted, without loss or double charge', async () => {
     await world.queued(robotId, 30);
     const mined = await world.included(ours, 10);
     const signed = await world.committed(ours, 10);

@@ -17,7 +17,7 @@ afterEach(async () => {
   expect(violated).toEqual([]);
 });
 
-it('two instances together make no more robots than an account may have', async () => {
+it('two instances together create no more robots than an account may have', async () => {
   const wallet = await world.account();
   await spread(instances, limits.robotsPerAccount - 3, (store) =>
     store.createRobot(world.newRobot(wallet)),
@@ -28,7 +28,7 @@ it('two instances together make no more robots than an account may have', async 
   expect(aggregate(created)).toEqual({ created: 3, robot_limit_reached: 17 });
 });
 
-it('two instances together make no more fleets than an account may have', async () => {
+it('two instances together create no more fleets than an account may have', async () => {
   const wallet = await world.account();
   await spread(instances, limits.fleetsPerAccount - 3, (store) =>
     store.createFleet(world.newFleet(wallet)),
@@ -67,7 +67,7 @@ it('two instances together spend no more than an account has', async () => {
   expect(aggregate(queued)).toEqual({ queued: 3, no_gas_credit: 9 });
 });
 
-it('two instances together make a grant once', async () => {
+it('two instances together record a grant once', async () => {
   const wallet = newWallet();
   const grant = { id: uuid(), wallet, anchors: 5, gasWei: 7n, note: '', now: world.now };
 

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-it('tells of each commit, of one statement or of several', async () => {
+it('reports each commit, of one statement or several', async () => {
   await world.task(robot.id);
   expect(commits).toEqual([{ writes: 1, seconds: expect.any(Number) }]);
 
@@ -27,7 +27,7 @@ it('tells of each commit, of one statement or of several', async () => {
   expect(commits).toHaveLength(3);
 });
 
-it('tells nothing of what only reads', async () => {
+it('reports no read-only transaction', async () => {
   await world.store.getRobot(robot.id, robot.wallet);
   await world.store.listRobots(robot.wallet, 10, null);
   await world.store.getBalance(robot.wallet);
@@ -35,7 +35,7 @@ it('tells nothing of what only reads', async () => {
   expect(commits).toEqual([]);
 });
 
-it('tells nothing of what was undone', async () => {
+it('reports no rolled back transaction', async () => {
   const grant = { id: uuid(), wallet: robot.wallet, anchors: -1_000, gasWei: 0n, note: '' };
 
   await expect(world.store.grantCredits({ ...grant, now: world.now })).rejects.toThrow();

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => instances.close());
 
-it('are left to others by however many ask whether the service is ready', async () => {
+it('stay available to others, however many readiness checks run', async () => {
   const { session, blocked } = instances;
   const store = await anotherStore({ poolMax: 2 });
   await session.query('BEGIN; UPDATE svc_schema SET version = version');
@@ -31,7 +31,7 @@ it('are left to others by however many ask whether the service is ready', async 
   await Promise.all(probes);
 });
 
-it('are not used again where the server became a standby', async () => {
+it('are not reused if the server became a standby', async () => {
   const { session } = instances;
   const setDatabase = (change: string) =>
     session.query(
@@ -48,7 +48,7 @@ it('are not used again where the server became a standby', async () => {
   expect((await store.countChallenge(newWallet(), null)).count).toMatchObject({ allowed: true });
 });
 
-it('are not used again where a commit was not answered', async () => {
+it('are not reused if a commit was not answered', async () => {
   const { session } = instances;
   await session.query(`
     CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS
@@ -65,7 +65,7 @@ it('are not used again where a commit was not answered', async () => {
   expect(await store.listFleets(wallet, 10, null)).toEqual([]);
 });
 
-it('keep their prepared statements where a newer version adds columns to every table', async () => {
+it('keep their prepared statements if a newer version adds columns to every table', async () => {
   await writeHistory(world);
 
   await instances.session.query(`DO $$ DECLARE one regclass; BEGIN
@@ -109,7 +109,7 @@ it('are made again once a missing certificate is back, even if notifications fai
   });
 });
 
-it('are refused to a database that cannot hold every text', async () => {
+it('are refused for a database that cannot store every text', async () => {
   const { session, url } = instances;
   const other = new URL(url);
   other.pathname += '_latin1';

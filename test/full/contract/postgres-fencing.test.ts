@@ -86,7 +86,7 @@ async function written(): Promise<unknown> {
   return rows;
 }
 
-it('lets nothing through of what waits while the lease is being taken over', async () => {
+it('rejects calls that wait while the lease is taken over', async () => {
   const calls = Object.entries(await everyWrite());
   await session.query('BEGIN');
   await session.query(`UPDATE leases SET holder = 'heir', fence = fence + 1`);
@@ -102,7 +102,7 @@ it('lets nothing through of what waits while the lease is being taken over', asy
   expect(await written()).toEqual(before);
 });
 
-it('lets all of it through when the lease stays', async () => {
+it('accepts all waiting calls if the lease stays', async () => {
   const calls = Object.entries(await everyWrite());
 
   for (const [name, call] of calls.filter(([name]) => name !== 'recordReplacedNonce')) {
@@ -113,7 +113,7 @@ it('lets all of it through when the lease stays', async () => {
   }
 });
 
-it('makes a takeover wait for a write that is under way, and know of it', async () => {
+it('makes a takeover wait for a write in progress, and see it', async () => {
   await world.queued(robotId, 1);
   const proofs = await world.store.listQueuedProofs(lease, 1);
   const attempt = world.attempt(proofs);
@@ -137,7 +137,7 @@ it('makes a takeover wait for a write that is under way, and know of it', async 
   expect(await world.store.getNextNonce(taken)).toBe(attempt.nonce + 1);
 });
 
-it('makes the operator who ends all leases wait for it as well', async () => {
+it('makes the end of all leases wait for a write in progress as well', async () => {
   await world.queued(robotId, 1);
   const attempt = world.attempt(await world.store.listQueuedProofs(lease, 1));
   await session.query('BEGIN');

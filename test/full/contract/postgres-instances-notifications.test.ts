@@ -67,7 +67,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-it('tells those who wait on another instance', async () => {
+it('wakes callers that wait on another instance', async () => {
   const woken = there.triggers.wait('completion:2', never());
 
   here.notifications.tell(['completion:1', 'completion:2']);
@@ -75,7 +75,7 @@ it('tells those who wait on another instance', async () => {
   await woken;
 });
 
-it('tells of more than a notification holds', async () => {
+it('reports more changes than a notification holds', async () => {
   const topics = Array.from({ length: 1_500 }, (_, i) => `completion:${i}`);
   const woken = topics.map((topic) => there.triggers.wait(topic, never()));
 
@@ -84,7 +84,7 @@ it('tells of more than a notification holds', async () => {
   await Promise.all(woken);
 });
 
-it('tells everybody of what is too much to name', async () => {
+it('wakes all callers if there are too many changes to list', async () => {
   const woken = there.triggers.wait('another', never());
 
   here.notifications.tell(Array.from({ length: 3_000 }, (_, i) => `completion:${i}`));
@@ -92,7 +92,7 @@ it('tells everybody of what is too much to name', async () => {
   await woken;
 });
 
-it('tells what came last before an instance ended', async () => {
+it('reports the last change before an instance ended', async () => {
   const woken = there.triggers.wait('queue', never());
 
   here.notifications.tell(['queue']);
@@ -101,7 +101,7 @@ it('tells what came last before an instance ended', async () => {
   await woken;
 });
 
-it('wakes everybody once it listens again, for what was missed in between', async () => {
+it('wakes all callers once it listens again, because of missed changes', async () => {
   const woken = there.triggers.wait('queue', never());
 
   await session.query(`SELECT pg_terminate_backend(pid) ${LISTENERS}`);
@@ -114,7 +114,7 @@ it('wakes everybody once it listens again, for what was missed in between', asyn
   expect(there.triggers.size).toBe(0);
 });
 
-it('passes changes of an account on to those who watch it on another instance, once', async () => {
+it('forwards changes of an account once to its streams on another instance', async () => {
   const [own, theirs] = [watched(here.feed, 'a'), watched(there.feed, 'a')];
   const stranger = watched(there.feed, 'b');
 
@@ -127,7 +127,7 @@ it('passes changes of an account on to those who watch it on another instance, o
   expect(theirs.resets()).toBe(0);
 });
 
-it('passes on that anything may have changed where a notification cannot hold the changes', async () => {
+it('reports that anything may have changed if a notification cannot hold the changes', async () => {
   const { resets } = watched(there.feed, 'a');
 
   for (let i = 0; i < 101; i += 1) here.feed.changed('a', { event: `${i}` });
@@ -135,7 +135,7 @@ it('passes on that anything may have changed where a notification cannot hold th
   await waitFor('that message', () => resets() === 1);
 });
 
-it('says that anything may have changed once it listens again', async () => {
+it('reports that anything may have changed once it listens again', async () => {
   const { resets } = watched(there.feed, 'a');
 
   await session.query(`SELECT pg_terminate_backend(pid) ${LISTENERS}`);
@@ -144,7 +144,7 @@ it('says that anything may have changed once it listens again', async () => {
   await listening();
 });
 
-it('says so every 10 s where a pooler allows no LISTEN', async () => {
+it('reports it every 10 s if a pooler does not allow LISTEN', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { connections } = here;

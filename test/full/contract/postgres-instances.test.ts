@@ -25,11 +25,11 @@ async function end() {
   expect(violated).toEqual([]);
 }
 
-describe('what one instance does counts on the other', () => {
+describe('a change on one instance applies on the other', () => {
   beforeEach(() => begin());
   afterEach(end);
 
-  it('a key that was replaced', async () => {
+  it('for a replaced key', async () => {
     await there.authenticateRobot(robot.keyHash);
 
     await here.replaceKey(robot.id, robot.wallet, 'b'.repeat(64), world.now);
@@ -39,7 +39,7 @@ describe('what one instance does counts on the other', () => {
     expect(await there.createTask(world.newTask(robot.id))).toEqual({ outcome: 'key_revoked' });
   });
 
-  it('a challenge, which is spent once', async () => {
+  it('for a challenge, which is spent once', async () => {
     const challenge = await world.savedChallenge(newWallet());
 
     const signedIn = await spread(instances, 10, (store) => store.signIn(world.signIn(challenge)));
@@ -47,7 +47,7 @@ describe('what one instance does counts on the other', () => {
     expect(aggregate(signedIn)).toEqual({ signed_in: 1, challenge_spent: 9 });
   });
 
-  it('a session that was ended', async () => {
+  it('for an ended session', async () => {
     const challenge = await world.savedChallenge(newWallet());
     const session = world.session();
     const { tokenHash } = session;
@@ -59,7 +59,7 @@ describe('what one instance does counts on the other', () => {
     expect(await there.authenticateSession(tokenHash, false, world.now)).toBeNull();
   });
 
-  it('a code, which is redeemed once', async () => {
+  it('for a code, which is redeemed once', async () => {
     const challenge = await world.savedChallenge(newWallet());
     const { wallet } = challenge;
     const session = world.session();
@@ -76,11 +76,11 @@ describe('what one instance does counts on the other', () => {
   });
 });
 
-describe('what two instances do at once', () => {
+describe('two instances at once', () => {
   beforeEach(() => begin());
   afterEach(end);
 
-  it('claims an id once, and answers the others the task', async () => {
+  it('claim an id once, and return the task to the other callers', async () => {
     for (let round = 0; round < 10; round += 1) {
       const claim = world.newTask(robot.id, { idGiven: true });
 
@@ -90,7 +90,7 @@ describe('what two instances do at once', () => {
     }
   });
 
-  it('claims an id for the first content that comes', async () => {
+  it('claim an id for the first content', async () => {
     const claim = world.newTask(robot.id, { idGiven: true });
 
     const claims = await spread(instances, 6, (store, i) =>
@@ -100,7 +100,7 @@ describe('what two instances do at once', () => {
     expect(aggregate(claims)).toEqual({ created: 1, id_conflict: 5 });
   });
 
-  it('accepts one completion of a task', async () => {
+  it('accept one completion of a task', async () => {
     for (let round = 0; round < 10; round += 1) {
       const task = await world.task(robot.id);
 
@@ -112,7 +112,7 @@ describe('what two instances do at once', () => {
     }
   });
 
-  it('tries a completion that failed once more', async () => {
+  it('retry a failed completion once', async () => {
     const lease = await world.lease();
     const [task] = await world.queued(robot.id, 1);
     if (task === undefined) throw new Error('One task was queued');
@@ -125,7 +125,7 @@ describe('what two instances do at once', () => {
     expect(aggregate(queued)).toEqual({ queued: 1, completion_in_progress: 5 });
   });
 
-  it('deletes a robot once, and lets no claim or completion slip in', async () => {
+  it('delete a robot once, and accept no claim or completion meanwhile', async () => {
     await world.queued(robot.id, 5);
     const task = await world.task(robot.id);
     const balance = await here.getBalance(robot.wallet);
@@ -146,7 +146,7 @@ describe('what two instances do at once', () => {
     );
   });
 
-  it('leaves no robot in a fleet that is deleted', async () => {
+  it('leave no robot in a deleted fleet', async () => {
     for (let round = 0; round < 10; round += 1) {
       const fleet = await world.fleet(robot.wallet);
 
@@ -160,7 +160,7 @@ describe('what two instances do at once', () => {
   });
 });
 
-describe('what waits for another transaction goes by what that did', () => {
+describe('a call that waits for another transaction sees its result', () => {
   beforeEach(() => begin());
   afterEach(end);
 
@@ -174,7 +174,7 @@ describe('what waits for another transaction goes by what that did', () => {
     return answers;
   }
 
-  it('a claim or a completion with a key that is being ended is key_revoked', async () => {
+  it('a claim or completion with a key that is being revoked is key_revoked', async () => {
     const task = await world.task(robot.id);
 
     const answers = await during<{ outcome: string }>(
@@ -213,7 +213,7 @@ describe('what waits for another transaction goes by what that did', () => {
     expect(answers).toEqual([{ outcome: 'id_conflict' }]);
   });
 
-  it('a robot does not enter a fleet that is being deleted', async () => {
+  it('a robot is not added to a fleet that is being deleted', async () => {
     const fleet = await world.fleet(robot.wallet);
 
     const answers = await during<{ outcome: string }>(
@@ -232,7 +232,7 @@ describe('what waits for another transaction goes by what that did', () => {
 describe.each([
   { way: 'a hint', pooler: false },
   { way: 'looking, behind a pooler', pooler: true },
-])('a request that waits on one instance learns by $way', ({ pooler }) => {
+])('a waiting request on one instance learns by $way', ({ pooler }) => {
   beforeEach(() => begin({ pooler }));
   afterEach(end);
 
@@ -261,7 +261,7 @@ describe('many requests that wait', () => {
   beforeEach(() => begin({ pooler: true }));
   afterEach(end);
 
-  it('ask the database together', async () => {
+  it('share their database reads', async () => {
     const tasks = await world.queued(robot.id, 40);
     const lease = await world.lease();
     const queries = vi.spyOn(pg.Client.prototype, 'query');

@@ -72,7 +72,7 @@ const ofBatch = `(SELECT a.id FROM attempts a JOIN receipts r ON r.attempt_id = 
   WHERE a.root IS NOT NULL LIMIT 1)`;
 
 describe('the check of the invariants', () => {
-  it('finds nothing where all is well', async () => {
+  it('finds nothing in a sound database', async () => {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
@@ -139,7 +139,7 @@ describe('the check of the invariants', () => {
     ['chain_proofs_lead_to_transactions', `UPDATE chain_proofs SET nodes = '[]' WHERE nodes <> ''`],
     ['chain_proofs_lead_to_transactions', `UPDATE variants SET raw_tx = '0x02'`],
     ['chain_proofs_lead_to_transactions', 'UPDATE attempts SET mined_tx_index = 0'],
-  ])('tells when %s does not hold (%#)', async (invariant, statement) => {
+  ])('reports if %s does not hold (%#)', async (invariant, statement) => {
     await damage(statement);
 
     const findings = await world.store.checkInvariants();
@@ -148,7 +148,7 @@ describe('the check of the invariants', () => {
     expect(found?.violations[0], JSON.stringify(findings)).toMatch(/^\S+ .+/);
   });
 
-  it('tells some violations in full and counts the others', async () => {
+  it('reports some violations in full and counts the others', async () => {
     await damage(`INSERT INTO accounts
       SELECT '0x' || n, 1, 0, 0 FROM generate_series(1, 150) AS n`);
 

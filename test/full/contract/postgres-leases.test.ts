@@ -24,7 +24,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-it('goes to one of many who ask two instances at once', async () => {
+it('goes to one of many concurrent callers on two instances', async () => {
   const sender = { chainId, address: newWallet() };
 
   const leases = await Promise.all(
@@ -46,7 +46,7 @@ it('is not taken by an instance whose own clock is ahead', async () => {
   expect(ahead).toBeNull();
 });
 
-it('is taken over once it has run out, and then no call of the holder before counts', async () => {
+it('is taken over once it has expired, and then calls of the previous holder are rejected', async () => {
   const [first, second] = stores;
   const sender = { chainId, address: newWallet() };
   const lost = await first.acquireLease(sender, 'a', 200, Date.now());
@@ -64,7 +64,7 @@ it('is taken over once it has run out, and then no call of the holder before cou
   await second.renewLease(taken, leaseMs, Date.now());
 });
 
-it('has no say in the chain status once it has run out', async () => {
+it('does not affect the chain status once it has expired', async () => {
   const [first, second] = stores;
   instant = Date.now();
   const sender = { chainId, address: newWallet() };
@@ -98,7 +98,7 @@ it('is not given out while another instance holds the queue', async () => {
   }
 });
 
-it('of the relay goes to one instance, and to another once it has run out', async () => {
+it('of the relay goes to one instance, and to another once it has expired', async () => {
   const [first, second] = stores;
   instant = 1_000_000;
 

@@ -41,7 +41,7 @@ describe('three instances together allow exactly the limit', () => {
     expectEachCountedOnce(counts, limits.robotCallsPerWindow);
   });
 
-  it('of mutations of an account, whichever session makes them', async () => {
+  it('of mutations of an account, from any session', async () => {
     const challenge = await world.savedChallenge(newWallet());
     const session = world.session();
     await world.store.signIn(world.signIn(challenge, { session }));
@@ -55,7 +55,7 @@ describe('three instances together allow exactly the limit', () => {
   });
 });
 
-it('counts nothing of a call with an unknown key or token', async () => {
+it('does not count a call with an unknown key or token', async () => {
   await world.store.authenticateRobot('unknown');
   await world.store.authenticateSession('unknown', true, world.now);
 
@@ -63,7 +63,7 @@ it('counts nothing of a call with an unknown key or token', async () => {
   expect(rows).toEqual([]);
 });
 
-it('forgets the windows that are over', async () => {
+it('deletes windows that are over', async () => {
   await spread(instances, 30, (store) => store.countChallenge(newWallet(), null));
 
   world.clock.advance(2 * limits.windowMs);
@@ -75,7 +75,7 @@ it('forgets the windows that are over', async () => {
   });
 });
 
-it("opens a window by the database's clock, whatever the instances' clocks say", async () => {
+it('opens a window by the clock of the database, not of the instances', async () => {
   const own = await openInstances(2, { instant: () => null });
   try {
     const wallet = newWallet();

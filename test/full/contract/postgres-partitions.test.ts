@@ -51,11 +51,11 @@ const firstWeeks = [
 ];
 const others = ['telemetry_past', 'telemetry_rest'];
 
-it('are there for last week, this one and the next two, from the start on', async () => {
+it('exist for last week, this week and the next two, from the start', async () => {
   expect(await partitions()).toEqual([...firstWeeks, ...others]);
 });
 
-it('hold the samples of their week; what is older or far ahead is taken too', async () => {
+it('hold the samples of their week; older and far future samples are accepted too', async () => {
   await insert(Date.UTC(2026, 0, 12) - 1);
   await insert(Date.UTC(2026, 0, 12));
   await insert(Date.UTC(2026, 0, 19) - 1);
@@ -68,7 +68,7 @@ it('hold the samples of their week; what is older or far ahead is taken too', as
   expect(await samplesIn('telemetry_rest')).toBe(1);
 });
 
-it('are made for the time in which no instance ran', async () => {
+it('are created for the time in which no instance ran', async () => {
   clock.advance(21 * DAY);
   await opened.reopen();
 
@@ -81,7 +81,7 @@ it('are made for the time in which no instance ran', async () => {
   ]);
 });
 
-it('are made once by instances that start together', async () => {
+it('are created once by instances that start together', async () => {
   clock.advance(7 * DAY);
   const instances = await Promise.all([1, 2, 3].map(() => opened.another()));
   await Promise.all(instances.map((instance) => instance.close()));
@@ -89,7 +89,7 @@ it('are made once by instances that start together', async () => {
   expect(await partitions()).toEqual([...firstWeeks, 'telemetry_20260202', ...others]);
 });
 
-it('take over the samples that came before them', async () => {
+it('take over the samples that arrived before they were created', async () => {
   const at = Date.UTC(2026, 1, 3);
   await insert(at, 3);
   expect(await samplesIn('telemetry_rest')).toBe(3);
@@ -101,7 +101,7 @@ it('take over the samples that came before them', async () => {
   expect(await samplesIn('telemetry_rest')).toBe(0);
 });
 
-it('leave a week alone of which too many samples came before', async () => {
+it('are not created for a week with too many earlier samples', async () => {
   await insert(Date.UTC(2026, 1, 3), 10_001);
 
   clock.advance(14 * DAY);
@@ -135,7 +135,7 @@ it('are postponed while another session reads the table for long, which is logge
   await Promise.all([kept.close(), later.close()]);
 });
 
-it('may be missing: samples are taken all the same', async () => {
+it('may be missing: samples are accepted anyway', async () => {
   const robot = { id: uuid(), keyHash: 'a'.repeat(64) };
   const wallet = `0x${'12'.repeat(20)}`;
   await opened.store.grantCredits({ id: uuid(), wallet, anchors: 1, gasWei: 0n, note: '', now });

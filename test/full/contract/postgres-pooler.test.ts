@@ -55,7 +55,7 @@ function behind(name: string, start: (server: string) => Promise<Pooler>): void 
       await store.close();
     });
 
-    it('has another session in the next transaction', async () => {
+    it('uses another session in the next transaction', async () => {
       const clients = [1, 2].map(
         () => new pg.Client({ connectionString: pooler.via(database.url) }),
       );

@@ -136,11 +136,11 @@ it.each<[string, number, () => Promise<unknown>]>([
   ['its errors of a type', ROBOTS * PAGE, events({ eventType: 'rare', severity: 'error' })],
   ['the events of a robot', PAGE, () => events({ robotId: robot().id })()],
   ['errors of a robot', PAGE, () => events({ robotId: robot().id, severity: 'error' })()],
-])('reads no more than it answers: %s', async (_what, most, call) => {
+])('reads no more rows than it returns: %s', async (_what, most, call) => {
   expect(await rowsRead(call)).toBeLessThanOrEqual(most);
 });
 
-it('records samples and events without reading what was there', async () => {
+it('records samples and events without reading existing ones', async () => {
   const { id: robotId, keyHash } = robot();
   const samples = Array.from({ length: 5 }, (_, i) => ({
     id: uuid(),
@@ -170,7 +170,7 @@ it('records samples and events without reading what was there', async () => {
   expect(most).toBeLessThanOrEqual(3 * samples.length);
 });
 
-it('looks for old samples and events by their place in the order', async () => {
+it('finds old samples and events by their position in the order', async () => {
   const most = await rowsRead(async () => {
     await world.store.deleteSamples(world.now - 60 * 24 * HOUR, PAGE, null);
     await world.store.deleteEvents(0, PAGE);

@@ -66,7 +66,7 @@ it.each([
 });
 
 // PostgreSQL refuses a prepared statement whose columns would be others: SELECT * of a table that was altered.
-it('goes on with what it has prepared when a newer version has added columns', async () => {
+it('keeps using prepared statements after a newer version has added columns', async () => {
   const planned = [...statements].filter(isPlanned);
   for (const [i, text] of planned.entries())
     await planner.client.query(`PREPARE kept_${i} AS ${text}`);

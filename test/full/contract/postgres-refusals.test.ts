@@ -14,7 +14,7 @@ const one = sql('SELECT 1 AS one');
 /** More often than a conflict is repeated. */
 const REFUSALS = 6;
 
-it('is asked again while it refuses connections, as a server that restarts does', async () => {
+it('is retried while it refuses connections, as during a restart', async () => {
   const target = new URL((await sharedPostgres()).url);
   let refused = 0;
   const url = await listen((client) => {
@@ -35,7 +35,7 @@ it('is asked again while it refuses connections, as a server that restarts does'
   expect(refused).toBe(REFUSALS);
 });
 
-it('is asked again while it has no connection left', async () => {
+it('is retried while it has no free connection', async () => {
   const server = await startPostgres([
     'max_connections=1',
     'superuser_reserved_connections=0',
@@ -64,7 +64,7 @@ it('is asked again while it has no connection left', async () => {
   expect(await answer).toEqual({ one: 1 });
 });
 
-it('is left without a connection by who has no password, and says so', async () => {
+it('refuses a caller without a password, which is reported', async () => {
   const closed: Promise<unknown>[] = [];
   const { host } = await listen((client) => {
     closed.push(once(client, 'close'));

@@ -59,7 +59,7 @@ async function agesOf({ id, wallet }: NewRobot): Promise<number[] | undefined> {
   return samples?.map(({ recordedAt }) => world.now - recordedAt);
 }
 
-it('drops the weeks that are over, and deletes the rest of what is old enough', async () => {
+it('drops expired weeks, and deletes the remaining expired rows', async () => {
   const other = await world.robot();
   // It is Thursday noon; last week ended three and a half days ago.
   await record(robot, [0, 2 * DAY, 3 * DAY, 4 * DAY, 10 * DAY]);
@@ -102,7 +102,7 @@ it('deletes row by row if it cannot drop a partition because of a long read', as
   expect(await world.store.checkInvariants()).toEqual([]);
 });
 
-it('takes samples while it drops weeks', async () => {
+it('accepts samples while it drops weeks', async () => {
   for (let weeks = 0; weeks < 4; weeks += 1) {
     await record(robot, [0, DAY]);
     world.clock.advance(7 * DAY);

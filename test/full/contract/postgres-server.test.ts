@@ -23,7 +23,7 @@ it.each([
   ['killed', 'SIGKILL'],
   ['interrupted', 'SIGINT'],
 ] as const)(
-  'the server of a run that is %s ends, and leaves nothing behind',
+  'the server of a run that is %s stops, and leaves nothing behind',
   async (_how, signal) => {
     // PostgreSQL's user cannot enter the folder of this run.
     const outer = process.env.TEST_OUTER_TMPDIR ?? tmpdir();

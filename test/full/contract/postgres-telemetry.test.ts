@@ -29,7 +29,7 @@ const record = (store: Store, { id, keyHash }: NewRobot, samples: SampleRecord[]
 const samplesOf = ({ wallet, id }: NewRobot) =>
   world.store.listSamples({ wallet, robotId: id }, always, { limit: 1000, before: null });
 
-it('answers each request of a burst for itself', async () => {
+it('answers each request of a burst separately', async () => {
   const wallet = await world.account();
   const robots = await Promise.all(Array.from({ length: 90 }, () => world.robot(wallet)));
   const [stored, gone] = robots;
@@ -53,7 +53,7 @@ it('answers each request of a burst for itself', async () => {
   expect(await world.store.checkInvariants()).toEqual([]);
 });
 
-it('tells a conflict within one request, and stores nothing of it', async () => {
+it('reports a conflict within one request, and stores nothing of it', async () => {
   const robot = await world.robot();
   const first = sample();
 
@@ -63,7 +63,7 @@ it('tells a conflict within one request, and stores nothing of it', async () => 
   expect(await samplesOf(robot)).toEqual([]);
 });
 
-it('counts what two instances are sent at once', async () => {
+it('counts samples sent to two instances at once', async () => {
   const wallet = await world.account();
   const robots = await Promise.all(Array.from({ length: 5 }, () => world.robot(wallet)));
   const both = robots.map((robot) => ({ robot, same: sample() }));
@@ -85,7 +85,7 @@ it('counts what two instances are sent at once', async () => {
   expect(await world.store.checkInvariants()).toEqual([]);
 });
 
-it('takes no sample with a key once it was changed on another instance', async () => {
+it('accepts no sample with a key that was changed on another instance', async () => {
   const robot = await world.robot();
   const [one, other] = instances.stores;
   await instances.session.query('BEGIN');

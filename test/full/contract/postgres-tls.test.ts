@@ -63,7 +63,7 @@ it('is encrypted and authenticated on every connection by verify-full', async ()
   await store.close();
 });
 
-it.each(['verify-full', 'require'])('refuses a wrong authority by %s', async (sslmode) => {
+it.each(['verify-full', 'require'])('refuses a wrong authority with %s', async (sslmode) => {
   await expect(open({ sslmode, sslrootcert: other.file })).rejects.toMatchObject({
     ...failsWith('database_unusable'),
     message: expect.stringContaining('SELF_SIGNED_CERT'),
@@ -98,7 +98,7 @@ it('is encrypted by no-verify too, whichever server answers', async () => {
 });
 
 it.each(['verify-full', 'require', 'no-verify'])(
-  'tells a server without TLS nothing by %s',
+  'sends nothing to a server without TLS with %s',
   async (sslmode) => {
     const heard: Buffer[] = [];
     const plain = createServer((socket) => {

@@ -52,7 +52,7 @@ describe.each<[string, OpenStore]>([
     expect(kept.filter(({ closed_at }) => closed_at === null)).toHaveLength(1);
   });
 
-  it('lists every proof that waits for its anchor, in pages', async () => {
+  it('lists every waiting proof, in pages', async () => {
     const { id: robot_id, wallet } = await world.robot();
     await world.grant(wallet, 1000, 10n ** 18n);
     await world.store.saveAlertRule(wallet, { kind: 'anchor_stuck', threshold: 10 });

@@ -57,14 +57,14 @@ function write(pages: number): void {
 }
 
 describe('checkpoints', () => {
-  it('write the log back without a commit that does it', async () => {
+  it('write the log back outside of commits', async () => {
     write(2_000);
     expect(logPages().checkpointed).toBe(0);
 
     await waitFor('a checkpoint', () => logPages().checkpointed >= 2_000);
   });
 
-  it('are not made where the path names another file than the open one', async () => {
+  it('are not made if the path leads to another file than the open one', async () => {
     await checkpoints.stop();
     checkpoints = new Checkpoints(db, [[file, 'of another file']], (error) => fatal.push(error));
 
@@ -118,7 +118,7 @@ describe('checkpoints', () => {
     expect(begunAnew()).toBeGreaterThanOrEqual(3);
   });
 
-  it('do not keep the log from being emptied', async () => {
+  it('do not prevent the log from being emptied', async () => {
     const log = startLogPurge({
       writer: db,
       group: { committing: null },
@@ -136,7 +136,7 @@ describe('checkpoints', () => {
     log.stop();
   });
 
-  it('need an SQLite without the WAL-reset fault', () => {
+  it('need an SQLite without the WAL-reset bug', () => {
     const { version } = db
       .prepare<[], { version: string }>('SELECT sqlite_version() AS version')
       .get() ?? {
@@ -148,7 +148,7 @@ describe('checkpoints', () => {
     expect(newer).toBeGreaterThanOrEqual(0);
   });
 
-  it('end with the connection that was last', async () => {
+  it('end with the last connection', async () => {
     write(2_000);
     await waitFor('a checkpoint', () => logPages().checkpointed >= 2_000);
 

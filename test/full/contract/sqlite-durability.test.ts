@@ -30,7 +30,7 @@ describe('a write on SQLite', () => {
   const claimed = (id: string) =>
     world.store.getTask(id, { wallet: robot.wallet }).then((task) => task !== null);
 
-  it('is answered, and seen by reads, once its log is flushed', async () => {
+  it('is acknowledged, and visible to reads, once its log is flushed', async () => {
     const task = world.newTask(robot.id);
     let isAnswered = false;
     const writing = world.store.createTask(task).then(() => {
@@ -47,7 +47,7 @@ describe('a write on SQLite', () => {
     expect(await claimed(task.id)).toBe(true);
   });
 
-  it('is not answered with success when the disk fails, and the store reports it', async () => {
+  it('is not acknowledged if the disk fails, and the store reports it', async () => {
     const task = world.newTask(robot.id);
     const writing = world.store.createTask(task);
     await waitFor('the flush', () => disk.inodes.length === 1);
@@ -59,7 +59,7 @@ describe('a write on SQLite', () => {
     expect(await claimed(task.id)).toBe(false);
   });
 
-  it('is seen by no read before its flush, while an erasure waits to empty the log', async () => {
+  it('is visible to no read before its flush, while an erasure waits to empty the log', async () => {
     const task = world.newTask(robot.id);
     const writing = world.store.createTask(task);
     await waitFor('the flush', () => disk.inodes.length === 1);
@@ -73,7 +73,7 @@ describe('a write on SQLite', () => {
     expect(fs.statSync(`${opened.path}-wal`).size).toBe(0);
   });
 
-  it('is seen by no read when the disk fails, though an erasure waits to empty the log', async () => {
+  it('is visible to no read if the disk fails, although an erasure waits to empty the log', async () => {
     const task = world.newTask(robot.id);
     const writing = world.store.createTask(task);
     await waitFor('the flush', () => disk.inodes.length === 1);

@@ -59,7 +59,7 @@ function readAnOlderState(): { end(): void } {
 }
 
 describe('evidence', () => {
-  it('is nowhere in the clear, and its key is where it can be erased', async () => {
+  it('is never stored in the clear, and its key is stored where it can be erased', async () => {
     const { key } = await handIn(SEEN);
 
     const disk = await onDisk();
@@ -93,7 +93,7 @@ describe('evidence', () => {
     await waitFor('an empty log', async () => !(await onDisk()).includes(key));
   });
 
-  it('is overwritten itself too, where it lies', async () => {
+  it('is overwritten in place', async () => {
     const { id } = await handIn(SEEN.repeat(1_000));
     const sealed = reader
       .prepare<[string], Buffer>('SELECT sealed FROM proofs WHERE task_id = ?')
@@ -107,7 +107,7 @@ describe('evidence', () => {
     expect((await onDisk()).includes(part)).toBe(false);
   });
 
-  it('leaves no copy of a key behind, whatever is erased around it and in whichever order', async () => {
+  it('leaves no copy of a key behind, whatever else is erased and in any order', async () => {
     const ends = fc.shuffledSubarray([...Array(120).keys()], { minLength: 90 });
     await fc.assert(
       fc.asyncProperty(ends, async (order) => {
@@ -125,7 +125,7 @@ describe('evidence', () => {
   });
 });
 
-describe('erasing again', () => {
+describe('a repeated erasure', () => {
   /** The last write is in the log until the log is emptied. */
   const logBytes = async () => (await readFile(`${files.path}-wal`)).length;
 
@@ -141,7 +141,7 @@ describe('erasing again', () => {
     expect(await logBytes()).toBe(before);
   });
 
-  it('waits like the first one while the log is to be emptied', async () => {
+  it('waits like the first one until the log is emptied', async () => {
     const { id, key } = await handIn(SEEN);
     const first = world.store.eraseProof(id, robot.wallet);
 
@@ -153,7 +153,7 @@ describe('erasing again', () => {
 });
 
 describe('while another process reads an older state', () => {
-  it('erasing answers, and the log is emptied when that process has ended', async () => {
+  it('an erasure resolves, and the log is emptied after that process has ended', async () => {
     const { id, key } = await handIn(SEEN);
     const older = readAnOlderState();
 
@@ -165,7 +165,7 @@ describe('while another process reads an older state', () => {
     await waitFor('an empty log', async () => !(await onDisk()).includes(key));
   });
 
-  it('a crash does not make the next start forget to empty it', async () => {
+  it('the next start empties the log after a crash', async () => {
     const { id, key } = await handIn(SEEN);
     const older = readAnOlderState();
     await world.store.eraseProof(id, robot.wallet);

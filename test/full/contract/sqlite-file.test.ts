@@ -29,7 +29,7 @@ async function open(exclusive: boolean): Promise<Store> {
 }
 
 describe('one server', () => {
-  it('loses the lock with its process, even when it is killed', async () => {
+  it('releases the lock with its process, even if it is killed', async () => {
     await (await open(true)).close();
     const child = holdLock(path);
     try {

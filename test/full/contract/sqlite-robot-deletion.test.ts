@@ -29,7 +29,7 @@ async function deleteRobot(): Promise<void> {
   await world.store.deleteRobot(robot.id, robot.wallet, world.now);
 }
 
-it('forgets at most 100 tasks in a commit, however much waits to be signed', async () => {
+it('deletes at most 100 tasks in a commit, however many wait to be signed', async () => {
   const other = await world.robot(robot.wallet);
   await world.queued(robot.id, 250);
   const [kept] = await world.queued(other.id, 1);
@@ -40,7 +40,7 @@ it('forgets at most 100 tasks in a commit, however much waits to be signed', asy
   expect(await world.store.getTask(kept?.id ?? '', { robotId: other.id })).not.toBeNull();
 });
 
-it('forgets fewer tasks in a commit where their evidence is large', async () => {
+it('deletes fewer tasks in a commit if their evidence is large', async () => {
   for (let i = 0; i < 90; i += 1) {
     const task = await world.task(robot.id);
     const done = await world.store.queueCompletion(
@@ -54,7 +54,7 @@ it('forgets fewer tasks in a commit where their evidence is large', async () => 
   expect(commits).toBeGreaterThan(2);
 });
 
-describe('many at once', () => {
+describe('many deletions at once', () => {
   /** Robots of one account with a history each. */
   async function withHistory(count: number): Promise<NewRobot[]> {
     const wallet = await world.account();
@@ -67,7 +67,7 @@ describe('many at once', () => {
   const isThere = async ({ id, wallet }: NewRobot) =>
     (await world.store.getRobot(id, wallet)) !== null;
 
-  it('leave other writes their turn', async () => {
+  it('do not starve other writes', async () => {
     const deletions = (await withHistory(25)).map(remove);
     await world.store.probe();
 
@@ -78,7 +78,7 @@ describe('many at once', () => {
     expect(await Promise.all(deletions)).toEqual(Array(25).fill(true));
   });
 
-  it('end every key at once', async () => {
+  it('revoke every key immediately', async () => {
     const robots = await withHistory(20);
     const deletions = robots.map(remove);
     await world.store.probe();
@@ -89,7 +89,7 @@ describe('many at once', () => {
     await Promise.all(deletions);
   });
 
-  it('do not wait for the emptying of the log one by one', async () => {
+  it('share the wait for the emptied log', async () => {
     const robots = await withHistory(5);
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     const deletions = robots.map(remove);
@@ -104,7 +104,7 @@ describe('many at once', () => {
     expect(await Promise.all(deletions)).toEqual(Array(5).fill(true));
   });
 
-  it('leave other accounts theirs', async () => {
+  it('do not starve other accounts', async () => {
     const robots = await withHistory(20);
     const [other = robot] = await withHistory(1);
     // On a slow machine too a commit ends by what it forgets, not by its time.

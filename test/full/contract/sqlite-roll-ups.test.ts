@@ -49,7 +49,7 @@ async function record(apartMs: number, round: number): Promise<void> {
   expect(outcome).toBe('recorded');
 }
 
-it('keeps a roll-up within a bounded size, whatever its numbers are', async () => {
+it('keeps a roll-up within a bounded size for any numbers', async () => {
   for (let round = 0; round <= limits.seriesStates; round += 1) await record(DAY, round);
 
   const file = new Database(temporary.path, { readonly: true });

@@ -27,7 +27,7 @@ async function corrects(opened: OpenedStore, execute: (sql: string[]) => Promise
   expect(again).toEqual({ accounts: 0, bytes: 0 });
 }
 
-describe('a recount corrects usage that a crash left wrong', () => {
+describe('a recount corrects the usage after a crash', () => {
   it('on SQLite', async () => {
     const opened = await openTemporarySqlite(createTestClock());
     await corrects(opened, async (statements) => {

@@ -41,7 +41,7 @@ const listAt = async (url: string) =>
 
 // The second test needs the database of the first.
 describe('svc-server anchors', { shuffle: false }, () => {
-  it('replaces an anchoring account, and the list follows for those who saved it', async () => {
+  it('replaces an anchoring account, and saved lists follow the change', async () => {
     // An operator lets both keys anchor for a while, so that the old one signs the list that has the new one.
     const first = await spawnServer(options(old.privateKey, next.privateKey));
     await anchorOnce(first);

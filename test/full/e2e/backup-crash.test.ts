@@ -28,7 +28,7 @@ describe('a backup that is killed', () => {
   const killed = (name: string) =>
     backup(name, { NODE_OPTIONS: `--import=${preload}`, KILL_AT: 'linkSync 1' });
 
-  it('leaves a copy that is no backup, and the next one has its name', async () => {
+  it('leaves an incomplete copy, which the next backup replaces', async () => {
     const { exitCode } = await killed('monday.db');
     const left = await readdir(backups);
 

@@ -48,7 +48,7 @@ describe('a backup of a live server', () => {
     start('svc-server', args, { env: { SVC_DATA_DIR: dataDir } });
   const command = (args: string[], dataDir?: string) => commandBy(runInProcess, args, dataDir);
 
-  it('taken under load, restores to a moment within it, and every invariant holds', async () => {
+  it('under load restores to a moment within the load, and every invariant holds', async () => {
     const isReady = async () =>
       (await (await fetch(`${server.url}/readyz`)).text()).includes('"ready"');
     await waitFor('fees to be known', isReady, 60_000);
@@ -89,7 +89,7 @@ describe('a backup of a live server', () => {
     expect(during).toBeGreaterThan(LEAST_WRITES);
   });
 
-  it('holds the queue of what is restored, and says how to go on', async () => {
+  it('holds the queue of the restored database, and names the next step', async () => {
     const file = path.join(folder, 'backup.db');
     await command(['backup', file]);
     const restored = path.join(folder, 'restored');

@@ -52,8 +52,8 @@ async function check(): Promise<string> {
   return stdout;
 }
 
-describe('a server killed with SIGKILL when some leaves of a batch are settled', () => {
-  it('settles the others after its restart, each once and with the receipts it gave', async () => {
+describe('a server killed with SIGKILL while a batch is partly settled', () => {
+  it('settles the other leaves after its restart, each once, and keeps the receipts', async () => {
     const { environment } = database;
     const server = { dataDir, rpcUrl: chain.url, environment };
     const doomed = await spawnServer({
@@ -93,7 +93,7 @@ for (const at of [
   'recordChainProof:after',
 ] as const) {
   describe(`a server killed with SIGKILL at ${at}`, () => {
-    it('has a whole chain proof or none, and one after its restart', async () => {
+    it('has a complete chain proof or none, and one after its restart', async () => {
       const { environment } = database;
       const server = { dataDir, rpcUrl: chain.url, environment };
       const doomed = await spawnServer({ ...server, crash: { at, count: 1 } });

@@ -25,7 +25,7 @@ const grant = (start: typeof run, ...more: string[]) => {
   return start('svc-server', args, { env: { SVC_DATABASE_URL: database.url } });
 };
 
-it('a grant whose commit is not answered names the id to repeat it with, which grants once', async () => {
+it('a grant whose commit is not acknowledged names the id to retry with, which grants once', async () => {
   await session.query(`
     CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS
       'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';

@@ -19,7 +19,7 @@ function start(...args: string[]) {
 }
 
 describe('examples/sign-in.js', () => {
-  it('prints a session that a shell can take', async () => {
+  it('prints a session in shell syntax', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'svc-sign-in-'));
     const dev = await startDev(folder);
     const script = path.join(root, 'examples/sign-in.js');
@@ -35,7 +35,7 @@ describe('examples/sign-in.js', () => {
 });
 
 describe('svc-server demo', () => {
-  it('leaves the service running with --keep, and ends it on Ctrl-C', async () => {
+  it('keeps the service running with --keep, and stops it on Ctrl-C', async () => {
     const { child, ended } = start('--keep');
     let printed = '';
     child.stdout.on('data', (chunk) => {

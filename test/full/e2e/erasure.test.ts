@@ -9,7 +9,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const ENVIRONMENT = { SVC_ANCHOR_TIMEOUT_MS: '1000' };
 
-describe('a server that is killed after it erased', () => {
+describe('a server that is killed after an erasure', () => {
   let dataDir: string;
   let anvil: Awaited<ReturnType<typeof startAnvil>>;
   beforeEach(async () => {
@@ -45,7 +45,7 @@ describe('a server that is killed after it erased', () => {
     return { id: params.id, erase };
   }
 
-  it('leaves nothing behind that can read the evidence, once it has started again', async () => {
+  it('leaves nothing that can decrypt the evidence, once it has restarted', async () => {
     const first = await start();
     const { id, erase } = await handIn(first.url);
     // As a backup would, it keeps the log from being emptied.

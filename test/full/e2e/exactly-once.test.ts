@@ -68,7 +68,7 @@ async function anchorQuota(): Promise<number> {
 }
 
 describe('200 completions at once by 20 robots, on a chain with 1-second blocks', () => {
-  it('end in 200 receipts that the chain proves, in few transactions, with a ledger that sums', async () => {
+  it('lead to 200 receipts that the chain proves, in few transactions, with a consistent ledger', async () => {
     const before = (await scanAnchors(chain.url)).length;
     const quotaBefore = await anchorQuota();
     const robots = await Promise.all(
@@ -105,7 +105,7 @@ describe('200 completions at once by 20 robots, on a chain with 1-second blocks'
 });
 
 describe('50 completions at once of one task', () => {
-  it('make one anchor, and the others are told which proof came first', async () => {
+  it('lead to one anchor, and report the first proof to the others', async () => {
     const robot = await registerRobot('twin');
     const task = await claim(robot, 'Open the gate');
     const before = (await scanAnchors(chain.url)).length;

@@ -11,7 +11,7 @@ describe.each(['svc-agent', 'svc-server'] as const)('%s install', (program) => {
     expect(stdout).toContain(`\nsystemctl enable ${program}.service\n`);
   });
 
-  it('--user makes no account', async () => {
+  it('--user creates no account', async () => {
     const { stdout } = await run(program, ['install', '--dry-run', '--user', 'robot']);
 
     expect(stdout).toContain('\nUser=robot\n');

@@ -89,7 +89,7 @@ describe('the types of the package', () => {
     expect(await compiled()).not.toMatch(/error TS/);
   });
 
-  it('cost the compiler little', async () => {
+  it('are cheap to compile', async () => {
     // With each schema looked through for each call it is more than a million.
     expect(Number(/^Instantiations: +(\d+)$/m.exec(await compiled())?.[1])).toBeLessThan(100_000);
   });
@@ -110,13 +110,13 @@ describe('the types of the package', () => {
     expect(await compile(options)).toBe('');
   });
 
-  it('lack nothing, down to those of the packages that they name', {
+  it('include all types of the packages that they use', {
     timeout: 300_000,
   }, async () => {
     expect(await compile({ module: 'nodenext', skipLibCheck: false })).toBe('');
   });
 
-  it('refuse what a route does not take', async () => {
+  it('reject input that a route does not accept', async () => {
     const wrong = `
       import { createClient } from 'robot-svc';
       const client = createClient({ baseUrl: '', fetch });
@@ -132,7 +132,7 @@ describe('the types of the package', () => {
 });
 
 describe('the examples of docs/library.md', () => {
-  it('are these', () => {
+  it('match these files', () => {
     expect(project.examples).toEqual([
       'claim.ts',
       'retry.ts',
@@ -143,7 +143,7 @@ describe('the examples of docs/library.md', () => {
     ]);
   });
 
-  it('claim a task and answer its receipt', async () => {
+  it('claim a task and return its receipt', async () => {
     const receipt = await callExample('claim', 'survey', dev.url, apiKey);
 
     const { body } = await owner.call('getTask', { params: { id: receipt.task_id } });

@@ -22,7 +22,7 @@ function block(url: string, tag: string): Promise<{ hash: string; timestamp: str
 }
 
 describe('the local chain', () => {
-  it('is the same chain, on time, after each of several kills', async () => {
+  it('is the same chain, without delay, after each of several kills', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'svc-anvil-'));
     const stateFile = path.join(folder, 'state.json');
     const genesis = new Set<string>();
@@ -45,7 +45,7 @@ describe('the local chain', () => {
     expect(genesis.size).toBe(1);
   });
 
-  it('answers on a free port and is gone after close', async () => {
+  it('listens on a free port and stops after close', async () => {
     const anvil = await startAnvil();
 
     expect(await callRpc(anvil.url, 'eth_chainId')).toBe('0x7a69');
@@ -54,7 +54,7 @@ describe('the local chain', () => {
     expect(alive(anvil.pid)).toBe(false);
   });
 
-  it('ends with the process that started it, even when that is killed', async () => {
+  it('ends with the process that started it, even if that is killed', async () => {
     const parent = spawn(
       process.execPath,
       [

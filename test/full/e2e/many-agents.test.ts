@@ -60,7 +60,7 @@ async function newRobots(owner: Client): Promise<{ owner: Client; id: string; ap
 }
 
 describe('500 agents at one address', { timeout: 420_000 }, () => {
-  it('deliver all that they have without an error', async () => {
+  it('deliver all their records without an error', async () => {
     const robots = (await Promise.all(owners.map(newRobots))).flat();
     const keys = robots.map(({ apiKey }) => apiKey);
     const perProcess = ROBOTS / PROCESSES;

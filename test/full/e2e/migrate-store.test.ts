@@ -124,7 +124,7 @@ const mining = async <T>(work: Promise<T>): Promise<T> => {
   return over;
 };
 
-it('moves a service to PostgreSQL with all that it holds, and what waited is anchored once', async () => {
+it('moves a service to PostgreSQL with all its data, and waiting proofs are anchored once', async () => {
   const before = await onSqlite();
   const { owner, robot, robotId, apiKey, session, claim } = await atWork(before.url);
   const anchored = await claim('Anchored');
@@ -189,7 +189,7 @@ it('prevents further use of the SQLite database', async () => {
   expect(stderr).toContain('was moved to PostgreSQL, 127.0.0.1');
 });
 
-it('says of a move that is repeated that it arrived', async () => {
+it('reports a repeated move as already done', async () => {
   await (await onSqlite()).kill('SIGTERM');
   expect(await migrateStore(runInProcess)).toMatchObject({ exitCode: 0 });
 
@@ -199,7 +199,7 @@ it('says of a move that is repeated that it arrived', async () => {
   expect(stderr).toContain('An earlier run moved everything');
 });
 
-it('refuses a target that holds data, and leaves the SQLite database as it was', async () => {
+it('refuses a target with data, and does not change the SQLite database', async () => {
   await (await onSqlite()).kill('SIGTERM');
   const other = await spawnServer({
     dataDir: folder,
@@ -216,7 +216,7 @@ it('refuses a target that holds data, and leaves the SQLite database as it was',
   await (await onSqlite()).kill('SIGTERM');
 });
 
-it('refuses a file that is no database', async () => {
+it('refuses a file that is not a database', async () => {
   const notes = path.join(folder, 'notes.txt');
   await writeFile(notes, 'Not a database, and longer than the header of one. '.repeat(4));
 
@@ -226,7 +226,7 @@ it('refuses a file that is no database', async () => {
   expect(stderr).toContain('notes.txt is not an SQLite database.');
 });
 
-it('refuses a path that does not say of which database it is', async () => {
+it('refuses a path that does not identify a database', async () => {
   const { exitCode, stderr } = await migrateStore(runInProcess, path.join(folder, 'svc.db'));
 
   expect(exitCode).toBe(2);

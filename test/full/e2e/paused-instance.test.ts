@@ -38,7 +38,7 @@ afterEach(async () => {
 
 // It signed, and another anchors the same proofs; or it had committed, and another sends what it signed.
 for (const at of ['attempt_signed', 'attempt_committed']) {
-  it(`an instance paused at ${at} for longer than its lease doubles nothing when it goes on`, async () => {
+  it(`an instance paused at ${at} for longer than its lease duplicates nothing when it resumes`, async () => {
     const server = {
       dataDir,
       rpcUrl: chain.url,

@@ -40,14 +40,14 @@ afterAll(async () => {
 });
 
 describe('every program', () => {
-  it.each(['svc', 'svc-agent', 'svc-server'] as const)('%s tells its version', async (program) => {
+  it.each(['svc', 'svc-agent', 'svc-server'] as const)('%s prints its version', async (program) => {
     const { exitCode, stdout } = await run(program, ['--version']);
 
     expect([exitCode, stdout]).toEqual([0, `${packageJson.version}\n`]);
   });
 
   it.each(['svc', 'svc-agent', 'svc-server'] as const)(
-    '%s refuses what it does not know',
+    '%s refuses unknown input',
     async (program) => {
       const { exitCode, stdout, stderr } = await run(program, ['frobnicate']);
 
@@ -72,7 +72,7 @@ describe('the log of svc-server start', () => {
     return stderr.split('\n')[0] ?? '';
   };
 
-  it('begins with version and configuration, a secret only as set', async () => {
+  it('starts with version and configuration, which shows secrets only as set', async () => {
     expect(JSON.parse(await firstLine('json'))).toMatchObject({
       level: 'info',
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -83,7 +83,7 @@ describe('the log of svc-server start', () => {
     });
   });
 
-  it('is text for people with SVC_LOG_FORMAT=pretty', async () => {
+  it('is plain text with SVC_LOG_FORMAT=pretty', async () => {
     expect(await firstLine('pretty')).toMatch(
       /^\d\d:\d\d:\d\d INFO {2}configuration loaded .*version="?\d/,
     );
@@ -110,7 +110,7 @@ describe('svc hash', () => {
     ['{"a":1,"a":2}', '/a'],
     ['{"a":', 'standard input'],
     ['"text"', 'object or array'],
-  ])('refuses %s and says where', async (input, where) => {
+  ])('refuses %s and names the place', async (input, where) => {
     const { exitCode, stdout, stderr } = await runInProcess('svc', ['hash', '-'], { input });
 
     expect([exitCode, stdout]).toEqual([2, '']);
@@ -170,7 +170,7 @@ describe('svc verify', () => {
     ]);
   });
 
-  it('verifies nothing of an account that nothing names, and never offers it as the one to name', async () => {
+  it('does not accept an unnamed account, and does not suggest its address', async () => {
     const { exitCode, stdout } = await verify(file('receipt.json'));
     const { stdout: json } = await verify(file('receipt.json'), '--json');
 
@@ -202,7 +202,7 @@ describe('svc verify', () => {
     expect(stderr).toContain(`No check covers ${pointer} in ${file('added.json')}`);
   });
 
-  it('fails without evidence where it is required', async () => {
+  it('fails without evidence if it is required', async () => {
     const required = [...pin, '--require-evidence'];
 
     const bare = await verify(file('receipt.json'), ...required);
@@ -219,7 +219,7 @@ describe('svc verify', () => {
     expect((await verify(file('receipt.json'), ...other, ...pin)).exitCode).toBe(0);
   });
 
-  it('refuses an address that is none as a mistake of the caller', async () => {
+  it('refuses an invalid address as a usage error', async () => {
     const { exitCode } = await verify(file('receipt.json'), '--anchor-address', '0x12');
 
     expect(exitCode).toBe(2);
@@ -235,7 +235,7 @@ describe('svc verify', () => {
     expect(stdout).toMatch(new RegExp(`Sent by ${anvilAccounts[0].address}$`, 'im'));
   });
 
-  it('says which field makes a document no receipt', async () => {
+  it('names the field that makes a receipt invalid', async () => {
     await writeFile(file('broken.json'), JSON.stringify({ ...receipt, tx_hash: '0x12' }));
 
     const { exitCode, stderr } = await verify(file('broken.json'));
@@ -244,7 +244,7 @@ describe('svc verify', () => {
     expect(stderr).toContain('tx_hash must be 32 bytes');
   });
 
-  it('tells an unreachable chain from a refusal, without the URL', async () => {
+  it('distinguishes an unreachable chain from a refusal, without the URL', async () => {
     const url = 'http://user:secret@127.0.0.1:9/key';
 
     const { exitCode, stderr } = await runInProcess('svc', [
@@ -260,7 +260,7 @@ describe('svc verify', () => {
 });
 
 describe('svc-server', () => {
-  it('start says what to set when there is no chain', async () => {
+  it('start names the variable to set if there is no chain', async () => {
     const { exitCode, stderr } = await run('svc-server', ['start']);
 
     expect(exitCode).toBe(2);
@@ -269,7 +269,7 @@ describe('svc-server', () => {
     );
   });
 
-  it('names the option of a port that there cannot be', async () => {
+  it('names the option with an invalid port', async () => {
     const { exitCode, stderr } = await runInProcess('svc-server', ['dev', '--port', '70000']);
 
     expect([exitCode, stderr]).toEqual([
@@ -278,7 +278,7 @@ describe('svc-server', () => {
     ]);
   });
 
-  it('dev refuses to listen for others', async () => {
+  it('dev refuses to listen on other interfaces', async () => {
     const { exitCode, stderr } = await runInProcess('svc-server', ['dev', '--host', '0.0.0.0']);
 
     expect(exitCode).toBe(2);
@@ -317,7 +317,7 @@ describe('svc-server', () => {
     );
   });
 
-  it('says that its port is taken', async () => {
+  it('reports a port in use', async () => {
     const { port } = new URL(dev.url);
 
     const args = ['dev', '--port', port, '--data-dir', file('elsewhere')];
@@ -329,7 +329,7 @@ describe('svc-server', () => {
     );
   });
 
-  it('fails when its database does, so that a supervisor starts it again', async () => {
+  it('exits if its database fails, so that a supervisor restarts it', async () => {
     const data = file('doomed');
     const doomed = await startDev(data);
     const { owner } = await signInAt(doomed.url);
@@ -343,7 +343,7 @@ describe('svc-server', () => {
     expect(await doomed.ended).toBe(1);
   });
 
-  it('grants credits beside a live server, once for an id', async () => {
+  it('grants credits while a server runs, once per id', async () => {
     const id = randomUUID();
     const grant = ['credits', 'grant', wallet.toLowerCase(), '--anchors', '5', '--gas-wei', '7'];
     const before = await run('svc-server', ['credits', 'show', wallet, '--json'], onDatabase());
@@ -368,7 +368,7 @@ describe('svc-server', () => {
     expect(BigInt(now.gas_credit_wei) - BigInt(old.gas_credit_wei)).toBe(7n);
   });
 
-  it('check finds nothing wrong with what the service wrote', async () => {
+  it('check finds no violation in the data of the service', async () => {
     const { exitCode, stdout } = await run('svc-server', ['check'], onDatabase());
 
     expect([exitCode, stdout]).toEqual([0, 'Every invariant holds.\n']);
@@ -389,7 +389,7 @@ describe('svc-server', () => {
     expect(stdout).not.toMatch(/abab|apikey/);
   });
 
-  it('dev takes its chain and its receipts up again in the same folder', async () => {
+  it('dev restores its chain and its receipts in the same folder', async () => {
     const data = file('again');
     const first = await startDev(data);
     const { owner } = await signInAt(first.url);

@@ -78,12 +78,12 @@ async function passBlocks(count: number): Promise<void> {
   await waitFor(`${count} blocks`, async () => (await head()) >= from + count, PATIENCE_MS);
 }
 
-describe('svc-server reconcile, where something else has sent with the key', () => {
+describe('svc-server reconcile, after foreign transactions with the key', () => {
   describe.each([
     ['a transaction', '0x', () => ['--yes']],
     ['an anchor', ANCHOR_OF_ANOTHER, (txHash: Hex) => ['--accept-anchor', txHash]],
-  ] as const)('goes past %s', (_, payload, accept) => {
-    it('once that is accepted, and anchoring goes on', {
+  ] as const)('continues after %s', (_, payload, accept) => {
+    it('once it is accepted, and anchoring resumes', {
       timeout: 4 * PATIENCE_MS,
     }, async () => {
       const { server, apiKey } = await startUsed();
@@ -120,7 +120,7 @@ describe('svc-server anchors retire, after a restore', () => {
     return runInProcess('svc-server', ['anchors', 'retire', address, '--json'], { env });
   };
 
-  it('waits for reconcile, and retires no account before an anchor that was accepted', {
+  it('waits for reconcile, and retires no account before an accepted anchor', {
     timeout: 4 * PATIENCE_MS,
   }, async () => {
     const { server } = await startUsed();
@@ -148,7 +148,7 @@ describe('svc-server anchors retire, after a restore', () => {
   });
 });
 
-describe('a server killed while it takes up an anchor that its database does not have', () => {
+describe('a server killed while it adopts an anchor that its database does not have', () => {
   for (const at of ['adoptVariant:before', 'adoptVariant:after'] as const) {
     it(`at ${at} anchors nothing twice`, {
       timeout: 4 * PATIENCE_MS,

@@ -90,7 +90,7 @@ describe('a restore that is killed', () => {
     expect(await setAside()).toBe('none');
   });
 
-  it.each([2, 3, 4])('is finished by the next start, killed at renaming %i', async (rename) => {
+  it.each([2, 3, 4])('is completed by the next start, if killed at rename %i', async (rename) => {
     const killed = await restoreKilledAt(rename);
     const beside = await tryToGrant(1);
     const server = await spawnServer({ dataDir: folder, rpcUrl: NO_CHAIN });
@@ -104,7 +104,7 @@ describe('a restore that is killed', () => {
   });
 
   for (const rename of [2, 3, 4]) {
-    it(`is told to who works beside a server, killed at renaming ${rename}`, async () => {
+    it(`is reported by commands next to a server, if killed at rename ${rename}`, async () => {
       await restoreKilledAt(rename);
 
       const refused = await Promise.all([
@@ -119,7 +119,7 @@ describe('a restore that is killed', () => {
       );
     });
 
-    it(`is finished by migrate, killed at renaming ${rename}`, async () => {
+    it(`is completed by migrate, if killed at rename ${rename}`, async () => {
       await restoreKilledAt(rename);
 
       const migrated = await command(['migrate']);
@@ -130,7 +130,7 @@ describe('a restore that is killed', () => {
     });
   }
 
-  it('is finished by the next restore as well', async () => {
+  it('is completed by the next restore as well', async () => {
     await restoreKilledAt(3);
 
     const again = await command(['restore', backup, '--force']);

@@ -45,7 +45,7 @@ describe('a server on a restored database', () => {
     );
   }
 
-  it('anchors again once the chain is found to hold nothing that it does not know', async () => {
+  it('anchors again once the chain is known to have no unknown anchor', async () => {
     // It looks again after a third of its lease whether the queue is still held.
     const environment = { SVC_ANCHOR_TIMEOUT_MS: '500', LEASE_TTL_MS: '3000' };
     const first = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
@@ -77,7 +77,7 @@ describe('a server on a restored database', () => {
     expect((await server('check')).exitCode).toBe(0);
   });
 
-  it('stays held when anchors were made after the backup', async () => {
+  it('stays held if anchors were made after the backup', async () => {
     const environment = { SVC_ANCHOR_TIMEOUT_MS: '5000' };
     const first = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
     const { owner } = await signInAt(first.url);
@@ -100,7 +100,7 @@ describe('a server on a restored database', () => {
     expect(reconcile.stdout).toMatch(/nonce \d+ has an anchor that this database does not know/);
   });
 
-  it('stays held when the first anchor of its account was made after the backup', async () => {
+  it('stays held if the first anchor of its account was made after the backup', async () => {
     const environment = { SVC_ANCHOR_TIMEOUT_MS: '5000' };
     const first = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
     const { owner } = await signInAt(first.url);
@@ -122,7 +122,7 @@ describe('a server on a restored database', () => {
     );
   });
 
-  it('is not freed without the key that will anchor', async () => {
+  it('is not released without the key that will anchor', async () => {
     const { exitCode, stderr } = await runInProcess('svc-server', ['reconcile'], {
       env: { SVC_DATA_DIR: dataDir, SVC_CHAIN_RPC_URL: anvil.url },
     });

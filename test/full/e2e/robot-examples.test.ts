@@ -65,7 +65,7 @@ const countSamples = async (from = '2000-01-01T00:00:00Z') => {
 };
 
 describe('examples/robot.py', () => {
-  it('claims, reports the recorded run, and has its evidence anchored, once however often it runs', async () => {
+  it('claims, reports the recorded run, and anchors its evidence once, however often it runs', async () => {
     const taskId = randomUUID();
     const script = path.join(examples, 'robot.py');
 
@@ -94,7 +94,7 @@ describe('examples/robot.py', () => {
 });
 
 describe('examples/robot.sh', () => {
-  it('claims, reports, and has its evidence anchored', async (context) => {
+  it('claims, reports, and anchors its evidence', async (context) => {
     needsProgram(context, 'curl');
     const from = new Date().toISOString();
 
@@ -108,7 +108,7 @@ describe('examples/robot.sh', () => {
 });
 
 describe('examples/ros2/svc_bridge.py', () => {
-  it('scales the battery, and hands over what JSON can hold, without ROS', async () => {
+  it('scales the battery, and converts values to JSON, without ROS', async () => {
     const script = `
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
@@ -140,7 +140,7 @@ print(json.dumps(post_samples(os.environ["SVC_AGENT_SOCKET"], samples)))
 });
 
 describe('svc-agent run', () => {
-  it('tells systemd that it serves, and that it stops', async (context) => {
+  it('notifies systemd when it is ready and when it stops', async (context) => {
     needsProgram(context, 'systemd-notify');
     const notified = await bindNotifySocket();
     onTestFinished(notified.close);

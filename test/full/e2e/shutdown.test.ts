@@ -12,7 +12,7 @@ import { robotClient, signInAt } from '../../support/server-process.ts';
 import { newEvidence } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-describe('svc-server start, told to stop', () => {
+describe('svc-server start, on a stop signal', () => {
   let folder: string;
   let child: ChildProcess | undefined;
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe('svc-server start, told to stop', () => {
     return socket;
   }
 
-  it('answers the completion that waits, and ends with 0 within 30 s', async () => {
+  it('answers waiting completions, and exits with 0 within 30 s', async () => {
     const anvil = await startAnvil({ blockTime: 'manual' });
     const url = await start(anvil.url);
     const { owner } = await signInAt(url);
@@ -105,7 +105,7 @@ describe('svc-server start, told to stop', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'ends at once when told twice, by %s',
+    'exits immediately on a second signal, %s',
     {},
     async (signal) => {
       const url = await start('http://127.0.0.1:9');

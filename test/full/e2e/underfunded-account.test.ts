@@ -29,7 +29,7 @@ const setBalance = (wei: bigint) =>
 
 describe('a server whose anchoring account runs out of funds', () => {
   it(
-    'says so, keeps what it accepted over a restart, and anchors it after a top-up by itself',
+    'reports it, keeps accepted proofs across a restart, and anchors them after a top-up by itself',
     async () => {
       const environment = { SVC_ANCHOR_TIMEOUT_MS: '200' };
       const start = () => spawnServer({ dataDir, rpcUrl: chain.url, environment });

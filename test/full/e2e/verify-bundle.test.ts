@@ -47,7 +47,7 @@ describe('svc verify with a bundle', () => {
     return verify('changed.json', ...args);
   }
 
-  it('proves it from the chain, and marks what the chain does not prove', async () => {
+  it('verifies it with the chain, and marks what the chain does not prove', async () => {
     const { exitCode, stdout, stderr } = await verifyBy(run, 'bundle.json');
 
     expect([exitCode, stderr]).toEqual([0, '']);
@@ -68,7 +68,7 @@ describe('svc verify with a bundle', () => {
     });
   });
 
-  it('proves one without evidence, and a file of evidence against it', async () => {
+  it('verifies one without evidence, and a file of evidence with it', async () => {
     const { proof: _, ...bare } = bundle;
     await writeFile(file('bare.json'), JSON.stringify(bare));
     await writeFile(file('other.json'), '{"picked":13}');
@@ -107,7 +107,7 @@ describe('svc verify with a bundle', () => {
     expect(stderr).toContain(`No check covers ${pointer} in `);
   });
 
-  it('holds the sender to the expected account', async () => {
+  it('compares the sender with the expected account', async () => {
     const [right, wrong] = [anvilAccounts[0].address, anvilAccounts[1].address];
     const named = ['verify', file('bundle.json'), '--rpc-url', dev.rpc_url, '--anchor-address'];
 
@@ -119,7 +119,7 @@ describe('svc verify with a bundle', () => {
     expect(other.stdout).toMatch(new RegExp(`Sent by ${right}$`, 'im'));
   });
 
-  it('asks every URL, and says which of them does not bear it out', async () => {
+  it('calls every URL, and names the one that does not confirm it', async () => {
     const proxy = await startRpcProxy(dev.rpc_url);
     const second = ['--rpc-url', proxy.url.replace('//', '//user:password@')];
     const label = `rpc-2 (${proxy.url.replace('http://', '')})`;
@@ -144,14 +144,14 @@ describe('svc verify with a bundle', () => {
     expect([refused.stdout, silent.stderr].join()).not.toMatch(/user|password/);
   });
 
-  it('refuses one URL given twice as a mistake of the caller', async () => {
+  it('refuses one URL given twice as a usage error', async () => {
     const { exitCode, stderr } = await verify('bundle.json', '--rpc-url', dev.rpc_url);
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--rpc-url twice');
   });
 
-  it('refuses another format, and says which member makes it no bundle', async () => {
+  it('refuses another format, and names the member that makes the bundle invalid', async () => {
     const newer = await verifyChanged({ format: 'svc-bundle/3' });
     const broken = await verifyChanged({ anchor: { ...bundle.anchor, tx_hash: '0x12' } });
 

@@ -60,8 +60,8 @@ async function value(query: string): Promise<unknown> {
   return rows[0]?.[0];
 }
 
-describe('beside a newer version that only adds', () => {
-  it('an instance serves while the newer one migrates and afterwards, and others start', async () => {
+describe('next to a newer version that only adds columns and tables', () => {
+  it('an instance serves during and after the migration of the newer one, and others start', async () => {
     const server = {
       dataDir: folder,
       rpcUrl: chain.url,
@@ -124,13 +124,13 @@ describe('beside a newer version that only adds', () => {
   });
 });
 
-describe('after a newer version that this one cannot live with', () => {
+describe('after an incompatible newer version', () => {
   const breaking = {
     sql: 'ALTER TABLE robots RENAME COLUMN name TO title',
     worksFrom: schemaVersion + 1,
   };
 
-  it('it refuses to start, and says why', async () => {
+  it('it refuses to start, with the reason', async () => {
     await run('svc-server', ['migrate'], { env: { SVC_DATABASE_URL: database.url } });
     await migrateFurther(database.url, breaking);
 
@@ -144,7 +144,7 @@ Use the version of svc-server that wrote the database, or a newer one.
     );
   });
 
-  it('an instance that still runs takes nothing more, and ends by itself', async () => {
+  it('a running instance accepts no more calls, and ends by itself', async () => {
     const { url, child } = await start();
     const { owner } = await signInAt(url);
     const log = text(child.stderr as Readable);
@@ -184,7 +184,7 @@ describe('on an empty database', () => {
   });
 
   // Eight seconds: a request waits for a lock for five.
-  it('an instance waits for one that migrates for longer than any request may take', async () => {
+  it('an instance waits for a migration of another one that takes longer than any request may', async () => {
     const migrated = migrateFurther(database.url, {
       sql: 'SELECT pg_sleep(8)',
       worksFrom: schemaVersion,

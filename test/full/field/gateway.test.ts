@@ -64,7 +64,7 @@ afterEach(async () => {
 /** All have the same key, which protects nothing. */
 const fixture = (name: string) => fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 
-it.each(rows)('is named in status and log: $name ($report)', async (row) => {
+it.each(rows)('is reported in status and log: $name ($report)', async (row) => {
   const file = fixture(row.certificate);
   const [key, cert] = await Promise.all(
     [fixture('localhost-key.pem'), file].map((one) => readFile(one)),

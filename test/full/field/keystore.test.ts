@@ -66,7 +66,7 @@ it.each(rows)('opens $name off the event loop', async ({ crypto, password, key }
   expect(delay.count).toBeGreaterThan(10);
 });
 
-it.each(rows)('says that a wrong password is wrong: $name', async ({ crypto }) => {
+it.each(rows)('reports a wrong password: $name', async ({ crypto }) => {
   await expect(load(crypto, 'another')).rejects.toMatchObject({
     message: expect.stringMatching(/: the password is wrong\.$/),
   });

@@ -109,7 +109,7 @@ const NOTE = `
 
 describe('without a pooler', () => stores(null));
 
-describe('behind a pooler that gives each transaction another session', () =>
+describe('behind a pooler that uses another session for each transaction', () =>
   stores(startTransactionPooler));
 
 const pgbouncer = findProgram('pgbouncer');
@@ -213,7 +213,7 @@ function stores(start: ((server: string) => Promise<Pooler>) | null): void {
     await database.drop();
   });
 
-  it('refuses a database where two schemas have the tables of a service', async () => {
+  it('refuses a database with the tables of a service in two schemas', async () => {
     const database = await copyDatabase();
     await query(database.url, 'CREATE SCHEMA svc_s; CREATE TABLE svc_s.svc_schema ()');
 
@@ -270,7 +270,7 @@ function stores(start: ((server: string) => Promise<Pooler>) | null): void {
   );
 
   it.skipIf(start === null)(
-    'stores and reads exactly when other clients of the pooler changed its sessions',
+    'stores and reads exactly if other clients of the pooler changed its sessions',
     async () => {
       const [world, url] = await open(async () => {});
       await changeSessions(pooler?.via(url) ?? url);

@@ -37,7 +37,7 @@ afterAll(() => rm(installed, { recursive: true, force: true }));
 const read = async (page: string) => readGuide(await readFile(path.join(folder, page), 'utf8'));
 
 it.for(pages)(
-  'docs/guides/%s does, from nothing, what it says and shows',
+  'docs/guides/%s works from an empty folder as it says and shows',
   LONG,
   async (page, context) => {
     needsProgram(context, 'curl');
@@ -56,7 +56,7 @@ it.for(pages)(
   },
 );
 
-it('are all there is in docs/guides, and leave out only what takes another machine', async () => {
+it('cover all of docs/guides, and skip only blocks that need another machine', async () => {
   const steps = await Promise.all(pages.map(read));
   const left = steps.flat().flatMap((step) => (step.kind === 'not run' ? [step.reason] : []));
 

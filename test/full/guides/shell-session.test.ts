@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 describe('a shell', () => {
-  it('keeps folder and variables from one block to the next, and shows a terminal', async () => {
+  it('keeps folder and variables from one block to the next, and provides a terminal', async () => {
     await shell.run('mkdir deep && cd deep\nname=arm-1');
 
     expect(await shell.run('basename "$PWD"; echo "$name"; [ -t 1 ] && echo terminal')).toBe(
@@ -27,7 +27,7 @@ describe('a shell', () => {
     );
   });
 
-  it('stops at the first command that fails, and tells what was shown', async () => {
+  it('stops at the first command that fails, and reports the output', async () => {
     const failed = shell.run('echo before\nfalse\necho after');
 
     await expect(failed).rejects.toThrow(/before\n/);
@@ -37,7 +37,7 @@ describe('a shell', () => {
   it.each([
     ['in the background', 'sleep 1000 &'],
     ['deaf to signals', 'bash -c \'trap "" TERM HUP; while :; do sleep 1; done\' &'],
-  ])('leaves behind nothing that runs %s, though a command failed', async (_, command) => {
+  ])('leaves no process behind %s, even if a command failed', async (_, command) => {
     await shell.run(command);
     await expect(shell.run('false')).rejects.toThrow();
 

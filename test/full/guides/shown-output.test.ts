@@ -12,7 +12,7 @@ it.each([
   ['another depth', '1 confirmation, included', '12 confirmations, finalized'],
   ['lines left out', 'first\n…\nlast', 'first\nsecond\nthird\nlast'],
   ['text left out', 'took … in all', 'took 3 s in all'],
-])('takes %s for what is shown', (_, shown, actual) => {
+])('accepts %s as the shown output', (_, shown, actual) => {
   expect(isShown(shown, actual, new Map())).toBe(true);
 });
 
@@ -24,11 +24,11 @@ it.each([
   ['what is no id', one, 'none'],
   ['a sign that patterns know', 'a.b', 'axb'],
   ['what stands where a line was left out of it', 'a … c', 'a\nb\nc'],
-])('does not take %s for it', (_, shown, actual) => {
+])('does not accept %s as the shown output', (_, shown, actual) => {
   expect(isShown(shown, actual, new Map())).toBe(false);
 });
 
-it('holds an id to being the same one wherever the page shows it', () => {
+it('requires an id to be the same everywhere on the page', () => {
   const bindings = new Map([[one, other]]);
 
   expect(isShown(one, other, bindings)).toBe(true);

@@ -18,7 +18,7 @@ const exportWith = (body: object, by: object = { session: owner.session }) =>
   service.call('POST', '/api/v1/me/export', { body, ...by });
 
 describe('an account that its owner exports', () => {
-  it('yields more robots than a page of the list has', async () => {
+  it('returns more robots than a page of the list has', async () => {
     for (let i = 0; i < 201; i += 1) await service.makeRobot(owner, `arm-${i}`);
     clock.advance(limits.windowMs);
     const { body } = await exportWith(await service.signAgain(owner, 'export_account'));

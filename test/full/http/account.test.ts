@@ -7,7 +7,7 @@ describe('the gate in GET /me', () => {
   const token = `0x${'11'.repeat(20)}`;
 
   it.each(['hang', 'cut'] as const)(
-    'is not met, and soon said so, while the chain %ss',
+    'is reported as not met without delay while the chain %ss',
     async (fault) => {
       const proxy = await startRpcProxy('http://127.0.0.1:9');
       const service = await startTestService({ rpcUrl: proxy.url });

@@ -4,7 +4,7 @@ import { startTestService } from '../../support/service.ts';
 
 const MINUTES = 60_000;
 
-it('bounds what strangers leave behind: 1000 open codes, then overloaded', async () => {
+it('limits anonymous callers to 1000 open codes, then answers overloaded', async () => {
   const clock = createTestClock();
   const service = await startTestService({ clock });
   const start = () => service.call('POST', '/api/auth/cli/device', { body: { name: 'x' } });

@@ -19,7 +19,7 @@ describe('completing while no block comes', () => {
   });
   afterAll(() => service.close());
 
-  it('is unconfirmed at its time-out, in progress after it, and verified in the end', async () => {
+  it('is unconfirmed at its time-out, then in progress, and finally verified', async () => {
     const evidence = newEvidence();
     const taskId = await service.claim(robot);
 
@@ -73,7 +73,7 @@ describe('completing while the anchor cannot be sent', () => {
   });
   afterAll(() => service.close());
 
-  it('is queued at once, and in progress after it', async () => {
+  it('is queued immediately, and then in progress', async () => {
     const evidence = newEvidence();
     const taskId = await service.claim(robot);
 

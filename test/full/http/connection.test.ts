@@ -37,21 +37,21 @@ describe('a connection that breaks the rules', () => {
       'a length beside chunks',
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
     ],
-  ])('is told so for %s', async (_, bytes) => {
+  ])('gets an error for %s', async (_, bytes) => {
     const reply = await exchange(bytes);
 
     expect(reply.status).toBe(400);
     expect(reply.body.error).toBe('invalid_request');
   });
 
-  it('is told that its headers are too large', async () => {
+  it('gets an error for headers that are too large', async () => {
     const reply = await exchange(`GET / HTTP/1.1\r\nhost: x\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`);
 
     expect(reply.status).toBe(431);
     expect(reply.body.error).toBe('headers_too_large');
   });
 
-  it('finds nothing of its Host header in an answer', async () => {
+  it('does not find its Host header in a response', async () => {
     const { wallet } = await service.signIn();
     const body = JSON.stringify({ address: wallet });
     const head = [
@@ -71,7 +71,7 @@ describe('a connection that breaks the rules', () => {
   });
 
   // It waits for the service's own 30 s; the slow connections below have a shorter limit.
-  it('is told so as well when only its body is slow', async () => {
+  it('gets an error if only its body is slow', async () => {
     const reply = await exchange(
       'POST /api/auth/challenge HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{',
     );
@@ -80,7 +80,7 @@ describe('a connection that breaks the rules', () => {
     expect(reply.body.error).toBe('request_timeout');
   });
 
-  it('gets an answer without a Host header, or with an expectation', async () => {
+  it('gets a response without a Host header, or with an expectation', async () => {
     const hostless = await exchange(`GET /healthz HTTP/1.1\r\n${CLOSE}\r\n`);
     const expecting = await exchange(
       `GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\n${CLOSE}\r\n`,
@@ -106,7 +106,7 @@ describe('a connection that breaks the rules', () => {
     expect(reply.body.error).toBe('payload_too_large');
   });
 
-  it('does not hold up the shutdown by saying nothing', async () => {
+  it('does not delay the shutdown by silence', async () => {
     const doomed = await startTestService();
     const { hostname, port } = new URL(doomed.url);
     const silent = connect(Number(port), hostname);
@@ -174,13 +174,13 @@ describe('a connection that is slow, or never closes its side', () => {
       post('/api/auth/logout').replace('content-length: 10', 'transfer-encoding: chunked'),
       'invalid_request',
     ],
-  ])('is answered once and ended when it %s', async (_, bytes, code) => {
+  ])('gets one response and is closed if it %s', async (_, bytes, code) => {
     const { answers } = await keepOpen(bytes);
 
     expect(answers.map(({ body }) => body.error)).toEqual([code]);
   });
 
-  it('is ended when it asks to be, in HTTP/1.0 too', async () => {
+  it('is closed on request, in HTTP/1.0 too', async () => {
     const { answers } = await keepOpen('GET /healthz HTTP/1.0\r\n\r\n');
 
     expect(answers.map(({ body }) => body)).toEqual([{ status: 'up' }]);
@@ -209,7 +209,7 @@ describe('a connection that sends requests ahead', () => {
     return `${head.join('\r\n')}\r\n\r\n${body}`;
   }
 
-  it(`gets ${MOST_DUE} answers, in order`, async () => {
+  it(`gets ${MOST_DUE} responses, in order`, async () => {
     const { socket, text } = openRaw(service.url);
 
     socket.write(HEALTH.repeat(MOST_DUE));
@@ -218,7 +218,7 @@ describe('a connection that sends requests ahead', () => {
     socket.destroy();
   });
 
-  it('is ended when more are unanswered, and no more of them are handled', async () => {
+  it('is closed if more are pending, and no more of them are handled', async () => {
     const before = service.logLines.length;
     const { socket, ended } = openRaw(service.url);
 
@@ -234,7 +234,7 @@ describe('a connection that sends requests ahead', () => {
   it.each([
     ['no HTTP', 'BAD\r\n\r\n', 400],
     ['headers that are too large', `GET / HTTP/1.1\r\nx: ${'a'.repeat(20_000)}\r\n`, 431],
-  ])('gets the answers to all that came before %s', async (_, garbage, status) => {
+  ])('gets the responses to all requests before %s', async (_, garbage, status) => {
     const { socket, text, ended } = openRaw(service.url);
 
     socket.write(HEALTH.repeat(3) + garbage);
@@ -243,7 +243,7 @@ describe('a connection that sends requests ahead', () => {
     expect(readReplies(text()).map((reply) => reply.status)).toEqual([200, 200, 200, status]);
   });
 
-  it('gets the answer to a completion, and not that to the garbage in its place', async () => {
+  it('gets the response to a completion before the error for the garbage after it', async () => {
     service.settings.anchorTimeoutMs = 200;
     const taskId = await service.claim(robot);
     const { socket, text, ended } = openRaw(service.url);
@@ -258,7 +258,7 @@ describe('a connection that sends requests ahead', () => {
     ]);
   });
 
-  it('ends the wait of every completion on it when it closes', async () => {
+  it('aborts the wait of all its completions when it closes', async () => {
     const wait = vi.spyOn(service.store, 'waitForCompletion');
     const [first, second] = [await service.claim(robot), await service.claim(robot)];
     const { socket } = openRaw(service.url);
@@ -288,7 +288,7 @@ describe('a connection that sends requests ahead', () => {
     await waitFor('the files to be closed', () => openFiles() <= before + 20);
   });
 
-  it('is ended when it reads none of many answers, of which the first are small', async () => {
+  it('is closed if it reads none of many responses, of which the first are small', async () => {
     const answers = new InFlightRequests();
     const connections = new Connections([], () => false);
     const answer = Buffer.alloc(256 * 1024);
@@ -315,7 +315,7 @@ describe('a connection that sends requests ahead', () => {
     server.close();
   });
 
-  it('does not hold up a shutdown when it closed with answers due', async () => {
+  it('does not delay a shutdown if it closed with responses pending', async () => {
     const doomed = await startTestService();
     const { socket, ended } = openRaw(doomed.url);
 

@@ -3,7 +3,7 @@ import { startTestService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 describe('a disk below its floor', () => {
-  it('takes no claims, samples and events, but completions, until there is room again', async () => {
+  it('accepts completions, but no claims, samples and events, until there is room again', async () => {
     const disk = { minFreeBytes: 1000, free: 2000 };
     const service = await startTestService({
       chain: 'mining',

@@ -32,7 +32,7 @@ for (const requests of [FEW, MANY]) {
     });
     afterAll(() => service.close());
 
-    it(`get documented answers below 500, and the service stays sound (seed ${SEED})`, async () => {
+    it(`get documented responses below 500, and the service keeps its invariants (seed ${SEED})`, async () => {
       const outcomes = new Map<string, number>();
       const plans = plansOf(operations, requests);
       let sent = 0;

@@ -143,7 +143,7 @@ describe('the metrics of a server that anchors', () => {
     });
   });
 
-  it('count the bytes of its chain proof, and none that is missing then', async () => {
+  it('count the bytes of its chain proof, and then no missing one', async () => {
     const now = await waitFor('the chain proof', async () => {
       const now = await scrape(server);
       return (now.get('svc_chain_proof_bytes_total') ?? 0) > 0 && now;
@@ -153,7 +153,7 @@ describe('the metrics of a server that anchors', () => {
     expect(now.get('svc_chain_proofs_missing')).toBe(0);
   });
 
-  it('hold no id and no wallet but the public one of the anchoring account', () => {
+  it('contain no id, and no wallet except the anchoring account', () => {
     const text = [...samples.keys()].join('\n').replace(/\{sender="0x\w{40}"\}/g, '');
 
     expect(text).not.toContain(robotId);
@@ -170,7 +170,7 @@ describe('the metrics of a server that anchors', () => {
     await waitFor('its end', async () => (await scrape(server)).get('svc_streams') === 0);
   });
 
-  it('are nothing to see through a proxy', async () => {
+  it('are not served through a proxy', async () => {
     for (const name of ['x-forwarded-for', 'forwarded']) {
       const response = await fetch(`${server.url}/metrics`, { headers: { [name]: 'for=1.2.3.4' } });
       expect(response.status).toBe(404);
@@ -218,7 +218,7 @@ describe('the metrics of a server without its chain', () => {
 });
 
 describe('the metrics of a server on PostgreSQL', () => {
-  it('show that partitions cannot be made', async () => {
+  it('report that partitions cannot be created', async () => {
     const database = await emptyDatabase();
     await migratePostgres({ url: database.url, poolMax: 2, pooler: false });
     await database.execute(`CREATE TABLE ${weekOf(Date.now()).table} (is_in_the_way boolean)`);

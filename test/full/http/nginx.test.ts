@@ -33,7 +33,7 @@ describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
     await service.close();
   });
 
-  it('compresses what the service does not', async () => {
+  it('compresses responses that the service does not', async () => {
     const description = 'wet floor '.repeat(180);
     for (const title of ['Mop the lobby', 'Mop the stairs']) {
       await service.call('POST', '/api/v1/tasks', {
@@ -51,7 +51,7 @@ describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
     expect(body.items).toHaveLength(2);
   });
 
-  it('compresses no answer to a POST, because it may have a key', async () => {
+  it('compresses no response to a POST, because it may contain a key', async () => {
     const reply = await fetch(`${nginx.url}/api/v1/robots`, {
       method: 'POST',
       headers: {
@@ -67,7 +67,7 @@ describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
     expect(body.api_key).toMatch(/^svc_/);
   });
 
-  it('hides the metrics in the form of the service', async () => {
+  it('hides the metrics with an error of the service', async () => {
     const reply = await fetch(`${nginx.url}/metrics`);
 
     expect(reply.headers.get('content-type')).toContain('application/json');
@@ -75,7 +75,7 @@ describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
     expect(reply.headers.get('x-ratelimit-limit')).toBe('600');
   });
 
-  it('refuses the connections of a source above its limit in the form of the service', async () => {
+  it('refuses connections of a source above its limit with an error of the service', async () => {
     const port = Number(new URL(service.url).port);
     const narrow = await startNginx([port, port, port], { ofSource: 2 });
     const end = new AbortController();
@@ -93,7 +93,7 @@ describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
     await narrow.close();
   });
 
-  it('answers with the rate headers when the service cannot be reached', async () => {
+  it('responds with the rate headers if the service cannot be reached', async () => {
     const alone = await startNginx([1, 1, 1]);
     const reply = await fetch(`${alone.url}/api/chain`);
     await alone.close();
@@ -116,7 +116,7 @@ describe.skipIf(!hasNginx)('deploy/nginx.conf', () => {
     expect(seen).toEqual({ status: 200, body: '127.0.0.7' });
   });
 
-  it('leaves room for others when one address holds connections with half a request head', async () => {
+  it('leaves room for others if one address holds connections with half a request head', async () => {
     const port = Number(new URL(service.url).port);
     const narrow = await startNginx([port, port, port], { ofAddress: 100, connections: 512 });
     const sockets = Array.from({ length: 500 }, () => {

@@ -57,7 +57,7 @@ async function ask(method: string, target: string, body?: unknown, bearer = toke
 }
 
 describe('the operator API', () => {
-  it('grants an invoice once, although answers are lost (examples/billing.js)', async () => {
+  it('grants an invoice once, although responses are lost (examples/billing.js)', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'svc-billing-'));
     const invoices = path.join(folder, 'invoices.jsonl');
     const { wallet } = owner;

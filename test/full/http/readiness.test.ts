@@ -6,7 +6,7 @@ import { startTestService } from '../../support/service.ts';
 describe('a chain that never answers', () => {
   afterEach(() => void vi.useRealTimers());
 
-  it('does not keep readiness waiting', async () => {
+  it('does not delay the readiness check', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;

@@ -11,7 +11,7 @@ describe('network details and health', () => {
   });
   afterAll(() => service.close());
 
-  it('cost one reading a second, however often they are asked for', async () => {
+  it('cause one chain read per second, however often they are requested', async () => {
     const probe = vi.spyOn(service.store, 'probe');
     onTestFinished(() => probe.mockRestore());
 
@@ -27,7 +27,7 @@ describe('network details and health', () => {
   });
 });
 
-it('answer within two seconds while the chain accepts connections and answers nothing', async () => {
+it('respond within two seconds while the chain accepts connections but does not answer', async () => {
   const silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;

@@ -37,7 +37,7 @@ async function statusOf(url: string, lines: readonly string[]): Promise<number> 
 }
 
 describe('storage quotas', () => {
-  it('refuse what the share of an account without a grant cannot hold, and no completion', async () => {
+  it('refuse writes above the share of an account without a grant, except completions', async () => {
     const service = await startTestService({
       chain: 'mining',
       storage: { poolBytes, accountBytes },
@@ -82,7 +82,7 @@ describe('storage quotas', () => {
     await service.close();
   });
 
-  it('refuse no rotation, revocation, sign-out, deletion or sign-in of an account without room', async () => {
+  it('allow rotation, revocation, sign-out, deletion and sign-in of an account without room', async () => {
     const service = await startTestService({ storage: { poolBytes, accountBytes } });
     const owner = await service.signIn();
     const robot = await service.makeRobot(owner);
@@ -107,7 +107,7 @@ describe('storage quotas', () => {
     await service.close();
   });
 
-  it('leave an account with a grant alone while others fill the pool', async () => {
+  it('do not affect an account with a grant while others fill the pool', async () => {
     // An account may hold 265 bytes: a robot fits, nothing that it writes does.
     const service = await startTestService({ storage: { poolBytes: 8 * 265, accountBytes } });
     const [owner, other] = [await service.signIn(), await service.signIn()];
@@ -123,7 +123,7 @@ describe('storage quotas', () => {
   });
 
   it.runIf(testStore === 'sqlite')(
-    'end first for accounts without a grant when the disk fills',
+    'are exhausted first for accounts without a grant when the disk fills',
     async () => {
       let freeBytes = 1_000_000;
       const service = await startTestService({

@@ -18,7 +18,7 @@ function openGate() {
 }
 
 /** What anonymous callers send must not keep the owner of a wallet from signing in. */
-describe('strangers', () => {
+describe('anonymous callers', () => {
   const clock = createTestClock();
   let service: TestService;
   beforeAll(async () => {
@@ -133,7 +133,7 @@ describe('strangers', () => {
     expect(checked.indexOf(message)).toBe(8);
   });
 
-  it('of one source wait for each other, not another source for them, and are bounded', async () => {
+  it('of one source wait for each other and are limited, without delaying another source', async () => {
     const { recoverWallet } = service.chain;
     const gate = openGate();
     service.chain.recoverWallet = async () => {
@@ -163,7 +163,7 @@ describe('strangers', () => {
     expect(codes.filter((code) => code === 'invalid_signature')).toHaveLength(513);
   });
 
-  it('verify in turns of their sources, and a session counts against no address', async () => {
+  it('verify in turns by source, and a session counts against no address', async () => {
     const { findPublicAnchor } = service.store;
     const gate = openGate();
     const held = `0x${'ab'.repeat(32)}`;
@@ -233,7 +233,7 @@ describe('strangers', () => {
     expect(codes).toEqual(Array(533).fill('invalid_api_key'));
   });
 
-  it('gain no work by a signature that was used or has expired', async () => {
+  it('cause no work with a signature that was used or has expired', async () => {
     const owner = newWallet();
     const used = await challenge(owner.address, '192.0.2.1');
     const signatures = [await owner.signMessage({ message: used.body.message })];
@@ -263,7 +263,7 @@ describe('strangers', () => {
     expect(recovered).toBe(0);
   });
 
-  it('have one contract wallet at a time called, and four together', async () => {
+  it('cause one contract call at a time each, and four together', async () => {
     const { isContractSignature } = service.chain;
     let [calling, most] = [0, 0];
     const gate = openGate();

@@ -3,7 +3,7 @@ import { newEvidence, startServiceWithRobot } from '../../support/service.ts';
 import { type OpenedStream, openStream } from '../../support/stream.ts';
 
 describe('the stream of anchors', () => {
-  it('names a task at each state of its anchor, and the credit that it costs', async () => {
+  it('reports a task at each state of its anchor, and the credit that it costs', async () => {
     const { service, owner, robot } = await startServiceWithRobot({ chain: 'mining' });
     const taskId = await service.claim(robot);
     const stream = await openStream(service.url, owner);

@@ -33,7 +33,7 @@ describe('telemetry', () => {
     service.call('POST', '/api/v1/telemetry', { apiKey: robot.apiKey, ...sent });
 
   describe('recording', () => {
-    it('does not hold up other accounts with large bodies', async () => {
+    it('does not delay other accounts with large bodies', async () => {
       const other = await service.makeRobot(await service.signIn());
       const metrics = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`metric ${i}`, i]));
       const raw = JSON.stringify({ samples: Array(50).fill({ metrics }) });

@@ -31,7 +31,7 @@ describe('the token gate', () => {
     return { ...(await at.call('POST', '/api/auth/verify', { body })), wallet: address };
   }
 
-  it('holds at exactly the least balance, and the signup grant is given', async () => {
+  it('is met at exactly the minimum balance, and the signup grant is given', async () => {
     const reply = await signInWith(5n, 'gate');
 
     expect(reply.body.gate).toEqual({ holds: true });
@@ -41,7 +41,7 @@ describe('the token gate', () => {
     });
   });
 
-  it('only reports where signup is open, but gives no grant', async () => {
+  it('only reports if signup is open, but gives no grant', async () => {
     const reply = await signInWith(6n, 'open');
 
     expect(reply.body).toMatchObject({ signed_in: true, gate: { holds: false } });
@@ -51,7 +51,7 @@ describe('the token gate', () => {
     });
   });
 
-  it('refuses a new account below the least balance where signup asks for it', async () => {
+  it('refuses a new account below the minimum balance if signup requires it', async () => {
     const reply = await signInWith(6n, 'gate');
 
     expect(reply.status).toBe(403);
@@ -83,16 +83,16 @@ describe('the token gate', () => {
     await own.close();
   });
 
-  describe('where the balance cannot be read', () => {
+  describe('if the balance cannot be read', () => {
     const unreadable = { tokenAddress: '0x00000000000000000000000000000000000000bb' };
 
-    it('does not hold, and sign-in still works', async () => {
+    it('is not met, and sign-in still works', async () => {
       const reply = await signInWith(1n, 'open', unreadable);
 
       expect(reply.body).toMatchObject({ signed_in: true, gate: { holds: false } });
     });
 
-    it('loses no grant: it is made at the first sign-in at which the token is held', async () => {
+    it('loses no grant: it is made at the first sign-in with the token', async () => {
       const account = newWallet();
       await signInWith(1n, 'open', { ...unreadable, account });
       expect(await service.store.getBalance(account.address)).toMatchObject({ anchorQuota: 0 });
@@ -102,7 +102,7 @@ describe('the token gate', () => {
       expect(await service.store.getBalance(account.address)).toMatchObject({ anchorQuota: 3 });
     });
 
-    it('refuses no new account where signup asks for the token, but asks to retry', async () => {
+    it('asks to retry instead of refusing a new account if signup requires the token', async () => {
       const account = newWallet();
 
       const reply = await signInWith(1n, 'gate', { ...unreadable, account });
@@ -113,7 +113,7 @@ describe('the token gate', () => {
       expect(retried.body.gate).toEqual({ holds: true });
     });
 
-    it('signs in an account that exists', async () => {
+    it('signs in an existing account', async () => {
       const account = newWallet();
       await signInWith(1n, 'gate', { account });
 
@@ -123,7 +123,7 @@ describe('the token gate', () => {
     });
   });
 
-  it('signs in an account that exists whatever its balance', async () => {
+  it('signs in an existing account with any balance', async () => {
     const account = newWallet();
     await signInWith(5n, 'gate', { account });
 

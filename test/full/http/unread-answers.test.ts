@@ -13,7 +13,7 @@ const LARGE = 24 * 1024 * 1024;
 const UNREAD_MS = 1_000;
 const REQUEST = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 
-describe('an answer that its client does not take', () => {
+describe('a response that its client does not read', () => {
   let server: Server;
   let answers: InFlightRequests;
   const sockets: Socket[] = [];
@@ -56,7 +56,7 @@ describe('an answer that its client does not take', () => {
       server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
     });
 
-  it('ends the connection when nothing of it is taken for a while', async () => {
+  it('closes the connection if nothing of it is read for a while', async () => {
     await serve((_, response) => response.end(Buffer.alloc(LARGE)));
 
     const stuck = await ask();
@@ -65,7 +65,7 @@ describe('an answer that its client does not take', () => {
     await waitFor('the connection to end', async () => (await connections()) === 0);
   });
 
-  it('is finished for a client that takes it slowly, however long that is', async () => {
+  it('is completed for a client that reads it slowly, however long that takes', async () => {
     await serve((_, response) => response.end(Buffer.alloc(LARGE)));
 
     const slow = await ask();
@@ -86,7 +86,7 @@ describe('an answer that its client does not take', () => {
     await waitFor('all of it', () => taken > LARGE);
   });
 
-  it('leaves alone a connection whose answer is still being made', async () => {
+  it('keeps a connection whose response is still being prepared', async () => {
     await serve(async (_, response) => {
       await once(server, 'timeout');
       response.end('made');
@@ -98,7 +98,7 @@ describe('an answer that its client does not take', () => {
     expect(String(answer)).toContain('made');
   });
 
-  it('ends the connections with most in memory when all together have too much', async () => {
+  it('closes the connections with the most memory if all together have too much', async () => {
     await serve((request, response) =>
       response.end(Buffer.alloc(request.socket.remotePort === first ? 2 * LARGE : LARGE)),
     );

@@ -75,7 +75,7 @@ async function whileTurnsEnd<T>(replies: Promise<T>): Promise<T> {
   return all;
 }
 
-it('are bounded in bytes, those of one account and those of all', async () => {
+it('are limited in bytes, per account and in total', async () => {
   const ofOne = await firstAnswer(fill(0, 17));
   // Of each account 32 MiB are held, 128 MiB of all.
   for (const robot of [1, 2, 3]) await firstAnswer(fill(robot, 17));
@@ -92,7 +92,7 @@ it('are bounded in bytes, those of one account and those of all', async () => {
   expect(reply.status).toBe(201);
 });
 
-it('cost nothing where they are only announced', async () => {
+it('cost nothing while they are only announced', async () => {
   for (const robot of [0, 1, 2, 3]) fill(robot, 40, '');
   await waitFor('the connections', async () => (await connections()) > 160);
 
@@ -111,7 +111,7 @@ it('are refused when their connections close before they are read', () => {
   expect(answers).toMatchObject([{ code: 'invalid_request' }]);
 });
 
-it('leave their room to others when their connections close', async () => {
+it('free their room when their connections close', async () => {
   const before = await connections();
   const waiting = fill(0, 17);
   await firstAnswer(waiting);
@@ -124,7 +124,7 @@ it('leave their room to others when their connections close', async () => {
   expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
 });
 
-it('are bounded in bytes while they arrive, and leave their room to others when their connections close', async () => {
+it('are limited in bytes while they arrive, and free their room when their connections close', async () => {
   const before = await connections();
   const arriving = fill(0, 17, FULL.slice(1));
 
@@ -139,7 +139,7 @@ it('are bounded in bytes while they arrive, and leave their room to others when 
   expect(afterwards.map(({ status }) => status)).toEqual(Array(16).fill(201));
 });
 
-it('of a request that reads none end with their connections, and with nothing else', async () => {
+it('of a request that reads none end only with their connections', async () => {
   const { hostname, port } = new URL(service.url);
   const heads = [
     'GET /healthz HTTP/1.1\r\nhost: x\r\ncontent-length: 40000\r\n\r\n',
@@ -158,7 +158,7 @@ it('of a request that reads none end with their connections, and with nothing el
   expect((await whileTurnsEnd(post(1))).status).toBe(201);
 });
 
-it('of the wrong type leave their connection to the next request', async () => {
+it('of the wrong type keep their connection for the next request', async () => {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);
   sockets.push(socket);
@@ -177,7 +177,7 @@ it('of the wrong type leave their connection to the next request', async () => {
   await waitFor('the next answer', () => answers.includes('HTTP/1.1 200'));
 });
 
-it('cost what they hold, however small their chunks', async () => {
+it('cost their size, however small their chunks', async () => {
   const { hostname, port } = new URL(service.url);
   const head = `POST /api/v1/telemetry HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${robots[0]?.apiKey}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
   const socket = connect(Number(port), hostname);

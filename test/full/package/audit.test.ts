@@ -40,7 +40,7 @@ describe('npm run audit', () => {
     );
   };
 
-  it('asks about the packages of the bundles and of an installation', async () => {
+  it('checks the packages of the bundles and of an installation', async () => {
     advisories = {};
 
     const { code, stdout } = await audit();
@@ -63,7 +63,7 @@ describe('npm run audit', () => {
     });
   });
 
-  it('says so if the registry answers no audits', async () => {
+  it('reports a registry without audits', async () => {
     advisories = null;
 
     expect(await audit()).toMatchObject({

@@ -93,7 +93,7 @@ describe.skipIf(lack !== null)('the image', () => {
     expect((await container.ended).code).toBe(0);
   });
 
-  it('answers what it accepted when it gets SIGTERM, and has it after a restart', async () => {
+  it('answers accepted calls on SIGTERM, and keeps them after a restart', async () => {
     const first = await start();
     const { owner, session } = await signInAt(first.url);
     const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
@@ -143,7 +143,7 @@ describe.skipIf(lack !== null)('the image', () => {
     expect(JSON.parse(stdout)).toBeTypeOf('object');
   });
 
-  it('names a volume that it may not write', async () => {
+  it('reports a volume that is not writable', async () => {
     const foreign = await volume('foreign');
     await chown(foreign, 0, 0);
     await chmod(foreign, 0o700);

@@ -89,7 +89,7 @@ describe.each(['this', ...otherNodes])('on %s Node.js', (wanted) => {
     bin = wanted === 'this' ? path.dirname(process.execPath) : await nodeOf(wanted);
   });
 
-  it('installs without a warning, with the tested versions alone', {
+  it('installs without a warning, with only the tested versions', {
     timeout: 600_000,
   }, async (context) => {
     if (bin === null) return context.skip(`NOT CHECKED: the registry has no Node.js ${wanted}`);
@@ -155,7 +155,7 @@ describe('without better-sqlite3', () => {
       'The native module better-sqlite3 is not compiled.\nRun npm rebuild better-sqlite3 ',
     ],
   ])(
-    'because it is %s, svc runs, and the others say how to get it',
+    'because it is %s, svc runs, and the other programs say how to get it',
     async (_, args, more, says) => {
       const { run, project } = await install(bin, name, args, more);
       const state = path.join(project, 'state');
@@ -221,7 +221,7 @@ describe('without better-sqlite3', () => {
   });
 });
 
-it('has the files that its pages name', () => {
+it('contains the files that its pages name', () => {
   const names = packed.files.map((file) => file.path);
 
   expect(names).toEqual(

@@ -88,7 +88,7 @@ describe('svc-server dev', () => {
   it.each([
     ['in a project', 'local', ''],
     ['globally', 'global/lib', '-g --prefix FOLDER/global '],
-  ])('says how to get the chain where it was installed %s', async (_, installed, options) => {
+  ])('says how to get the chain if it was installed %s', async (_, installed, options) => {
     const { code, stderr } = await fail(programIn(installed), ['dev', '--port', '0']);
 
     const command = `npm install ${options.replace('FOLDER', folder)}${anvil}`;
@@ -109,7 +109,7 @@ describe('svc-server demo', () => {
   });
 });
 
-describe('what a global installation advises', () => {
+describe('the advice of a global installation', () => {
   let registry: LocalRegistry;
   beforeAll(async () => {
     registry = await startLocalRegistry((await packPackage()).tarball);

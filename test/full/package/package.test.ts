@@ -39,15 +39,15 @@ beforeAll(async () => {
   tarball = await readFile(packed.tarball);
 });
 
-it('holds what runs and what people read, and nothing else', () => {
+it('contains only programs and documents', () => {
   expect(names.filter((name) => !shapes.some((shape) => shape.test(name)))).toEqual([]);
 });
 
-it.each(shapes.map((shape) => [shape]))('holds something of the shape %s', (shape) => {
+it.each(shapes.map((shape) => [shape]))('contains a file that matches %s', (shape) => {
   expect(names.some((name) => shape.test(name))).toBe(true);
 });
 
-it('has every page that its pages lead to', async () => {
+it('contains every page that its pages link to', async () => {
   const pages = names.filter((name) => /^[^/]+\.md$|^docs\/.*\.md$/.test(name));
   const missing: string[] = [];
   for (const page of pages) {
@@ -69,13 +69,13 @@ it('is smaller than 4.1 MB, and than 11.1 MB unpacked', () => {
   expect(packed.unpackedSize).toBeLessThan(11_100_000);
 });
 
-it('is a package as npm, Node.js and bundlers take it', async () => {
+it('is a valid package for npm, Node.js and bundlers', async () => {
   const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer } });
 
   expect(messages).toEqual([]);
 });
 
-it('has types that are those of its code, for Node.js and for bundlers', async () => {
+it('has types that match its code, for Node.js and for bundlers', async () => {
   const result = await checkPackage(createPackageFromTarballData(tarball));
   if (result.types === false) throw new Error('The package has no types');
   const { entrypoints, problems } = result;
@@ -114,7 +114,7 @@ describe('installed without its development dependencies', () => {
     expect(stderr).toBe('');
   });
 
-  it('leaves nothing in a bundle of what a project does not use of it', async () => {
+  it('allows bundlers to drop everything that a project does not use', async () => {
     const input = path.join(project, 'project.js');
     await writeFile(
       input,

@@ -25,7 +25,7 @@ describe('npm run release', { timeout: 400_000 }, () => {
     promisify(execFile)('npm', ['run', 'release', '--', '--no-image', ...args], { cwd: tree });
   const read = (file: string) => readFile(path.join(tree, file));
 
-  it('makes the same package and SBOM in each run, with notes and checksums', async () => {
+  it('creates the same package and SBOM in each run, with notes and checksums', async () => {
     await release('--dry-run', '--out', 'first');
     await release('--dry-run', '--out', 'second');
 
@@ -44,7 +44,7 @@ describe('npm run release', { timeout: 400_000 }, () => {
     expect(String(await read('first/NOTES.md'))).toContain(`## ${version} `);
   });
 
-  it('makes no files of a release while package.json names no repository', async () => {
+  it('creates no release files while package.json names no repository', async () => {
     await expect(release()).rejects.toMatchObject({
       stderr: expect.stringContaining('package.json has no `repository`'),
     });

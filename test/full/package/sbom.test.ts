@@ -42,7 +42,7 @@ const modulesIn = (output: readonly object[]) =>
 
 describe('dist/sbom.cdx.json', () => {
   it.each(bundles as (RolldownOptions & { output: OutputOptions })[])(
-    'lists what is in $output.dir',
+    'lists the packages in $output.dir',
     async (options) => {
       const bundle = await rolldown({ ...options, cwd: root });
       const { output } = await bundle.generate({ ...options.output, cleanDir: false });
@@ -54,7 +54,7 @@ describe('dist/sbom.cdx.json', () => {
     },
   );
 
-  it('lists what is in dist/dashboard', async () => {
+  it('lists the packages in dist/dashboard', async () => {
     const built = await build({
       configFile: path.join(root, 'build/vite.config.js'),
       root: path.join(root, 'src/dashboard'),

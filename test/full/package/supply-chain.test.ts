@@ -55,7 +55,7 @@ function isAllowed(license: unknown): boolean {
 }
 
 describe('package.json', () => {
-  it('names what the programs import at run time, and nothing transitive', () => {
+  it('lists the packages that the programs import at run time, without transitive ones', () => {
     const isImported = (name: string) =>
       new RegExp(`from '${name}(/[^']*)?'|\\('${name}[/']`).test(code);
 
@@ -65,8 +65,8 @@ describe('package.json', () => {
   });
 });
 
-describe('what is installed with the package', () => {
-  it('is under licences that are allowed', () => {
+describe('the installed packages', () => {
+  it('have allowed licenses', () => {
     const installed = packages.filter(({ dev }) => !dev);
     const others = installed.filter((each) => !isAllowed(licenseOf(each)));
 
@@ -74,15 +74,15 @@ describe('what is installed with the package', () => {
     expect(others.map((each) => `${each.name}: ${licenseOf(each)}`)).toEqual([]);
   });
 
-  it('runs no script but that of the one native module', () => {
+  it('run no install script except that of the native module', () => {
     const withScript = packages.filter(({ dev, hasInstallScript }) => !dev && hasInstallScript);
 
     expect(withScript.map(({ name }) => name)).toEqual(['better-sqlite3']);
   });
 });
 
-describe('what is bundled', () => {
-  it.each(['cli', 'programs', 'dashboard'])('into dist/%s has its licence beside it', (folder) => {
+describe('a bundled package', () => {
+  it.each(['cli', 'programs', 'dashboard'])('in dist/%s has its license next to it', (folder) => {
     const file = path.join(root, 'dist', folder, 'third-party-licenses.txt');
     const text = readFileSync(file, 'utf8');
 
@@ -94,14 +94,14 @@ describe('what is bundled', () => {
 });
 
 describe('the lockfile', () => {
-  it('decides about every install script', () => {
+  it('allows or denies every install script', () => {
     const withScript = packages.filter(({ hasInstallScript }) => hasInstallScript);
 
     const names = withScript.map(({ name }) => name).sort();
     expect(Object.keys(packageJson.allowScripts).sort()).toEqual(names);
   });
 
-  it('names no address, and takes nothing but versions of the registry', () => {
+  it('names no address, and only versions of the registry', () => {
     const declared = [packageJson.dependencies, packageJson.devDependencies].flatMap((each) =>
       Object.values(each),
     );
@@ -113,7 +113,7 @@ describe('the lockfile', () => {
     expect(declared.filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
   });
 
-  it('has the hash of every package, also of binaries of other platforms', () => {
+  it('has the hash of every package, even of binaries for other platforms', () => {
     const loose = packages.filter(({ integrity }) => !integrity?.startsWith('sha512-'));
 
     expect(loose.map(({ name }) => name)).toEqual([]);

@@ -29,7 +29,7 @@ async function onTerminal(args: string[], columns: number, more: Record<string, 
   return (await runInTerminal(args, run)).screen.trimEnd().split(/\r?\n/);
 }
 
-it('prints a table under a header on a terminal, cut where the terminal is too narrow', async () => {
+it('prints a table with a header on a terminal, cut at the width of the terminal', async () => {
   const plain = { NO_COLOR: '1' };
   const [header, row, ...rest] = await onTerminal(['accounts', 'list'], 250, plain);
   const [, cut = ''] = await onTerminal(['accounts', 'list'], 160, plain);
@@ -40,7 +40,7 @@ it('prints a table under a header on a terminal, cut where the terminal is too n
   expect([cut.length <= 160, cut.endsWith('…')]).toEqual([true, true]);
 });
 
-it('shows an account with its amounts also in ETH on a terminal', async () => {
+it('shows the amounts of an account also in ETH on a terminal', async () => {
   const lines = await onTerminal(['accounts', 'show', WALLET], 250, { NO_COLOR: '1' });
 
   const eth = '250000000000000000 (0.25 ETH, 250000000 gwei)';
@@ -70,7 +70,7 @@ it('prints tab-separated values without a header, and plain numbers, into a pipe
   expect(balance).toBe(`wallet\t${WALLET}\nanchor_quota\t5\ngas_credit_wei\t${wei}\n`);
 });
 
-it('prints all that is known of an account with --json, one object per line', async () => {
+it('prints all fields of an account with --json, one object per line', async () => {
   const [line = '', ...rest] = (await piped('accounts', 'list', '--json')).split('\n');
 
   expect(JSON.parse(line)).toMatchObject({ wallet: WALLET, suspension_reason: REASON });

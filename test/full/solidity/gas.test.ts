@@ -29,7 +29,7 @@ describe('the gas that docs/anchoring.md states', () => {
   });
 
   it.each(rows.map(([, ...row]) => row))(
-    'is what a check among %s leaves costs',
+    'is the cost of a check among %s leaves',
     async (leafCount, steps, inclusionGas, payloadGas) => {
       const { proof_hash } = stated;
       const others = Array.from({ length: Number(leafCount) - 1 }, () => proof_hash);

@@ -71,23 +71,26 @@ describe('ProofVerifier, with receipts of the service', () => {
     });
   }
 
-  it('takes a proof that was anchored alone', async () => {
+  it('accepts a proof that was anchored as a single', async () => {
     const [{ receipt, payload }] = batches.get(1) as [Anchored];
 
     expect(receipt.inclusion).toBeNull();
     expect(await verifier.verifyPayload(payload, receipt, null)).toBe(true);
   });
 
-  it.each(sizes.filter((size) => size > 1))('takes every proof of a batch of %i', async (size) => {
-    const checks = batchOf(size).flatMap(({ receipt, payload, inclusion }) => [
-      verifier.verifyInclusion(inclusion, receipt, inclusion),
-      verifier.verifyPayload(payload, receipt, inclusion),
-    ]);
+  it.each(sizes.filter((size) => size > 1))(
+    'accepts every proof of a batch of %i',
+    async (size) => {
+      const checks = batchOf(size).flatMap(({ receipt, payload, inclusion }) => [
+        verifier.verifyInclusion(inclusion, receipt, inclusion),
+        verifier.verifyPayload(payload, receipt, inclusion),
+      ]);
 
-    expect(await Promise.all(checks)).toEqual(Array(2 * size).fill(true));
-  });
+      expect(await Promise.all(checks)).toEqual(Array(2 * size).fill(true));
+    },
+  );
 
-  it('refuses a proof that was anchored alone with any field forged', async () => {
+  it('refuses a proof that was anchored as a single with any field forged', async () => {
     const [{ receipt, payload }] = batches.get(1) as [Anchored];
     const alone = { leaf_index: 0, path: [] };
 
@@ -131,7 +134,7 @@ describe('ProofVerifier, with receipts of the service', () => {
     },
   );
 
-  it('refuses a batch of one, which is no payload', async () => {
+  it('refuses a batch of one, which is not a payload', async () => {
     const [{ receipt }] = batches.get(1) as [Anchored];
     const leaf = leafHash(receipt);
     const payload = `0x525450410101${leaf.slice(2)}00000001`;
@@ -174,7 +177,7 @@ describe('ProofVerifier and src/proof', () => {
     );
   });
 
-  it('give the same verdict on an inclusion, true or bent', async () => {
+  it('give the same verdict on an inclusion, true or forged', async () => {
     const seen = { true: 0, false: 0 };
     await fc.assert(
       fc.asyncProperty(
@@ -229,7 +232,7 @@ describe('ProofVerifier and src/proof', () => {
     );
   });
 
-  it('refuse a path that goes on above the root, even to where it leads', async () => {
+  it('refuse a path that continues above the root, even with the hash it leads to', async () => {
     await fc.assert(
       fc.asyncProperty(
         statement,
@@ -254,7 +257,7 @@ describe('ProofVerifier and src/proof', () => {
     );
   });
 
-  it('give the same verdict on calldata, true or bent', async () => {
+  it('give the same verdict on calldata, true or forged', async () => {
     const seen = { true: 0, false: 0 };
     await fc.assert(
       fc.asyncProperty(

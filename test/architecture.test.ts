@@ -269,3 +269,12 @@ describe('docs/glossary.md', () => {
     expect(missing).toEqual([]);
   });
 });
+
+it('lists existing helpers in test/support/README.md', () => {
+  const page = readFileSync(path.join(root, 'test/support/README.md'), 'utf8');
+  const files = ['support', 'contract'].flatMap((folder) =>
+    readdirSync(path.join(root, 'test', folder)),
+  );
+  const named = [...page.matchAll(/`([\w-]+\.[jt]s)`/g)].map(([, file = '']) => file);
+  expect(named.filter((file) => !files.includes(file))).toEqual([]);
+});

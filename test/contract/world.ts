@@ -31,9 +31,9 @@ import { createTestClock, type TestClock } from '../support/clock.ts';
 /** A store that a test has for itself. */
 export interface OpenedStore {
   store: Store;
-  /** Ends the store and opens what it left behind. */
+  /** Closes the store and opens its data again. */
   reopen(): Promise<Store>;
-  /** Ends the store and removes what it left behind. */
+  /** Closes the store and removes its data. */
   close(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export function randomHash(): Hex {
   return `0x${randomBytes(32).toString('hex')}`;
 }
 
-/** Shaped like an address; the store takes wallets as they come. */
+/** Looks like an address; the store accepts any wallet. */
 export function newWallet(): string {
   return `0x${randomBytes(20).toString('hex')}`;
 }
@@ -82,7 +82,7 @@ export function keyHashOf(robotId: string): string {
   return sha256Hex(apiKeyOf(robotId));
 }
 
-/** What happens in a test happens here, in few words; the store under test does the work. */
+/** Scenarios of the store contract in few words, run on the store under test. */
 export class World {
   readonly clock: TestClock = createTestClock();
   #opened: OpenedStore | undefined;
@@ -161,7 +161,7 @@ export class World {
     return (await this.saveCliCode()).code;
   }
 
-  /** An account with what it was granted. */
+  /** An account with a grant. */
   async account(anchors = 100, gasWei = 10n ** 18n): Promise<string> {
     const wallet = newWallet();
     await this.grant(wallet, anchors, gasWei);
@@ -257,7 +257,7 @@ export class World {
     };
   }
 
-  /** A fee quote is there, and so completions can be queued. */
+  /** Saves a fee quote too, so that completions can be queued. */
   async lease(address = newWallet(), holder = 'server 1'): Promise<Lease> {
     const sender = { chainId, address };
     const lease = await this.store.acquireLease(sender, holder, leaseMs, this.now);
@@ -302,7 +302,7 @@ export class World {
     };
   }
 
-  /** Signs all that is queued, at most `limit`. */
+  /** Signs all queued proofs, at most `limit`. */
   async committed(lease: Lease, limit = 1024): Promise<NewAttempt> {
     const [proofs, nonce] = await Promise.all([
       this.store.listQueuedProofs(lease, limit),

@@ -12,15 +12,15 @@ import { type DevService, startDevService } from './dev-service.ts';
 import { recordFailures, writeRecord } from './failure-records.ts';
 import { waitFor } from './wait-for.ts';
 
-/** A page of the dashboard, and what went wrong in it. */
+/** A page of the dashboard, and its errors. */
 export interface DashboardPage {
   page: Page;
   context: BrowserContext;
   /** Uncaught errors, console errors and breaches of the content security policy. */
   faults: string[];
-  /** Addresses of all answers that came. */
+  /** Addresses of all responses. */
   loaded: string[];
-  /** Everything that the page asked for elsewhere than at the service. */
+  /** Requests of the page to other sites. */
   strangers: Set<string>;
 }
 
@@ -75,7 +75,7 @@ export async function browse<Listening extends Server>(server: Listening) {
     );
     return opened;
   };
-  /** Closes every page; throws when anything went wrong in one that the test has not taken out of `faults`. */
+  /** Closes every page; throws if a page has an error that the test has not removed from `faults`. */
   const closePages = async () => {
     const opened = pages.splice(0);
     for (const page of opened) await written.get(page)?.();
@@ -152,7 +152,7 @@ async function writePage({ page, faults }: DashboardPage, folder: string): Promi
   await writeRecord(folder, 'page.txt', [page.url(), ...faults].join('\n'));
 }
 
-/** Waits for what a page shows once it has read again, while its clock goes ahead from one reading to the next. */
+/** Waits for content that a page shows after another poll, and moves its clock ahead from poll to poll. */
 export async function waitAhead(page: Page, shown: Locator): Promise<void> {
   await waitFor(String(shown), async () => {
     if (await shown.isVisible()) return true;
@@ -161,7 +161,7 @@ export async function waitAhead(page: Page, shown: Locator): Promise<void> {
   });
 }
 
-/** What no page may do, whatever its test is about. */
+/** Checks that apply to every page, whatever the subject of its test. */
 export function watch(
   page: Page,
   url: string,
@@ -173,7 +173,7 @@ export function watch(
   page.on('console', (entry) => {
     // Chromium's own view of a plain text breaks the policy that the text came with.
     if (new URL(page.url()).origin !== url) return;
-    // The browser writes down each answer above 399; whether it was due is for the test to say.
+    // The browser logs each response above 399; the test decides whether it was expected.
     if (entry.type() === 'error' && !entry.text().startsWith('Failed to load resource')) {
       faults.push(entry.text());
     }

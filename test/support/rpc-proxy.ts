@@ -11,11 +11,11 @@ export interface RpcRequest {
 
 export type Answer = { result: unknown } | { error: { code: number; message: string } };
 
-/** One HTTP request to the node, and what can be done about it. */
+/** An HTTP request to the node, and how the proxy can handle it. */
 export interface Exchange {
   readonly calls: readonly RpcRequest[];
   readonly response: ServerResponse;
-  /** What the node, or `intercept` in its place, answers to these calls, in their order. */
+  /** The answers of the node, or of `intercept`, to these calls, in order. */
   forward(calls: readonly RpcRequest[]): Promise<Answer[]>;
   /** Sends these answers, one for each call. */
   answer(answers: readonly Answer[]): void;
@@ -23,29 +23,29 @@ export interface Exchange {
 
 export interface RpcProxy {
   readonly url: string;
-  /** Methods asked so far, and how many HTTP requests carried them. */
+  /** Methods called so far, and the number of HTTP requests that carried them. */
   readonly asked: { methods: string[]; requests: number };
   /** Ends every connection without an answer until `restore`. */
   cut(): void;
-  /** Takes every request and answers none until `restore`. */
+  /** Accepts every request and answers none until `restore`. */
   hang(): void;
-  /** Passes requests with that method on and never answers them, until `restore`. */
+  /** Forwards requests with that method but never answers them, until `restore`. */
   hangOn(method: string): void;
   /** Answers every request with that HTTP status and body until `restore`. */
   fail(status: number, body?: string, headers?: Record<string, string>): void;
-  /** Answers calls in place of the node where `answer` gives one. */
+  /** Answers a call instead of the node if `answer` returns one. */
   intercept(answer: (call: RpcRequest) => Answer | null): void;
-  /** Hands every request over until `restore`; what is thrown ends the connection. */
+  /** Passes every request to `handler` until `restore`; an error closes the connection. */
   handle(handler: (exchange: Exchange) => Promise<void>): void;
   restore(): void;
-  /** Ends every connection as it is now. */
+  /** Closes every open connection. */
   drop(): void;
   close(): Promise<void>;
 }
 
 type Mode = (exchange: Exchange) => Promise<void> | void;
 
-/** Stands between service and node, and misbehaves on demand. */
+/** A proxy between service and node that fails on demand. */
 export async function startRpcProxy(node: string): Promise<RpcProxy> {
   const asked = { methods: [] as string[], requests: 0 };
   let answerFor: (call: RpcRequest) => Answer | null = () => null;

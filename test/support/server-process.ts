@@ -31,15 +31,15 @@ export interface ServerOptions {
 }
 
 export interface StartingServer {
-  /** Where it listens; rejects when it ends before. */
+  /** Where it listens; rejects if it ends before that. */
   url: Promise<string>;
   /** Signal or exit code that ended it. */
   ended: Promise<string>;
-  /** The fault points it came to. */
+  /** The fault points it reached. */
   passed: ReadonlySet<string>;
   /** The fault point at which it killed or paused itself. */
   killedAt(): string | null;
-  /** Ends it; answers how it ended. */
+  /** Ends it; returns how it ended. */
   kill(signal: NodeJS.Signals): Promise<string>;
   /** As `kill`, for a signal that does not end it. */
   signal(signal: NodeJS.Signals): void;
@@ -49,13 +49,13 @@ export interface ServerProcess extends Omit<StartingServer, 'url'> {
   url: string;
 }
 
-/** A process that has loaded the server and waits to be told its configuration. */
+/** A process that has loaded the server and waits for its configuration. */
 export interface WaitingServer {
   start(options: ServerOptions): StartingServer;
   discard(): Promise<void>;
 }
 
-/** `variables`: of the process itself, which reads them before it is told its configuration. */
+/** `variables`: environment of the process itself, which it reads before its configuration. */
 export function prepareServer(variables: Record<string, string> = {}): WaitingServer {
   const child = spawn(process.execPath, [program], {
     stdio: 'pipe',
@@ -79,7 +79,7 @@ export function prepareServer(variables: Record<string, string> = {}): WaitingSe
     });
     ended.then((how) => reject(new Error(`the server ended with ${how}`)));
   });
-  // Who does not wait for it may still kill it.
+  // A caller that does not wait for it may still kill it.
   url.catch(() => {});
   const kill = (signal: NodeJS.Signals) => {
     child.kill(signal);
@@ -127,13 +127,13 @@ function crashOf({ at, count, signal = 'SIGKILL' }: NonNullable<ServerOptions['c
   return { CRASH_AT: at, CRASH_COUNT: String(count), CRASH_SIGNAL: signal };
 }
 
-/** A real server in a process of its own, on a free port, with a data folder that a later one can take over. */
+/** A real server in its own process, on a free port, with a data folder that a later server can reuse. */
 export async function spawnServer(options: ServerOptions): Promise<ServerProcess> {
   const server = prepareServer().start(options);
   return { ...server, url: await server.url };
 }
 
-/** Signs in with a wallet, or a fresh one; answers the owner's client, session token and wallet. */
+/** Signs in with a wallet, or a fresh one; returns the owner's client, session token and wallet. */
 export async function signInAt(
   url: string,
   account = privateKeyToAccount(generatePrivateKey()),

@@ -16,15 +16,15 @@ export interface Passing {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly response: ServerResponse;
-  /** The service's answer, not handed on yet. */
+  /** The response of the service, not forwarded yet. */
   forward(): Promise<{ status: number; headers: IncomingHttpHeaders; body: string }>;
-  /** Hands it on. */
+  /** Forwards it. */
   pass(): Promise<void>;
 }
 
 export type ServiceProxy = Awaited<ReturnType<typeof startServiceProxy>>;
 
-/** Stands between agent and service, keeps what passed, and misbehaves on demand. */
+/** A proxy between agent and service that records requests and fails on demand. */
 export async function startServiceProxy(service: string) {
   const seen: Pick<Passing, 'method' | 'path' | 'body' | 'headers'>[] = [];
   let target = service;
@@ -46,7 +46,7 @@ export async function startServiceProxy(service: string) {
     seen,
     /** Requests to a path so far. */
     seenAt: (path: string) => seen.filter((one) => one.path === path),
-    /** Hands every request over until `restore`; what is thrown ends the connection. */
+    /** Passes every request to the handler until `restore`; an error closes the connection. */
     handle(handler: typeof handle) {
       handle = handler;
     },
@@ -57,7 +57,7 @@ export async function startServiceProxy(service: string) {
       };
       server.closeAllConnections();
     },
-    /** Answers every request so until `restore`. */
+    /** Answers every request with this response until `restore`. */
     fail(status: number, body: object, headers: Record<string, string> = {}) {
       handle = ({ response }) => {
         response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -87,7 +87,7 @@ async function passingOf(
   const { method = 'GET', url: path = '/', headers } = incoming;
   const body = await text(incoming);
   const forward = async () => {
-    // Bodies pass as text, which compressed ones are not.
+    // Bodies are forwarded as text, so they must not be compressed.
     const asked = { ...headers, 'accept-encoding': 'identity' };
     const sent = request(`${target()}${path}`, { method, headers: asked, agent: false });
     sent.end(body);

@@ -46,26 +46,26 @@ export interface TestServiceOptions {
    * default): nothing listens behind the RPC URL.
    */
   chain?: 'mining' | 'manual' | 'none';
-  /** What stands behind the RPC URL without a local chain; by default nothing. */
+  /** The RPC URL without a local chain; by default nothing listens there. */
   rpcUrl?: string;
   settings?: Partial<Settings>;
-  /** What the disk has and what is asked of it, in bytes. */
+  /** The free and the required space of the disk, in bytes. */
   disk?: { minFreeBytes: number; freeBytes: () => Promise<number> };
-  /** Quotas; none unless asked for. */
+  /** Storage quotas; none by default. */
   storage?: StorageLimits;
   refusals?: RefusedCallers;
   clock?: Clock;
-  /** Whether chain proofs of final anchors are built; not unless asked for. */
+  /** Whether chain proofs of final anchors are built; by default not. */
   chainProofs?: boolean;
   /** What webhooks need; off unless given. */
   webhooks?: WebhookSettings;
   timeouts?: ArrivalTimeouts;
   trustedProxies?: readonly string[];
-  /** Puts a proxy between the service and its local chain; tests that ask the chain directly pass it by. */
+  /** Puts a proxy between the service and its local chain; direct calls of a test bypass it. */
   rpcProxy?: boolean;
   /** RPC calls per second for public verification; without a limit unless given. */
   verifyPerSecond?: number;
-  /** The first check of funds and chain; over from the beginning unless given. */
+  /** The first check of funds and chain; complete from the start by default. */
   checked?: Promise<void>;
 }
 
@@ -129,7 +129,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
   return {
     url,
     rpcUrl,
-    /** Between service and chain, if asked for. */
+    /** The proxy between service and chain, if `rpcProxy` is set. */
     get proxy(): RpcProxy {
       if (proxy === null) throw new Error('The service has no rpcProxy');
       return proxy;
@@ -151,7 +151,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
       claim(call, robot, body),
     complete: (robot: TestRobot, taskId: string, proof: unknown = newEvidence()) =>
       call('POST', `/api/v1/tasks/${taskId}/complete`, { apiKey: robot.apiKey, body: { proof } }),
-    /** Asks the local chain directly. */
+    /** Calls the local chain directly. */
     rpc: (method: string, params: readonly unknown[] = []) => callRpc(rpcUrl, method, params),
     endChain: async () => {
       await anvil?.stop();
@@ -215,7 +215,7 @@ export function newWallet() {
   return privateKeyToAccount(generatePrivateKey());
 }
 
-/** Evidence that no other test hands in. */
+/** Evidence that no other test submits. */
 export function newEvidence(): { run: string; picked: number } {
   return { run: randomUUID(), picked: 12 };
 }
@@ -233,7 +233,7 @@ async function signIn(call: CallService, account: Owner['account']): Promise<Own
 
 type Purpose = Body<'createChallenge'>['purpose'];
 
-/** What a wallet signs to export or delete its account, or to sign in. */
+/** The message that a wallet signs to export or delete its account, or to sign in. */
 async function signAgain(call: CallService, { account }: Owner, purpose?: Purpose) {
   const body = { address: account.address, ...(purpose && { purpose }) };
   const { message } = (await call('POST', '/api/auth/challenge', { body })).body;
@@ -273,7 +273,7 @@ export function setCookieLine(reply: Reply, name: string): string {
   return line;
 }
 
-/** Grants that no signup gives. */
+/** Grants credits outside of sign-up. */
 export async function grant(
   store: Store,
   wallet: string,

@@ -7,7 +7,7 @@ const SLICE = 256;
 
 export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
-/** A line to the service that can be slow, dead or cut, below HTTP. What is wrong holds until `restore`. */
+/** A TCP proxy to the service that can be slow, silent or cut. Each fault lasts until `restore`. */
 export async function startTcpProxy(service: string) {
   const target = new URL(service);
   const open = new Set<Connection>();
@@ -40,12 +40,12 @@ export async function startTcpProxy(service: string) {
       up.rate = rate;
       down.rate = rate;
     },
-    /** Nothing arrives any more, and no connection ends: those that are open now stay so after `restore`. */
+    /** No data arrives and no connection closes. Connections that are open now stay silent after `restore`. */
     stall() {
       isDead = true;
       for (const connection of open) connection.isDead = true;
     },
-    /** Each connection is reset when so many bytes have passed of requests, or of answers. */
+    /** Resets each connection after this many bytes of requests or of responses. */
     cutAfter(bytes: Partial<typeof cutAfter>) {
       Object.assign(cutAfter, bytes);
     },
@@ -82,7 +82,7 @@ async function listen(server: Server, port: number): Promise<void> {
 
 interface ConcurrencyLimit {
   rate: number;
-  /** Resolves when so many bytes have gone over it. */
+  /** Resolves after this many bytes were sent. */
   pass(bytes: number): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ async function pump(
   try {
     for await (const chunk of from as AsyncIterable<Buffer>) {
       for (let at = 0; at < chunk.length && !connection.isDead; at += SLICE) {
-        // What a closed connection still had to send leaves the line to others.
+        // Drops the unsent data of a closed connection, to free the line.
         if (connection.client.destroyed) return;
         const slice = chunk.subarray(at, at + SLICE);
         await limited.pass(slice.length);
@@ -121,7 +121,7 @@ async function pump(
     if (!connection.isDead) to.end();
   } catch {
     if (connection.isDead) return;
-    // A reset of either side is one of both.
+    // A reset of one side resets the other.
     connection.client.resetAndDestroy();
     connection.remote.destroy();
   }

@@ -14,14 +14,14 @@ interface Line {
 }
 
 export interface WorkingRobot<Proxy extends Line> {
-  /** What stands between its agent and the service. */
+  /** The proxy between its agent and the service. */
   line: Proxy;
   agent: TestAgent;
   apiKey: string;
-  /** Claims a task, hands in a proof of so many bytes, and records samples of so many bytes each. */
+  /** Claims a task, submits a proof of the given size, and records samples of the given size each, in bytes. */
   work(bytes?: { proof?: number; sample?: number; samples?: number }): Promise<void>;
   connected(): Promise<unknown>;
-  /** Waits until all is delivered, and holds what was answered against what the service has. */
+  /** Waits until everything is delivered, and compares the agent's answers with the service. */
   expectAllOnce(): Promise<void>;
 }
 

@@ -496,8 +496,8 @@ export function accountContract(open: OpenStore): void {
       expect(results.filter((result) => result === 'unknown')).toHaveLength(10);
       expect(results.filter((result) => result === 'too_many_wrong')).toHaveLength(20);
       expect(await decide(code, session, 'allow')).toBe('too_many_wrong');
-      const { session: anew } = await signedIn(wallet);
-      expect(await decide(code, anew, 'allow')).toMatchObject({ name: code.name });
+      const { session: second } = await signedIn(wallet);
+      expect(await decide(code, second, 'allow')).toMatchObject({ name: code.name });
     });
 
     it('is not the device code to a person, nor the user code to a machine', async () => {

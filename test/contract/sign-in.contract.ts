@@ -137,7 +137,7 @@ export function signInContract(open: OpenStore): void {
       expect(await count(wallet, 'b')).toMatchObject({ allowed: true, remaining: 59 });
     });
 
-    it('are counted anew when the minute of the clock changes', async () => {
+    it('are counted from zero when the minute of the clock changes', async () => {
       const wallet = newWallet();
       world.clock.advance(59_000);
       expect(await count(wallet)).toMatchObject({ resetMs: 1000 });

@@ -18,7 +18,7 @@ import {
 } from './read-anchor.ts';
 import { connectRpc } from './rpc.ts';
 
-interface VerifyOptions {
+export interface VerifyOptions {
   /** One or more http or https URLs. With several, all must answer and agree. */
   rpcUrls: readonly string[];
   /** The accounts of which one must have sent the anchor, regardless of the document; empty: any. */

@@ -1,9 +1,8 @@
-// Prints the result of `svc verify`: checks, verdict, and what is not proven.
-
+// Prints the report of `svc verify`: checks, verdict, and what is not proven.
 import { escapeText } from '../../base/escape.ts';
 import type { Output } from '../../base/output/output.ts';
 import { maxOf } from '../../base/output/table.ts';
-import { fileText } from '../../proof/files/manifest.ts';
+import { type ComparedFile, fileText } from '../../proof/files/manifest.ts';
 import {
   NOT_ANCHORED,
   NOT_FINAL,
@@ -11,148 +10,104 @@ import {
   reasonsOf,
   unchangedSince,
 } from '../../proof/subject/verdict.ts';
-import { evidenceOf, type Finding } from './finding.ts';
+import { type AnchorResult, txHashOf } from './anchor.ts';
+import { evidenceStatus } from './evidence.ts';
+import type { Identity } from './identity.ts';
+import { chainOptionsOf } from './subject.ts';
 
-/** Prints the finding. */
-export function report(output: Output, finding: Finding): void {
-  if (output.asksJson) {
-    output.json(toJson(finding));
-    return;
-  }
-  printChecks(output, finding);
-  printVerdict(output, finding);
-  output.line(`  ${'input'.padEnd(8)}  ${finding.recognized}`);
-  if (finding.outcome === 'not_verified') printStated(output, finding);
-  if (finding.outcome !== 'verified' && finding.outcome !== 'unnamed') return;
-  printFacts(output, finding);
-  printUnproven(output, finding);
-  if (finding.outcome === 'verified') printSince(output, finding);
+/** The result of `svc verify`: that of the anchor, with the checks of evidence, files and sender. */
+export interface Report extends AnchorResult {
+  /** `unnamed`: every check passes, but neither the caller nor a service named the sender. */
+  outcome: 'verified' | 'not_verified' | 'pending' | 'unnamed';
+  identity: Identity;
+  /** The files that the evidence lists. */
+  files: readonly ComparedFile[];
 }
 
-function toJson(finding: Finding) {
-  const { outcome, basis, service, checks, sender, confirmations, finality, nodes } = finding;
-  const evidence = evidenceOf(finding);
-  const notChecked = notCheckedOf(finding).map((one) => ({ ...one, status: 'not_checked' }));
+/** The chain id of local Anvil and Hardhat chains. */
+const TEST_CHAIN = 31_337;
+
+export function printReport(output: Output, report: Report): void {
+  const { asksJson, colors, json, line } = output;
+  if (asksJson) {
+    json(toJson(report));
+    return;
+  }
+  printChecks(output, report);
+  printVerdict(output, report);
+  line(row('input', report.subject.kind));
+  if (report.outcome === 'not_verified') {
+    for (const [name, value] of Object.entries(factsOf(report))) {
+      line(colors.dim(`${row(name, value)} (stated, not proven)`));
+    }
+  } else if (report.outcome !== 'pending') {
+    printFacts(output, report);
+    printUnproven(output, report);
+    if (report.outcome === 'verified') printSince(output, report);
+  }
+}
+
+function toJson(report: Report) {
+  const { outcome, basis, subject, answer, checks, sender, identity } = report;
+  const evidence = evidenceStatus(checks);
+  const skipped = (name: string, detail: string) => [{ name, detail, status: 'not_checked' }];
+  const readsStatus = basis === 'chain' || basis === 'service';
   return {
     outcome,
-    recognized: finding.recognized,
+    recognized: subject.kind,
     verified: outcome === 'verified',
     pending: outcome === 'pending',
     basis,
-    service,
-    proof_hash: finding.proofHash,
-    tx_hash: finding.txHash,
+    service: answer?.url ?? null,
+    proof_hash: subject.proofHash,
+    tx_hash: txHashOf(report),
     sender,
-    identity: finding.identity.by === null ? 'unnamed' : 'named',
-    identity_by: finding.identity.by,
+    identity: identity.namedBy === null ? 'unnamed' : 'named',
+    identity_by: identity.namedBy,
     evidence,
-    files: finding.files,
-    confirmations,
-    finality,
+    files: report.files,
+    confirmations: report.confirmations,
+    finality: report.finality,
     checks: [
       ...checks.map(({ name, ok, detail }) => ({ name, status: ok ? 'passed' : 'failed', detail })),
-      ...notChecked,
+      ...(evidence === 'not_included' ? skipped('evidence', NO_EVIDENCE) : []),
+      ...(readsStatus ? [] : skipped('status', 'The commitment does not depend on it')),
     ],
-    facts: finding.facts,
-    nodes: nodes.map((node) => ({
+    facts: factsOf(report),
+    nodes: report.nodes.map((node) => ({
       rpc: node.label,
       failed: node.checks.filter(({ ok }) => !ok).map(({ name }) => name),
       sender: node.sender,
-      confirmations: node.confirmations === null ? null : String(node.confirmations),
+      confirmations: node.confirmations?.toString() ?? null,
       finality: node.finality,
     })),
-    stated: finding.stated,
+    stated: unprovenOf(report),
   };
-}
-
-/** The checks that were not made, and why. */
-function notCheckedOf(finding: Finding) {
-  const readsStatus = finding.basis === 'chain' || finding.basis === 'service';
-  return [
-    ...(evidenceOf(finding) === 'not_included' ? [{ name: 'evidence', detail: NO_EVIDENCE }] : []),
-    ...(readsStatus ? [] : [{ name: 'status', detail: 'The commitment does not depend on it' }]),
-  ];
-}
-
-function printChecks({ colors, line }: Output, finding: Finding): void {
-  const { checks } = finding;
-  const width = maxOf(checks.map(({ name }) => name.length));
-  for (const { name, ok, detail } of checks) {
-    const mark = ok ? colors.green('✔') : colors.red('✘');
-    line(`${mark} ${name.padEnd(width)}  ${escapeText(detail)}`);
-  }
-  const details = new Set(checks.map(({ detail }) => detail));
-  for (const text of finding.files.map(fileText).filter((each) => !details.has(each))) {
-    line(`${colors.yellow('–')} ${'file'.padEnd(width)}  ${escapeText(text)}`);
-  }
-}
-
-function printVerdict({ colors, line }: Output, finding: Finding): void {
-  const { outcome, basis, confirmations, finality } = finding;
-  const blocks = `${confirmations} confirmation${confirmations === '1' ? '' : 's'}`;
-  const seen = escapeText(`${blocks}, ${finality}`);
-  if (outcome === 'pending') {
-    const isAnchored = confirmations !== null && finality !== 'reorged';
-    line(colors.yellow.bold(isAnchored ? `Pending: ${seen}.` : 'Pending.'));
-    line(isAnchored ? NOT_FINAL : finality === 'reorged' ? REORGANIZED : NOT_ANCHORED);
-  } else if (outcome === 'not_verified') {
-    line(colors.red.bold('NOT verified.'));
-    for (const reason of reasonsOf(finding.checks)) line(reason);
-    const isOtherSender = finding.checks.some(({ name, ok }) => name === 'sender' && !ok);
-    if (isOtherSender && finding.sender !== null) {
-      const says = basis === 'service' ? 'The service says: ' : '';
-      line(colors.dim(escapeText(`${says}Sent by ${finding.sender}`)));
-    }
-  } else if (outcome === 'unnamed') {
-    line(colors.yellow.bold('Anchored by an account you have not named.'));
-    const service =
-      basis === 'block_hash' ? 'save a service with svc trust add' : 'the service with --url';
-    line(`Name the account that you expect with --anchor-address, or ${service}.`);
-  } else {
-    const verdicts = {
-      chain: `Verified: ${seen}.`,
-      block: `Verified: ${seen}.`,
-      block_hash: 'Verified: the anchor is as final as the block whose hash you gave.',
-      service: `The service says: ${seen}.`,
-    };
-    line(colors.green.bold(verdicts[basis]));
-  }
 }
 
 const NO_EVIDENCE = 'No evidence was given: check it with --proof FILE';
 
-const evidenceWords = {
-  matches: 'matches',
-  does_not_match: 'does not match',
-  not_included: 'not included',
-} as const;
-
-/** Names the document that is not verified. */
-function printStated({ colors, line }: Output, { facts }: Finding): void {
-  for (const [name, value] of Object.entries(facts)) {
-    const label = (factLabels[name] ?? name).padEnd(8);
-    line(colors.dim(`  ${label}  ${escapeText(value)} (stated, not proven)`));
-  }
+/** A line with a label and a value. */
+function row(name: string, value: string): string {
+  return `  ${(name === 'anchored_at' ? 'time' : name).padEnd(8)}  ${escapeText(value)}`;
 }
 
-/** Lists what was checked: anyone can anchor anything, so the sender counts only if it was named. */
-function printFacts({ line }: Output, finding: Finding): void {
-  const { identity, sender, facts } = finding;
-  const rows: Record<string, string> = {
-    ...facts,
-    ...(sender === null
-      ? {}
-      : { sender: `${sender}, ${identity.by === null ? 'not named' : `named by ${identity.by}`}` }),
-    evidence: evidenceWords[evidenceOf(finding)],
-    read: readWords[finding.basis],
+/** What the checks cover, by name. */
+function factsOf({ subject: { bundle, stated } }: Report): Record<string, string> {
+  if (stated === null) return {};
+  const { chain_id, task_id, robot_id, block_number, anchored_at } = stated;
+  return {
+    ...(bundle && { title: bundle.claim.title }),
+    task: task_id,
+    robot: robot_id,
+    ...(block_number !== undefined && { block: block_number }),
+    ...(anchored_at !== undefined && { anchored_at }),
+    chain: `${chain_id}${chain_id === TEST_CHAIN ? ', a test chain' : ''}`,
   };
-  for (const [name, value] of Object.entries(rows)) {
-    line(`  ${(factLabels[name] ?? name).padEnd(8)}  ${escapeText(value)}`);
-  }
 }
 
 /** What was read to check the anchor. */
-const readWords: Readonly<Record<Finding['basis'], string>> = {
+const sources: Readonly<Record<Report['basis'], string>> = {
   chain: 'transaction, transaction receipt and block, from the chain',
   block:
     'block header, from the chain (--full also reads the transaction and its transaction receipt)',
@@ -160,47 +115,87 @@ const readWords: Readonly<Record<Finding['basis'], string>> = {
   service: 'the statement of the service',
 };
 
-const factLabels: Readonly<Record<string, string>> = { anchored_at: 'time' };
+/** Statements that no check covers, by name; of these, the finality in a receipt only if it differs from the current one. */
+function unprovenOf({ subject, answer, finality }: Report): Readonly<Record<string, string>> {
+  const { finality: inReceipt, ...others } = subject.unproven;
+  const isPending = answer?.stated === null;
+  const isOutdated = finality !== null && finality !== inReceipt;
+  return isPending || isOutdated ? subject.unproven : others;
+}
 
-/** Lists what is not proven. */
-function printUnproven({ colors, line }: Output, finding: Finding): void {
-  const { basis, service, stated, occurrences, chainOptions, identity } = finding;
+function printChecks({ colors, line }: Output, { checks, files }: Report): void {
+  const width = maxOf(checks.map(({ name }) => name.length));
+  for (const { name, ok, detail } of checks) {
+    const mark = ok ? colors.green('✔') : colors.red('✘');
+    line(`${mark} ${name.padEnd(width)}  ${escapeText(detail)}`);
+  }
+  const details = new Set(checks.map(({ detail }) => detail));
+  for (const text of files.map(fileText).filter((each) => !details.has(each))) {
+    line(`${colors.yellow('–')} ${'file'.padEnd(width)}  ${escapeText(text)}`);
+  }
+}
+
+function printVerdict({ colors, line }: Output, report: Report): void {
+  const { outcome, basis, checks, sender, confirmations, finality } = report;
+  const blocks = `${confirmations} confirmation${confirmations === '1' ? '' : 's'}`;
+  const depth = escapeText(`${blocks}, ${finality}`);
+  if (outcome === 'pending') {
+    const isReorged = finality === 'reorged';
+    const isAnchored = confirmations !== null && !isReorged;
+    line(colors.yellow.bold(isAnchored ? `Pending: ${depth}.` : 'Pending.'));
+    line(isAnchored ? NOT_FINAL : isReorged ? REORGANIZED : NOT_ANCHORED);
+  } else if (outcome === 'not_verified') {
+    line(colors.red.bold('NOT verified.'));
+    for (const reason of reasonsOf(checks)) line(reason);
+    if (sender === null || !checks.some(({ name, ok }) => name === 'sender' && !ok)) return;
+    const prefix = basis === 'service' ? 'The service says: ' : '';
+    line(colors.dim(escapeText(`${prefix}Sent by ${sender}`)));
+  } else if (outcome === 'unnamed') {
+    line(colors.yellow.bold('Anchored by an account you have not named.'));
+    const service =
+      basis === 'block_hash' ? 'save a service with svc trust add' : 'the service with --url';
+    line(`Name the account that you expect with --anchor-address, or ${service}.`);
+  } else {
+    const verdicts = {
+      chain: `Verified: ${depth}.`,
+      block: `Verified: ${depth}.`,
+      block_hash: 'Verified: the anchor is as final as the block whose hash you gave.',
+      service: `The service says: ${depth}.`,
+    };
+    line(colors.green.bold(verdicts[basis]));
+  }
+}
+
+/** Prints what was checked: anyone can anchor anything, so the sender counts only if it was named. */
+function printFacts({ line }: Output, report: Report): void {
+  const { identity, sender, checks, basis } = report;
+  const rows = factsOf(report);
+  const naming = identity.namedBy === null ? 'not named' : `named by ${identity.namedBy}`;
+  if (sender !== null) rows.sender = `${sender}, ${naming}`;
+  rows.evidence = evidenceStatus(checks).replaceAll('_', ' ');
+  rows.read = sources[basis];
+  for (const [name, value] of Object.entries(rows)) line(row(name, value));
+}
+
+function printUnproven({ colors, line }: Output, report: Report): void {
+  const { basis, subject, answer, identity } = report;
+  const occurrences = answer?.verification.occurrences ?? 1;
   const lines = [
-    ...(basis === 'service'
-      ? [
-          `Not checked against the chain: only ${service} states this. Check the chain with ${chainOptions}.`,
-        ]
-      : []),
-    ...(basis === 'block_hash'
-      ? ['Not proven: that the block whose hash you gave is final. Look it up in an explorer.']
-      : []),
-    ...(occurrences > 1
-      ? [
-          `${occurrences} tasks have this hash; this is one of them. Verify a receipt to name the task.`,
-        ]
-      : []),
-    ...(identity.isStated && basis !== 'service'
-      ? [
-          `Not proven: that the sender is the account of ${identity.by}: only the service states it. Compare the address with one from another source, or use svc trust add.`,
-        ]
-      : []),
+    basis === 'service' &&
+      `Not checked against the chain: only ${answer?.url} states this. Check the chain with ${chainOptionsOf(subject)}.`,
+    basis === 'block_hash' &&
+      'Not proven: that the block whose hash you gave is final. Look it up in an explorer.',
+    occurrences > 1 &&
+      `${occurrences} tasks have this hash; this is one of them. Verify a receipt to name the task.`,
+    identity.isUnsaved &&
+      basis !== 'service' &&
+      `Not proven: that the sender is the account of ${identity.namedBy}: only the service states it. Compare the address with one from another source, or use svc trust add.`,
     'Not proven: the identity of the robot, the author of the evidence, that no other anchor exists.',
-    ...Object.entries(stated).map(
+    ...Object.entries(unprovenOf(report)).map(
       ([name, value]) => `Stated, not proven: ${statements[name] ?? name}, ${value}`,
     ),
   ];
-  for (const text of lines) line(colors.dim(escapeText(text)));
-}
-
-/** The last line of a success: since when the evidence has not changed. */
-function printSince({ colors, line }: Output, finding: Finding): void {
-  const { basis, facts, finality } = finding;
-  if (facts.anchored_at === undefined || Number.isNaN(Date.parse(facts.anchored_at))) return;
-  const since = unchangedSince(facts.anchored_at, { evidence: evidenceOf(finding) === 'matches' });
-  const says = basis === 'service' ? 'The service states: ' : '';
-  // The caller of --block-hash vouches for the block.
-  const isFinal = finality === 'finalized' || basis === 'block_hash';
-  line(colors.bold(`${says}${since}${isFinal ? '' : ` ${NOT_FINAL}`}`));
+  for (const text of lines) if (text) line(colors.dim(escapeText(text)));
 }
 
 const statements: Readonly<Record<string, string>> = {
@@ -209,3 +204,14 @@ const statements: Readonly<Record<string, string>> = {
   explorer_url: 'the link to the explorer',
   finality: 'the finality in the receipt',
 };
+
+/** The last line of a success: since when the evidence has not changed. */
+function printSince({ colors, line }: Output, { basis, subject, checks, finality }: Report): void {
+  const time = subject.stated?.anchored_at;
+  if (time === undefined || Number.isNaN(Date.parse(time))) return;
+  const since = unchangedSince(time, { evidence: evidenceStatus(checks) === 'matches' });
+  const prefix = basis === 'service' ? 'The service states: ' : '';
+  // The caller of --block-hash vouches for the block.
+  const isFinal = finality === 'finalized' || basis === 'block_hash';
+  line(colors.bold(`${prefix}${since}${isFinal ? '' : ` ${NOT_FINAL}`}`));
+}

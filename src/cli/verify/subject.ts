@@ -5,7 +5,12 @@ import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { DocumentError } from '../../proof/document-error.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
 import type { StrictJsonOptions } from '../../proof/strict-json.ts';
-import { type Recognized, recognizeDocument, recognizeText } from '../../proof/subject/subject.ts';
+import {
+  type Recognized,
+  recognizeDocument,
+  recognizeText,
+  type Subject,
+} from '../../proof/subject/subject.ts';
 import { notCovered } from '../../proof/subject/verdict.ts';
 import { nameOf, namingFile, readText } from '../input/files.ts';
 
@@ -29,6 +34,12 @@ export async function readSubject(
   if (content !== null && argument === '-') return content;
   if (content?.kind === 'proof hash') throw mayBeKey(name);
   return namingFile(argument, () => namingDocument(name, () => recognizeDocument(text, options)));
+}
+
+/** The options of `svc verify` that check a subject against the chain. */
+export function chainOptionsOf({ bundle }: Pick<Subject, 'bundle'>): string {
+  const hasChainProof = bundle?.chain_proof !== undefined;
+  return hasChainProof ? '--rpc-url URL, or with --block-hash HASH' : '--rpc-url URL';
 }
 
 /** Adds the name of the document to its error. Throws `invalid_document`, and `unknown_member` for a member that no check covers. */

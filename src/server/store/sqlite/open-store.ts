@@ -200,7 +200,7 @@ function buildStore(
   });
   const log = startLogPurge({ writer, group, checkpoints, snapshot, onFatal: fatal });
   // A crash may have happened between the commit of an erasure and its purge.
-  if (exclusive) log.purge();
+  if (exclusive) void log.purge();
   const triggers = new Triggers();
   const db = sqliteDb({
     read: readsOf({ reader, clock, snapshot, onFatal: fatal }),

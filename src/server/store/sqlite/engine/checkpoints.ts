@@ -73,7 +73,7 @@ export class Checkpoints {
     const { log, left } = this.#logPages();
     if (left < DUE_PAGES) return;
     this.#restartDue = log >= LARGE_PAGES;
-    this.#start('PASSIVE');
+    void this.#start('PASSIVE');
   }
 
   /**

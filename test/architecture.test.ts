@@ -137,9 +137,9 @@ describe('the source', () => {
 
   it.each([
     ['src/server/store/db/tx.ts', 'src/server/store/tasks.ts'],
-    ['src/server/store/tasks.ts', 'src/server/store/sqlite/hot.ts'],
-    ['src/server/store/sqlite/hot.ts', 'src/server/store/postgres/hot.ts'],
-    ['src/server/store/sqlite/hot.ts', 'src/server/store/open-store.ts'],
+    ['src/server/store/tasks.ts', 'src/server/store/sqlite/claims.ts'],
+    ['src/server/store/sqlite/claims.ts', 'src/server/store/postgres/claims.ts'],
+    ['src/server/store/sqlite/claims.ts', 'src/server/store/open-store.ts'],
     ['src/server/core/tasks.ts', 'src/server/store/tasks.ts'],
   ])('detects a forbidden import in %s of %s', (from, to) => {
     expect(upward([{ from, to, typesOnly: true }])).toHaveLength(1);

@@ -48,7 +48,7 @@ import {
   createHttpServer,
   drainOnClose,
 } from './server/listener.ts';
-import { putCommonHeaders } from './server/rate-limits.ts';
+import { putCommonHeaders } from './server/rate-limit-headers.ts';
 import { isRefusal, type RefusedCallers } from './server/refused-callers.ts';
 import { addRepresentations, Csv, jsonPieces } from './server/representations.ts';
 import { addSecurityHeaders } from './server/security-headers.ts';

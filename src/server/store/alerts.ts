@@ -17,7 +17,7 @@ import { FUNDED_MS } from '../rules/storage.ts';
 import { recordAudit } from './audit-log.ts';
 import type { Db } from './db/database.ts';
 import { among } from './db/dialect.ts';
-import { insert, LAST_ID, NO_ID } from './db/rows.ts';
+import { insertNew, LAST_ID, NO_ID } from './db/rows.ts';
 import { raw, type Sql, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
 import { isFundedSince } from './storage-usage.ts';
@@ -238,7 +238,7 @@ function anchors(kind: AnchorKind, now: number, { at, task_id: id }: AnchorCurso
 /** Opens alerts that are not open yet. Returns their messages. Call it inside a write. */
 async function openAlerts(tx: Tx, found: readonly Firing[], now: number): Promise<Message[]> {
   const alerts = found.map((one) => ({ id: newId(), ...one, opened_at: now }));
-  const opened = new Set(await insert(tx, 'alerts', alerts));
+  const opened = new Set(await insertNew(tx, 'alerts', alerts));
   for (const wallet of new Set(found.map((one) => one.wallet))) {
     await tx.run(sql`DELETE FROM alerts WHERE wallet = ${wallet} AND closed_at IS NOT NULL
       AND id < (SELECT id FROM alerts WHERE wallet = ${wallet}

@@ -5,7 +5,7 @@ import type { AuditKind } from '../../protocol/audit-log.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Actor, AuditLogStore, AuditRecord, AuditTarget } from '../ports/account.ts';
 import type { Db } from './db/database.ts';
-import { insert, LAST_ID, NO_ID } from './db/rows.ts';
+import { insertNew, LAST_ID, NO_ID } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
 
@@ -60,7 +60,7 @@ export async function recordAudit(
 ): Promise<void> {
   if (by === undefined) return;
   const at = kind === 'sign_in_failed' ? by.at - (by.at % HOUR_MS) : by.at;
-  const added = await insert(tx, 'audit_log', [auditEntry(wallet, kind, { ...by, at }, target)]);
+  const added = await insertNew(tx, 'audit_log', [auditEntry(wallet, kind, { ...by, at }, target)]);
   if (added.length === 0) {
     await tx.run(sql`UPDATE audit_log SET count = count + 1, source = ${by.source}
       WHERE wallet = ${wallet} AND at = ${at} AND kind = 'sign_in_failed'`);

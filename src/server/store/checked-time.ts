@@ -4,7 +4,7 @@ import { formatTimestamp } from '../../protocol/timestamp.ts';
 import type { CheckedTime, CheckedTimeStore } from '../ports/checked-time.ts';
 import { auditEntry } from './audit-log.ts';
 import type { Db } from './db/database.ts';
-import { insert } from './db/rows.ts';
+import { insertNew } from './db/rows.ts';
 import { sql } from './db/sql.ts';
 
 export function checkedTimeStore({ read, write }: Db): CheckedTimeStore {
@@ -38,7 +38,7 @@ export function checkedTimeStore({ read, write }: Db): CheckedTimeStore {
         const entries = accounts.map(({ wallet }) =>
           auditEntry(wallet, 'clock_confirmed', by, target),
         );
-        await insert(tx, 'audit_log', entries);
+        await insertNew(tx, 'audit_log', entries);
       }),
   };
 }

@@ -9,7 +9,7 @@ import { recordAudit } from './audit-log.ts';
 import type { Db } from './db/database.ts';
 import { deleteInCommit } from './db/deletion.ts';
 import { onPostgres, selected } from './db/dialect.ts';
-import { PerDialect, raw, sql } from './db/sql.ts';
+import { perDialect, raw, sql } from './db/sql.ts';
 import { freed, freeing } from './storage-usage.ts';
 import { isVisible, TASK_COLUMNS, TASK_JOINS, type TaskRow, toTask } from './tasks.ts';
 
@@ -51,7 +51,7 @@ interface BundleRow extends EvidenceRow, ChainProofRow {
 const COLUMNS = sql`${TASK_COLUMNS}, sealed, key`;
 
 /** SQLite keeps keys in a table of their own. */
-const JOIN_KEYS = new PerDialect({
+const JOIN_KEYS = perDialect({
   sqlite: sql`LEFT JOIN proof_keys k ON k.id = p.key_id`,
   postgres: sql``,
 });

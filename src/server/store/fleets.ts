@@ -8,7 +8,7 @@ import { recordNamed } from './audit-log.ts';
 import type { Db } from './db/database.ts';
 import { forUpdate } from './db/dialect.ts';
 import { lockAccount } from './db/locks.ts';
-import { insert, NO_ID } from './db/rows.ts';
+import { insertNew, NO_ID } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
 
@@ -39,7 +39,7 @@ export function fleetStore({ read, write }: Db): FleetStore {
           sort_order: nextSortOrder(before?.highest ?? null),
         };
         const times = { created_at: createdAt, updated_at: createdAt };
-        await insert(tx, 'fleets', [{ ...fleet, ...json, ...times }]);
+        await insertNew(tx, 'fleets', [{ ...fleet, ...json, ...times }]);
         const stored = await findFleet(tx, fleet.id, fleet.wallet);
         if (stored === null) return { outcome: 'id_used', fleet: null };
         await recordNamed(tx, 'fleet_created', stored, by);

@@ -8,7 +8,7 @@ import { recordAudit } from './audit-log.ts';
 import type { Db } from './db/database.ts';
 import { among, onPostgres } from './db/dialect.ts';
 import { lockAccount, lockName } from './db/locks.ts';
-import { type InText, insert } from './db/rows.ts';
+import { type InText, insertNew } from './db/rows.ts';
 import { sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
 
@@ -163,7 +163,7 @@ export async function postEntries(tx: Tx, entries: readonly LedgerEntry[]): Prom
     await tx.run(sql`UPDATE accounts SET anchor_quota = ${anchorQuota + anchors},
       gas_credit_wei = ${String(gasCreditWei + gasWei)} WHERE wallet = ${wallet}`);
   }
-  const appended = await insert(tx, 'ledger', entries.map(toRow));
+  const appended = await insertNew(tx, 'ledger', entries.map(toRow));
   if (appended.length !== entries.length) throw new Error('The ledger has such an entry already');
 }
 

@@ -10,7 +10,7 @@ import type { Db, DeletionLimits } from './db/database.ts';
 import { deleteInCommit } from './db/deletion.ts';
 import { among, each, forUpdate, selected } from './db/dialect.ts';
 import { lockAccount } from './db/locks.ts';
-import { insert, NO_ID } from './db/rows.ts';
+import { insertNew, NO_ID } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
 import { findFleet } from './fleets.ts';
@@ -24,9 +24,10 @@ const COLUMNS = raw(`id, wallet, name, description, fleet_id AS "fleetId", key_h
   battery_pct AS "batteryPct", state, state_since AS "stateSince",
   CASE WHEN battery_pct < ${limits.lowBatteryPct} THEN battery_since END AS "batteryLowSince"`);
 
-type Changes = Omit<RobotStore, 'authenticateRobot' | 'deleteRobot'>;
-
-export function robotStore({ read, write }: Db): Changes {
+export function robotStore({
+  read,
+  write,
+}: Db): Omit<RobotStore, 'authenticateRobot' | 'deleteRobot'> {
   return {
     createRobot: ({ id, wallet, name, description, keyHash, createdAt }, by) =>
       write(async (tx) => {
@@ -35,11 +36,11 @@ export function robotStore({ read, write }: Db): Changes {
         if (known !== null) return { outcome: 'id_used', robot: known };
         const all = await listIds(tx, wallet);
         if (all.length >= limits.robotsPerAccount) return { outcome: 'robot_limit_reached' };
-        const buried = sql`SELECT robot_id FROM robot_tombstones WHERE robot_id = ${id}`;
-        if ((await tx.get(buried)) !== undefined) return { outcome: 'id_used', robot: null };
+        const deletedBefore = sql`SELECT robot_id FROM robot_tombstones WHERE robot_id = ${id}`;
+        if ((await tx.get(deletedBefore)) !== undefined) return { outcome: 'id_used', robot: null };
         const times = { created_at: createdAt, updated_at: createdAt };
         const key = { key_hash: keyHash, key_hint: keyHint(keyHash) };
-        await insert(tx, 'robots', [{ id, wallet, name, description, ...key, ...times }]);
+        await insertNew(tx, 'robots', [{ id, wallet, name, description, ...key, ...times }]);
         const robot = await find(tx, id, wallet);
         if (robot === null) return { outcome: 'id_used', robot };
         await recordNamed(tx, 'robot_created', robot, by);
@@ -78,20 +79,20 @@ export function robotStore({ read, write }: Db): Changes {
         const all = await listIds(tx, wallet);
         const known = new Map(all.map((robot) => [robot.id, robot.fleetId]));
         if (!ids.every((id) => known.has(id))) return { outcome: 'robot_not_found' };
-        const moved = new Map<string, RobotRecord>();
-        // By id, as other writes lock robots.
+        const updated = new Map<string, RobotRecord>();
+        // In the order of ids, as every write locks robots, so that no two of them wait for each other.
         for (const id of [...ids].sort()) {
           const robot = await tx.get<RobotRecord>(sql`UPDATE robots
             SET fleet_id = ${fleetId}, updated_at = ${now} WHERE id = ${id} RETURNING ${COLUMNS}`);
-          if (robot !== undefined) moved.set(id, robot);
+          if (robot !== undefined) updated.set(id, robot);
         }
         const count = ids.filter((id) => known.get(id) !== fleetId).length;
-        // One entry, however many robots: strangers must not fill the disk with them.
+        // One entry, however many robots, so that repeated moves do not fill the disk.
         if (count > 0) {
           const target = { target_id: fleetId, detail: String(count) };
           await recordAudit(tx, wallet, 'robots_moved', by, target);
         }
-        return { outcome: 'assigned', robots: ids.flatMap((id) => moved.get(id) ?? []) };
+        return { outcome: 'assigned', robots: ids.flatMap((id) => updated.get(id) ?? []) };
       }),
 
     replaceKey: (id, wallet, keyHash, now, by) =>
@@ -154,19 +155,19 @@ interface Robot {
   wallet: string;
 }
 
-type TakenTask = Pick<TaskRecord, 'id' | 'status' | 'wallet'> & { bytes: number };
+type LockedTask = Pick<TaskRecord, 'id' | 'status' | 'wallet'> & { bytes: number };
 
 /** Deletes a robot and its tasks. Their leaves and ledger entries stay; they refer to the tasks by id. */
 export function robotDeletion(db: Db): Pick<RobotStore, 'deleteRobot'> {
   const { write, wake, purgeLog } = db;
   // One robot per account at a time, and one commit at a time among all deletions: other writes and other accounts
   // get their commits in between, however many robots are being deleted.
-  const inAccount = new FairQueue({ atOnce: Number.POSITIVE_INFINITY });
-  const inStore = new FairQueue({ atOnce: 1 });
+  const perAccount = new FairQueue({ ofOneAtOnce: 1, atOnce: Number.POSITIVE_INFINITY });
+  const oneCommit = new FairQueue({ atOnce: 1 });
 
   async function forgetAll(robot: Robot, now: number): Promise<void> {
     for (let more = true; more; ) {
-      const step = await inStore.run(robot.wallet, () =>
+      const step = await oneCommit.run(robot.wallet, () =>
         write((tx) => deleteSome(tx, db.deletions, robot, now)),
       );
       wake(step.forgotten.map(completionTopic));
@@ -178,7 +179,7 @@ export function robotDeletion(db: Db): Pick<RobotStore, 'deleteRobot'> {
     async deleteRobot(id, wallet, now, by) {
       // The key ends now, however many deletions are queued before this one.
       const isFound = await write(async (tx) => {
-        const robot = await endKey(tx, { id, wallet }, now);
+        const robot = await revokeKey(tx, { id, wallet }, now);
         if (robot === undefined) return false;
         const target = { target_id: id, detail: robot.name };
         await recordAudit(tx, wallet, 'robot_deleted', by, target);
@@ -186,13 +187,13 @@ export function robotDeletion(db: Db): Pick<RobotStore, 'deleteRobot'> {
       });
       if (!isFound) return false;
       // Purge even if the deletion fails halfway. Other deletions of the account need not wait for the purge.
-      await inAccount.run(wallet, () => forgetAll({ id, wallet }, now)).finally(purgeLog);
+      await perAccount.run(wallet, () => forgetAll({ id, wallet }, now)).finally(purgeLog);
       return true;
     },
   };
 }
 
-function endKey(tx: Tx, { id, wallet }: Robot, now: number) {
+function revokeKey(tx: Tx, { id, wallet }: Robot, now: number) {
   return tx.get<{ name: string }>(sql`UPDATE robots
     SET key_hash = NULL, key_hint = NULL, updated_at = ${now}
     WHERE id = ${id} AND wallet = ${wallet} RETURNING name`);
@@ -203,9 +204,9 @@ async function deleteSome(tx: Tx, deletions: DeletionLimits, robot: Robot, now: 
   const forgotten: string[] = [];
   await lockAccount(tx, robot.wallet);
   // Again in each commit: the robot may have got a new key, and with it tasks. Without a key it gets no new task.
-  if ((await endKey(tx, robot, now)) === undefined) return { forgotten, more: false };
+  if ((await revokeKey(tx, robot, now)) === undefined) return { forgotten, more: false };
   const { more } = await deleteInCommit(deletions, TASKS_PER_COMMIT, async (most) => {
-    const tasks = await takeTasks(tx, robot.id, most);
+    const tasks = await lockTasks(tx, robot.id, most);
     await forget(tx, tasks, now);
     forgotten.push(...tasks.map((task) => task.id));
     return tasks.length;
@@ -219,10 +220,13 @@ async function deleteSome(tx: Tx, deletions: DeletionLimits, robot: Robot, now: 
   return { forgotten, more };
 }
 
-/** Newest first, and claimed before verified: a queued task should go before it is signed, and it is rarely old. */
-async function takeTasks(tx: Tx, robotId: string, most: number): Promise<TakenTask[]> {
+/**
+ * Selects and locks tasks to delete. Claimed ones first: a queued one should go before it is signed. Newest first, because
+ * a queued one is rarely old.
+ */
+async function lockTasks(tx: Tx, robotId: string, most: number): Promise<LockedTask[]> {
   const take = (status: TaskRecord['status']) =>
-    tx.all<TakenTask>(sql`SELECT id, status, wallet, ${raw(bytesIn('tasks', 'tasks'))} AS bytes
+    tx.all<LockedTask>(sql`SELECT id, status, wallet, ${raw(bytesIn('tasks', 'tasks'))} AS bytes
       FROM tasks WHERE id ${selected(sql`SELECT id FROM tasks
         WHERE robot_id = ${robotId} AND status = ${status}
         ORDER BY created_at DESC, id DESC LIMIT ${most}`)} ORDER BY id ${forUpdate}`);
@@ -230,7 +234,7 @@ async function takeTasks(tx: Tx, robotId: string, most: number): Promise<TakenTa
   return claimed.length > 0 ? claimed : take('verified');
 }
 
-async function forget(tx: Tx, tasks: readonly TakenTask[], now: number): Promise<void> {
+async function forget(tx: Tx, tasks: readonly LockedTask[], now: number): Promise<void> {
   const [task] = tasks;
   if (task === undefined) return;
   const ids = tasks.map(({ id }) => id);

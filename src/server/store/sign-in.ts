@@ -18,7 +18,7 @@ import { recordAudit } from './audit-log.ts';
 import { type Db, databaseTime } from './db/database.ts';
 import { forUpdate, onPostgres, selected } from './db/dialect.ts';
 import { lockAccount, lockName } from './db/locks.ts';
-import { insert, LAST_ID } from './db/rows.ts';
+import { insertNew, LAST_ID } from './db/rows.ts';
 import { NOW, raw, type Sql, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
 import { findGrant, grantEntry, postEntries } from './ledger.ts';
@@ -214,7 +214,7 @@ export function sessionStore(db: Db): SessionStore {
           WHERE wallet = ${wallet} AND ${isToken(true)} AND expires_at > ${session.createdAt}`);
         if ((live?.tokens ?? 0) >= limits.tokensPerAccount) return 'token_limit_reached';
         const token = { ...newRow(session, wallet), signed_in_with: 'token', name, scope };
-        await insert(tx, 'sessions', [token]);
+        await insertNew(tx, 'sessions', [token]);
         const target = { target_id: session.id, detail: name };
         await recordAudit(tx, wallet, 'token_created', by, target);
         return 'created';
@@ -345,7 +345,7 @@ async function openSession(
   by?: Actor,
 ): Promise<void> {
   const opened = { ...newRow(session, wallet), signed_in_with: signedInWith };
-  await insert(tx, 'sessions', [{ ...opened, name: null, scope: null }]);
+  await insertNew(tx, 'sessions', [{ ...opened, name: null, scope: null }]);
   const target = { target_id: session.id, detail: signedInWith };
   await recordAudit(tx, wallet, 'sign_in', by, target);
   const ofAccount = sql`wallet = ${wallet} AND ${isToken(false)}`;

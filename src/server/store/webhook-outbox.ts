@@ -5,7 +5,7 @@ import { limits } from '../../protocol/limits.ts';
 import type { WebhookType } from '../../protocol/webhooks.ts';
 import { FUNDED_MS, ROW_BYTES, rowBytes } from '../rules/storage.ts';
 import { among, onPostgres } from './db/dialect.ts';
-import { insert } from './db/rows.ts';
+import { insertNew } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
 import { isFundedSince } from './storage-usage.ts';
@@ -154,7 +154,7 @@ async function save(
   { last_number, missing_from, funded }: Outbox,
   now: number,
 ): Promise<void> {
-  const inserted = await insert(tx, 'webhook_deliveries', stored);
+  const inserted = await insertNew(tx, 'webhook_deliveries', stored);
   if (inserted.length < stored.length) throw new Error('A message was not stored');
   await tx.run(sql`UPDATE webhooks SET last_number = ${last_number},
       stored_bytes = stored_bytes + ${bytesOf(stored)}, missing_from = ${missing_from},

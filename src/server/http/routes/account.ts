@@ -22,7 +22,7 @@ import type { Call, Handlers } from '../server/call.ts';
 import { bearerKey, createCookies, sessionToken, signInCookies } from '../server/credentials.ts';
 import { createEventStreams } from '../server/event-streams.ts';
 import type { LongReads } from '../server/in-flight.ts';
-import { applyCount } from '../server/rate-limits.ts';
+import { applyCount } from '../server/rate-limit-headers.ts';
 import { sourceOf } from '../server/strangers.ts';
 
 export function accountHandlers(deps: Deps, longReads: LongReads) {

@@ -8,7 +8,7 @@ import type { Actor } from '../../ports/account.ts';
 import { wireError } from '../../ports/errors.ts';
 import type { Callers } from './call.ts';
 import { bearerKey, schemeProblem, sessionToken } from './credentials.ts';
-import { applyCount, putRateHeaders } from './rate-limits.ts';
+import { applyCount, putRateHeaders } from './rate-limit-headers.ts';
 import { addressOf, type HttpDeps, lookUpRobot, sourceOf } from './strangers.ts';
 import { countRobot } from './unmatched.ts';
 

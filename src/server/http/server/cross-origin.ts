@@ -38,7 +38,7 @@ export function putOpenHeaders(reply: FastifyReply): void {
 const exposed =
   'ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 
-/** Answers the preflight of a browser. */
+/** The headers of the answer to a browser's preflight. */
 export function putPreflightHeaders(reply: FastifyReply, allowedMethods: string): void {
   putOpenHeaders(reply);
   reply.header('access-control-allow-methods', allowedMethods);

@@ -8,7 +8,7 @@ import { wireError } from '../../ports/errors.ts';
 import { bearerKey } from './credentials.ts';
 import { putOpenHeaders, putPreflightHeaders } from './cross-origin.ts';
 import { answerError } from './errors.ts';
-import { applyCount, putCommonHeaders } from './rate-limits.ts';
+import { applyCount, putCommonHeaders } from './rate-limit-headers.ts';
 import { type HttpDeps, lookUpRobot } from './strangers.ts';
 
 /** Answers a request that the router refuses, such as one with an undecodable path. No hook has seen it. */

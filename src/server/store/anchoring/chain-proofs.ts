@@ -5,7 +5,7 @@ import type { ChainProof } from '../../../proof/chain-proof.ts';
 import type { ChainProofStore, UnprovenAnchor } from '../../ports/anchoring.ts';
 import type { Db } from '../db/database.ts';
 import { onPostgres } from '../db/dialect.ts';
-import { insert } from '../db/rows.ts';
+import { insertNew } from '../db/rows.ts';
 import { raw, sql } from '../db/sql.ts';
 import type { Tx } from '../db/tx.ts';
 
@@ -100,7 +100,7 @@ export async function expectChainProofs(
   now: number,
 ): Promise<void> {
   const due = attemptIds.map((id) => ({ attempt_id: id, due_at: now }));
-  await insert(tx, 'chain_proofs', due);
+  await insertNew(tx, 'chain_proofs', due);
 }
 
 /** Call it inside the write that records the attempts as reorganized. */

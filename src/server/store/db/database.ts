@@ -1,4 +1,4 @@
-// What store code asks of a database beside statements: kinds of transactions, limits and wake-ups.
+// How stores begin transactions, and what else they need of a database: limits of deletions, wake-ups, purges.
 
 import type { Lease } from '../../ports/anchoring.ts';
 import { NOW, sql } from './sql.ts';
@@ -9,9 +9,9 @@ type RunLeased = <Result>(lease: Lease, work: Work<Result>) => Promise<Result>;
 
 /** All transactions reject with `storage_unavailable` if the database fails. */
 export interface Db {
-  /** Each statement sees the newest state. */
+  /** Each statement sees the newest state; on PostgreSQL, each is a transaction of its own. */
   read: Run;
-  /** All statements see one state. */
+  /** One read-only transaction: all statements see one state. */
   snapshot: Run;
   /**
    * Resolves once it is durable. If the code throws, everything is undone. It may run again, after a conflict or a lost
@@ -27,9 +27,9 @@ export interface Db {
   wake(topics: readonly string[]): void;
   /** How often waiting requests look again, because the wake-up of another instance may be lost; null for never. */
   pollMs: number | null;
-  /** Erases deleted rows from SQLite's log. Call it after the commit of an erasure. */
+  /** Erases deleted rows from SQLite's log; does nothing on PostgreSQL. Call it after the commit of an erasure. */
   purgeLog(): Promise<void>;
-  /** Waits for a purge that is due. Call it after a repeated erasure that found nothing left to erase. */
+  /** Waits for a purge that is due: a repeated erasure is answered only when the first one is done. */
   joinLogPurge(): Promise<void>;
 }
 

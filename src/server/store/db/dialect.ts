@@ -1,37 +1,33 @@
 // Names what the two databases write differently.
 
-import { PerDialect, raw, type Sql, sql, type Value } from './sql.ts';
+import { perDialect, raw, type Sql, sql, type Value } from './sql.ts';
 
 const none = sql``;
 
-/** SQLite has one writer, so nothing needs locks there. */
-function locking(text: string): PerDialect {
-  return new PerDialect({ sqlite: none, postgres: raw(text) });
+/** A statement or a clause that SQLite leaves out, such as a lock. */
+export function onPostgres(postgres: Sql): Sql {
+  return perDialect({ sqlite: none, postgres });
 }
 
-export const forUpdate = locking('FOR UPDATE');
-export const forShare = locking('FOR SHARE');
-
-/** A statement that SQLite skips, such as a lock. */
-export function onPostgres(statement: Sql): Sql {
-  return sql`${new PerDialect({ sqlite: none, postgres: statement })}`;
-}
+// SQLite has one writer, so nothing needs locks there.
+export const forUpdate = onPostgres(sql`FOR UPDATE`);
+export const forShare = onPostgres(sql`FOR SHARE`);
 
 /** The values as rows with a column `value`. */
 export function each(type: 'uuid' | 'text', values: readonly string[]): Sql {
   const json = JSON.stringify(values);
-  return sql`${new PerDialect({
+  return perDialect({
     sqlite: sql`SELECT value FROM json_each(${json})`,
     postgres: sql`SELECT value::${raw(type)} FROM json_array_elements_text(${json}::json)`,
-  })}`;
+  });
 }
 
-/** A condition: the value before it is among those of the query. PostgreSQL runs the query once. */
+/** A condition: the value before it is among those of the query. The forms make both databases run the query once. */
 export function selected(query: Sql): Sql {
-  return sql`${new PerDialect({
+  return perDialect({
     sqlite: sql`IN (SELECT * FROM (${query}))`,
     postgres: sql`= ANY (ARRAY(${query}))`,
-  })}`;
+  });
 }
 
 /** A condition: the value before it is among the values. PostgreSQL looks each of them up in an index. */
@@ -42,18 +38,18 @@ export function among(type: 'uuid' | 'text', values: readonly string[]): Sql {
 /** The elements of a JSON array as rows with a column `value`, which is JSON. */
 export function elements(values: readonly unknown[]): Sql {
   const json = JSON.stringify(values);
-  return sql`${new PerDialect({
+  return perDialect({
     sqlite: sql`json_each(${json})`,
     postgres: sql`json_array_elements(${json}::json)`,
-  })}`;
+  });
 }
 
 /** A value whose type PostgreSQL cannot see from its place. SQLite stores texts of wei as they are. */
 export function typed(type: 'uuid' | 'numeric', value: Value | Sql): Sql {
-  return sql`${new PerDialect({
+  return perDialect({
     sqlite: sql`${value}`,
     postgres: sql`${value}::${raw(type)}`,
-  })}`;
+  });
 }
 
 /**
@@ -70,7 +66,7 @@ export function newestBelow(
   const given = values
     .slice(1)
     .reduce<Sql>((list, value) => sql`${list}, ${value}`, sql`${values[0] ?? null}`);
-  return sql`${new PerDialect({
+  return sql`${perDialect({
     sqlite: sql`(${names}) = (${given}) AND seq < ${below}`,
     postgres: sql`(${names}, seq) >= (${given}, 0) AND (${names}, seq) < (${given}, ${below})`,
   })} ORDER BY ${raw([...columns, 'seq'].map((column) => `${column} DESC`).join(', '))}`;

@@ -1,6 +1,6 @@
 // Inserts many rows at once, and names what rows have in common.
 
-import { PerDialect, raw, type Sql, sql } from './sql.ts';
+import { perDialect, raw, type Sql, sql } from './sql.ts';
 import type { Tx } from './tx.ts';
 
 /** Sorts after every id. */
@@ -9,12 +9,12 @@ export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** Sorts before every id. */
 export const NO_ID = '00000000-0000-0000-0000-000000000000';
 
-/** A row of the record, in which wei are texts. */
-export type InText<Record> = {
-  [Member in keyof Record]: Record[Member] extends bigint ? string : Record[Member];
+/** The members of a record as a row has them: wei as decimal texts. */
+export type InText<Members> = {
+  [Member in keyof Members]: Members[Member] extends bigint ? string : Members[Member];
 };
 
-/** The columns of tables that get many rows at once. The first one is the key. */
+/** The columns of tables that get many rows at once. `insertNew` returns the first one. */
 export const insertColumns = {
   ledger: 'wallet kind anchors gas_wei task_id cycle grant_id note at',
   webhook_deliveries: 'id webhook_id type data created_at number',
@@ -28,8 +28,8 @@ export const insertColumns = {
 
 type Table = keyof typeof insertColumns;
 
-/** Stores what does not conflict with a stored row. Returns the keys of what it stored. */
-export async function insert(tx: Tx, table: Table, rows: readonly object[]): Promise<string[]> {
+/** Stores what does not conflict with a stored row. Returns the first column of what it stored. */
+export async function insertNew(tx: Tx, table: Table, rows: readonly object[]): Promise<string[]> {
   if (rows.length === 0) return [];
   const stored = await tx.all<{ id: string }>(insertion(table, JSON.stringify(rows)));
   return stored.map(({ id }) => id);
@@ -39,7 +39,7 @@ function insertion(table: Table, json: string): Sql {
   const names = insertColumns[table].split(' ');
   const [key = ''] = names;
   return sql`INSERT INTO ${raw(`${table} (${names.join(', ')})`)}
-    ${new PerDialect({
+    ${perDialect({
       sqlite: sql`SELECT ${raw(names.map((name) => `value ->> '${name}'`).join(', '))}
         FROM json_each(${json}) WHERE true`,
       postgres: sql`SELECT ${raw(names.join(', '))}

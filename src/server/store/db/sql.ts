@@ -1,6 +1,6 @@
 // Statements, written as templates where they run: sql`SELECT … WHERE id = ${id}`.
 
-/** A value of a statement. Wei are texts, which both databases convert. */
+/** A value of a statement. Wei are decimal texts: SQLite stores the text, PostgreSQL converts it where it is numeric. */
 export type Value = string | number | Buffer | null | PostgresArray;
 
 /** The values of a column, for statements of PostgreSQL only. */
@@ -38,18 +38,26 @@ export class PerDialect {
   }
 }
 
+/** A fragment that the databases write differently. */
+export function perDialect(fragments: Record<Dialect, Sql>): Sql {
+  return sql`${new PerDialect(fragments)}`;
+}
+
 /** Fragments are inserted as they are; everything else is passed as a value. */
 export function sql(texts: TemplateStringsArray, ...parts: Part[]): Sql {
   return new Sql(texts, parts);
 }
 
-const constants = new Map<string, Sql>();
+const rawFragments = new Map<string, Sql>();
 
-/** A fragment from a text of the source, such as the name of a table. Never from input. */
+/**
+ * A fragment from a text of the source, such as the name of a table. Never from input: the same text gives the same
+ * object, because `Statements` finds a statement by the identity of its fragments, and none is ever dropped.
+ */
 export function raw(text: string): Sql {
-  const known = constants.get(text) ?? new Sql([text], []);
-  constants.set(text, known);
-  return known;
+  const fragment = rawFragments.get(text) ?? new Sql([text], []);
+  rawFragments.set(text, fragment);
+  return fragment;
 }
 
 /**
@@ -60,7 +68,10 @@ export function page({ texts, parts }: Sql): Sql {
   return new Sql(texts, parts, true);
 }
 
-/** A node of a trie of templates: each path through it, by the parts of a statement, has one text. */
+/**
+ * A node of the index of prepared statements. The path to it is the statement's sequence of fragments and placeholders,
+ * so it stands for exactly one SQL text.
+ */
 class TrieNode<Prepared> {
   readonly #fragments = new Map<readonly string[], TrieNode<Prepared>>();
   #value: TrieNode<Prepared> | undefined;

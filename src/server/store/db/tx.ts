@@ -1,4 +1,4 @@
-// What store code asks of a database: transactions, and statements in them.
+// The handle with which the code of a transaction runs its statements.
 
 import type { Sql } from './sql.ts';
 

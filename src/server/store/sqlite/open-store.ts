@@ -15,6 +15,8 @@ import { deleteOldOfNext } from '../retention.ts';
 import { StorageUsage, UNLIMITED, type UsageError, usageErrors } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
 import { anyQueued, queueStore } from './anchor-queue.ts';
+import { claimStore } from './claims.ts';
+import { completionStore } from './completions.ts';
 import { checkDatabase } from './engine/check.ts';
 import { Checkpoints } from './engine/checkpoints.ts';
 import {
@@ -45,10 +47,10 @@ import { readSnapshot } from './engine/read-snapshot.ts';
 import { readsOf } from './engine/reads.ts';
 import { finishRestore, isRestoreUnfinished, refuseUnfinishedRestore } from './files/backup.ts';
 import { refuseExported } from './files/export.ts';
-import { hotStore } from './hot.ts';
 import { migrations } from './migrations.ts';
 import { robotAuthentication } from './robots.ts';
 import { challengeStore } from './sign-in.ts';
+import { telemetryStore } from './telemetry.ts';
 
 export interface SqliteStoreOptions {
   path: string;
@@ -234,7 +236,9 @@ function buildStore(
     {
       ...challengeStore(db, { counters, clock, maxChallenges }),
       ...robotAuthentication(db, counters),
-      ...hotStore(db, usage),
+      ...claimStore(db, usage),
+      ...completionStore(db, usage),
+      ...telemetryStore(db, usage),
       deleteSamples: (before, limit, cursor) => {
         const from = { place: cursor ?? NO_ID, before, upTo: Number.MAX_SAFE_INTEGER };
         return deleteOldOfNext(db, from, limit);

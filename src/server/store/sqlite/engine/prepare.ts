@@ -6,6 +6,8 @@ import type { Value } from '../../db/sql.ts';
 /** A prepared statement. Its values are bound in the order of its `?`. */
 export interface Prepared {
   all(values: readonly Value[]): object[];
+  /** The first row. It reads no other. */
+  get(values: readonly Value[]): object | undefined;
   run(values: readonly Value[]): number;
 }
 
@@ -23,6 +25,10 @@ export function prepare(db: Database, text: string): Prepared {
         run(values);
         return [];
       },
+      get(values) {
+        run(values);
+        return undefined;
+      },
     };
   }
   const columns = statement.raw().columns();
@@ -30,13 +36,17 @@ export function prepare(db: Database, text: string): Prepared {
   // Parsed from a text, so that V8 knows all rows by one hidden class. Else a row of many columns is a hash table.
   const emptyRow = JSON.stringify(Object.fromEntries(names.map((name) => [name, null])));
   const empty: Record<string, Value> = JSON.parse(emptyRow);
+  const toRow = (read: Value[]) => {
+    const row = { ...empty };
+    for (let i = 0; i < names.length; i += 1) row[names[i] as string] = read[i] as Value;
+    return row;
+  };
   return {
     run: (values) => statement.all(values).length,
-    all: (values) =>
-      statement.all(values).map((row) => {
-        const named = { ...empty };
-        for (let i = 0; i < names.length; i += 1) named[names[i] as string] = row[i] as Value;
-        return named;
-      }),
+    all: (values) => statement.all(values).map(toRow),
+    get(values) {
+      const row = statement.get(values);
+      return row === undefined ? undefined : toRow(row);
+    },
   };
 }

@@ -6,7 +6,7 @@ import type { Tx } from '../../db/tx.ts';
 import { type Prepared, prepare } from './prepare.ts';
 
 /** A statement that only PostgreSQL needs, such as a lock. */
-const nothing: Prepared = { all: () => [], run: () => 0 };
+const nothing: Prepared = { all: () => [], get: () => undefined, run: () => 0 };
 
 export function statementsOn(db: Database, now: () => number): Statements<Prepared> {
   return new Statements('sqlite', now, (text) =>
@@ -30,7 +30,7 @@ export class SqliteTx implements Tx {
   }
 
   get<Row extends object>(statement: Sql): Row | undefined {
-    return this.all<Row>(statement)[0];
+    return this.#execute(statement, (prepared, values) => prepared.get(values)) as Row | undefined;
   }
 
   run(statement: Sql): number {

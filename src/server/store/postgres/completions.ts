@@ -1,59 +1,19 @@
-// Claims and completions: each is one statement, for speed.
+// Stores completions: queues a task's proof, and reserves its credits, in one statement.
 
 import type { CompletionStore, NewCompletion, QueueOutcome } from '../../ports/completions.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
-import type { TaskStore } from '../../ports/tasks.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import { lacksCredit } from '../../rules/credits.ts';
-import { proofBytes, rowBytes } from '../../rules/storage.ts';
+import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
 import { raw, sql } from '../db/sql.ts';
 import { newProofKey, sealProof } from '../evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { claimedTask, decideFor, findTask, isSameClaim, type SituationRow } from '../tasks.ts';
+import { decideFor, findTask, type SituationRow } from '../tasks.ts';
 import { QUEUE_TOPIC } from '../topics.ts';
 import type { PostgresDb } from './engine/database.ts';
 
-export function claimStore({ alone }: PostgresDb, usage: StorageUsage) {
-  return {
-    async createTask(task) {
-      const { id, robotId, keyHash, title, description, expectedResult, createdAt } = task;
-      // No row if the robot or its key is gone. If the task was deleted while this statement waited for its id, the schema
-      // refuses the insert and the statement is retried.
-      const claimed = await alone((tx) =>
-        tx.get<{ wallet: string; created: boolean }>(sql`WITH robot AS (
-            SELECT id, wallet FROM robots WHERE id = ${robotId} AND key_hash = ${keyHash} FOR UPDATE
-          ), created AS (
-            INSERT INTO tasks (id, robot_id, wallet, title, description, expected_result, occurred_at,
-              created_at)
-            SELECT ${id}::uuid, id, wallet, ${title}::text, ${description}::text,
-              ${expectedResult}::text, ${task.occurredAt}::text, ${createdAt}::bigint FROM robot
-            WHERE NOT EXISTS (SELECT FROM tombstones WHERE task_id = ${id})
-            ON CONFLICT (id) DO NOTHING
-            RETURNING robot_id
-          ), seen AS (
-            UPDATE robots SET last_seen_at = ${createdAt} WHERE id IN (SELECT robot_id FROM created)
-              AND (last_seen_at IS NULL OR last_seen_at < ${createdAt})
-          )
-          SELECT wallet, EXISTS (SELECT FROM created) AS created FROM robot`),
-      );
-      if (claimed === undefined) return { outcome: 'key_revoked' };
-      if (claimed.created) {
-        usage.add(claimed.wallet, rowBytes(title, description, expectedResult));
-        return { outcome: 'created', task: claimedTask(task, claimed.wallet) };
-      }
-      const stored = await alone((tx) => findTask(tx, id));
-      if (stored === null || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };
-      // An id made by the server exists only if the connection was lost after the commit of the first try.
-      if (!task.idGiven) return { outcome: 'created', task: stored };
-      await alone((tx) =>
-        tx.run(sql`UPDATE robots SET last_seen_at = ${createdAt} WHERE id = ${robotId}
-          AND key_hash = ${keyHash} AND (last_seen_at IS NULL OR last_seen_at < ${createdAt})`),
-      );
-      return { outcome: 'repeated', task: stored };
-    },
-  } satisfies Partial<TaskStore>;
-}
+const again = completionMove('try_again');
 
 /** Tries to queue a completion, each after a concurrent change. */
 const ATTEMPTS = 5;
@@ -62,7 +22,7 @@ export function completionStore(db: PostgresDb, usage: StorageUsage) {
   return {
     async queueCompletion(completion) {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-        const outcome = await decide(db, usage, completion);
+        const outcome = await decideAndQueue(db, usage, completion);
         if (outcome?.outcome === 'queued') db.wake([QUEUE_TOPIC]);
         if (outcome !== null) return outcome;
       }
@@ -72,7 +32,7 @@ export function completionStore(db: PostgresDb, usage: StorageUsage) {
 }
 
 /** Decides and queues. `null` if the data changed between the decision and the write. */
-async function decide(
+async function decideAndQueue(
   db: PostgresDb,
   usage: StorageUsage,
   completion: NewCompletion,
@@ -86,7 +46,7 @@ async function decide(
   if (!('task' in decision)) return decision;
   if (decision.outcome !== 'queued') return existingCompletion(db, taskId);
   const { row } = decision.task;
-  const bytes = await queue(db, completion, row, decision.gasWei);
+  const bytes = await reserveAndQueue(db, completion, row, decision.gasWei);
   if (bytes === null) return null;
   usage.add(row.wallet, bytes);
   return { outcome: 'queued' };
@@ -97,7 +57,7 @@ async function decide(
  * checked again under its lock. Locks account, robot, task, in this order. The ledger accepts one reservation per task
  * and cycle, so only one of several instances succeeds. Returns the bytes of the stored evidence.
  */
-async function queue(
+async function reserveAndQueue(
   { alone }: PostgresDb,
   { taskId, robotId, keyHash, proof, proofHash, claimHash, leaf, now }: NewCompletion,
   { wallet, cycle: lastCycle }: SituationRow,
@@ -138,7 +98,7 @@ async function queue(
       )
       INSERT INTO completions AS c (task_id, state, proof_hash, claim_hash, leaf, cycle, generation,
         reserve_seq, round, queued_at, updated_at)
-      SELECT ${taskId}::uuid, ${raw(completionMove('try_again').to)}, ${proofHash}, ${claimHash}, ${leaf},
+      SELECT ${taskId}::uuid, ${raw(again.to)}, ${proofHash}, ${claimHash}, ${leaf},
         ${cycle}::integer, 0, seq, last_round, ${now}::bigint, ${now}::bigint FROM reserved, paid
       ON CONFLICT (task_id) DO UPDATE SET state = excluded.state,
         proof_hash = excluded.proof_hash, claim_hash = excluded.claim_hash, leaf = excluded.leaf,

@@ -87,7 +87,15 @@ async function openAccount({ url, settings }, robots) {
 }
 
 async function grant(settings, wallet) {
-  const amount = ['--anchors', String(ANCHORS), '--gas-wei', String(GAS_WEI), '--note', 'bench', '--new'];
+  const amount = [
+    '--anchors',
+    String(ANCHORS),
+    '--gas-wei',
+    String(GAS_WEI),
+    '--note',
+    'bench',
+    '--new',
+  ];
   const args = [program, 'credits', 'grant', wallet, ...amount];
   const child = spawn(process.execPath, args, { stdio: 'ignore', env: settings });
   const [code] = await once(child, 'exit');

@@ -1,4 +1,3 @@
-import { appendFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -53,8 +52,6 @@ const isListed = (file: string) =>
 const isDeclared = (file: string) => /^src\/protocol\/routes\/|\/app\.ts$/.test(file);
 
 function expectListed(heading: string, ran: readonly string[]): void {
-  if (process.env.OUT)
-    appendFileSync(process.env.OUT, JSON.stringify([heading, ran.filter(isListed)]) + '\n');
   const { steps, all } = filesOf(heading);
   expect(steps.length).toBeGreaterThan(3);
   expect(steps.filter((file) => !isDeclared(file) && !ran.includes(file))).toEqual([]);
@@ -110,7 +107,13 @@ it('lists the files of a completion, and of its verification', async () => {
   });
   await anchoring.close();
 
-  expectListed('A proof, from POST to receipt', ran);
+  // What runs of the chain's code depends on when the block comes.
+  const ofChain = /^src\/(chain|server\/(store\/)?anchoring)\//;
+  const { steps } = filesOf('A proof, from POST to receipt');
+  expectListed(
+    'A proof, from POST to receipt',
+    ran.filter((file) => !ofChain.test(file) || steps.includes(file)),
+  );
   expectListed(
     '`svc verify`, from hash to verdict',
     verified.filter((file) => !/^src\/server\//.test(file)),

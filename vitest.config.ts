@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests that replace modules, which would stay replaced for the files that follow in the same worker. */
-const replaceModules = ['test/full/contract/postgres-queries.test.ts'];
+/** Counts what runs, so it has a worker of its own. */
+const alone = ['test/full/docs/request-files.test.ts'];
 
 export default defineConfig(({ mode }) => {
   const env = { TEST_CASES: mode === 'full' ? 'all' : 'some' };
@@ -43,10 +43,10 @@ export default defineConfig(({ mode }) => {
             ...everyFile,
             name: 'full',
             include: ['test/full/**/*.test.ts'],
-            exclude: replaceModules,
+            exclude: alone,
           },
         },
-        { test: { ...everyFile, name: 'isolated', isolate: true, include: replaceModules } },
+        { test: { ...everyFile, name: 'isolated', isolate: true, include: alone } },
         // What a store matters to most, a second time on the other one.
         {
           test: {

@@ -94,6 +94,17 @@ export function telemetryContract(open: OpenStore): void {
       expect(await stored()).toHaveLength(2);
     });
 
+    it('ignores a repeated sample also if its id has another time too', async () => {
+      const id = uuid();
+      const older = sample({ id, recordedAt: world.now - 1, state: 'idle' });
+      const newer = sample({ id, state: 'busy' });
+      await record([older, newer]);
+
+      const repeated = [await record([newer]), await record([older])];
+
+      expect(repeated).toEqual([{ outcome: 'recorded' }, { outcome: 'recorded' }]);
+    });
+
     it('answers key_revoked for a revoked key', async () => {
       const result = await world.store.recordSamples({
         robotId: robot.id,
@@ -396,6 +407,21 @@ export function telemetryContract(open: OpenStore): void {
       expect(minutes?.map(({ at, summary }) => [at - world.now, summary.samples])).toEqual([
         [0, 2],
         [60_000, 1],
+      ]);
+    });
+
+    it('count apart in a minute, an hour and a day that begin together', async () => {
+      const midnight = world.now - 12 * HOUR;
+      await record([sample({ recordedAt: midnight + 2 * HOUR })]);
+      await record([sample({ recordedAt: midnight })]);
+
+      const first = async (resolution: Resolution) => (await rollups(resolution))?.[0];
+      const counts = [await first('minute'), await first('hour'), await first('day')];
+
+      expect(counts.map((one) => [one?.at, one?.summary.samples])).toEqual([
+        [midnight, 1],
+        [midnight, 1],
+        [midnight, 2],
       ]);
     });
 

@@ -16,6 +16,7 @@ This program implements docs/anchoring.md and shares no code with svc. It needs 
 Take the block hash and the address of the account from sources that you trust, never from the sender of the bundle.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -649,6 +650,292 @@ def check_payload(bundle, payload):
     yield "leaf_count", is_batch and count == inclusion["leaf_count"]
     yield "root", is_batch and root == hex_bytes(inclusion["root"])
     yield "inclusion_path", is_batch and root == root_from_path(leaf, inclusion)
+
+
+# Keys of robots and services: JSON Web Keys, and the signatures that they made.
+
+P25519 = 2**255 - 19
+D25519 = -121665 * pow(121666, -1, P25519) % P25519
+N25519 = 2**252 + 27742317777372353535851937790883648493
+P256 = 2**256 - 2**224 + 2**192 + 2**96 - 1
+B256 = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
+N256 = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+G256 = (
+    0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
+    0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
+)
+SMALL_ORDER_Y = (
+    0,
+    1,
+    P25519 - 1,
+    0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
+    0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+)
+
+
+def edwards_added(one, other):
+    """Points are (X, Y, Z, T) with x = X / Z, y = Y / Z and T = X Y / Z (RFC 8032, section 5.1.4)."""
+    a = (one[1] - one[0]) * (other[1] - other[0]) % P25519
+    b = (one[1] + one[0]) * (other[1] + other[0]) % P25519
+    c, d = 2 * one[3] * other[3] * D25519 % P25519, 2 * one[2] * other[2] % P25519
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % P25519, g * h % P25519, f * g % P25519, e * h % P25519
+
+
+def edwards_times(scalar, point):
+    result = (0, 1, 1, 0)
+    while scalar:
+        if scalar & 1:
+            result = edwards_added(result, point)
+        point = edwards_added(point, point)
+        scalar >>= 1
+    return result
+
+
+def edwards_point(data):
+    """RFC 8032, section 5.1.3."""
+    y = int.from_bytes(data, "little") & (2**255 - 1)
+    square = (y * y - 1) * pow(D25519 * y * y + 1, -1, P25519) % P25519
+    x = pow(square, (P25519 + 3) // 8, P25519)
+    if (x * x - square) % P25519:
+        x = x * pow(2, (P25519 - 1) // 4, P25519) % P25519
+    if (x * x - square) % P25519 or (x == 0 and data[31] & 128):
+        raise Refused("the key is not a point of Ed25519")
+    if x % 2 != data[31] >> 7:
+        x = P25519 - x
+    return x, y, 1, x * y % P25519
+
+
+def edwards_bytes(point):
+    inverse = pow(point[2], -1, P25519)
+    x, y = point[0] * inverse % P25519, point[1] * inverse % P25519
+    return (y | (x & 1) << 255).to_bytes(32, "little")
+
+
+G25519 = edwards_point((4 * pow(5, -1, P25519) % P25519).to_bytes(32, "little"))
+
+
+def is_ed25519(key, message, signature):
+    """Without the cofactor: the equation of RFC 8032, section 5.1.7, holds as it is."""
+    r, s = signature[:32], int.from_bytes(signature[32:], "little")
+    if s >= N25519:
+        return False
+    challenge = int.from_bytes(hashlib.sha512(r + key + message).digest(), "little") % N25519
+    x, y, z, t = edwards_times(challenge, edwards_point(key))
+    minus = (-x % P25519, y, z, -t % P25519)
+    return edwards_bytes(edwards_added(edwards_times(s, G25519), minus)) == r
+
+
+def nist_added(one, other):
+    """Points are (x, y), None at infinity."""
+    if one is None or other is None:
+        return one or other
+    if one[0] == other[0] and (one[1] + other[1]) % P256 == 0:
+        return None
+    if one == other:
+        slope = (3 * one[0] * one[0] - 3) * pow(2 * one[1], -1, P256)
+    else:
+        slope = (other[1] - one[1]) * pow(other[0] - one[0], -1, P256)
+    x = (slope * slope - one[0] - other[0]) % P256
+    return x, (slope * (one[0] - x) - one[1]) % P256
+
+
+def nist_times(scalar, point):
+    result = None
+    while scalar:
+        if scalar & 1:
+            result = nist_added(result, point)
+        point = nist_added(point, point)
+        scalar >>= 1
+    return result
+
+
+def is_es256(key, message, signature):
+    """Refuses a high s: of the two signatures that would fit, one is valid."""
+    r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
+    if not 0 < r < N256 or not 0 < s <= N256 // 2:
+        return False
+    point = int.from_bytes(key[:32], "big"), int.from_bytes(key[32:], "big")
+    inverse = pow(s, -1, N256)
+    z = int.from_bytes(sha256(message), "big")
+    found = nist_added(nist_times(z * inverse % N256, G256), nist_times(r * inverse % N256, point))
+    return found is not None and found[0] % N256 == r
+
+
+B64_HASH = r"[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"
+EDWARDS_KEY = {"kty": text("OKP"), "crv": text("Ed25519"), "x": text(B64_HASH)}
+NIST_KEY = {"kty": text("EC"), "crv": text("P-256"), "x": text(B64_HASH), "y": text(B64_HASH)}
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).decode("ascii").rstrip("=")
+
+
+def base64url_bytes(coded):
+    """None for a text that is not the only one for its bytes."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]*", coded) or len(coded) % 4 == 1:
+        return None
+    data = base64.urlsafe_b64decode(coded + "=" * (-len(coded) % 4))
+    return data if base64url(data) == coded else None
+
+
+def read_key(key):
+    """The algorithm, and the bytes of the public key."""
+    is_edwards = isinstance(key, dict) and key.get("kty") == "OKP"
+    require_form(EDWARDS_KEY if is_edwards else NIST_KEY, key, "the key")
+    x = base64url_bytes(key["x"])
+    if is_edwards:
+        y = int.from_bytes(x, "little") & (2**255 - 1)
+        if y >= P25519 or y in SMALL_ORDER_Y:
+            raise Refused("the key is not a safe point of Ed25519")
+        return "Ed25519", x
+    data = x + base64url_bytes(key["y"])
+    px, py = int.from_bytes(x, "big"), int.from_bytes(data[32:], "big")
+    if px >= P256 or py >= P256 or (py * py - px**3 + 3 * px - B256) % P256:
+        raise Refused("the key is not a point of P-256")
+    return "ES256", data
+
+
+def thumbprint(key):
+    """RFC 7638."""
+    return base64url(hash_json(key))
+
+
+def is_signed(key, jws):
+    """Whether the key made the signature of a JWS from `read_jws`."""
+    algorithm, data = read_key(key)
+    check = {"Ed25519": is_ed25519, "ES256": is_es256}[algorithm]
+    if jws["header"]["alg"] != algorithm:
+        return False
+    try:
+        return check(data, jws["signed"].encode("ascii"), jws["signature"])
+    except (Refused, ValueError):
+        return False
+
+
+# Statements of robots and promises of services (docs/statements.md).
+
+MAX_JWS = 16384
+ORIGIN = r"https?://[^\s/]+"
+HEADER = {"alg": text("Ed25519|ES256"), "kid": text(B64_HASH), "typ": text()}
+CLAIM = {
+    "clock_synchronized": lambda value: isinstance(value, bool),
+    "content_hash": text(HASH),
+    "epoch": text(UUID),
+    "number": integer(1),
+    "prev": nullable(text(HASH)),
+    "robot_id": text(UUID),
+    "task_id": text(UUID),
+    "time": text(TIME),
+    "type": text("claim"),
+}
+RESULT = dict(
+    CLAIM, type=text("result"), proof_hash=text(HASH), outcome=text("succeeded|failed|aborted")
+)
+PROMISE = {
+    "accepted_at": text(TIME),
+    "anchored_by": text(TIME),
+    "chain_id": integer(1),
+    "leaves": array(lambda value: isinstance(value, dict), 1),
+    "origin": text(),
+}
+PROMISED_LEAF = {"created_at": text(TIME), "leaf": text(HASH), "task_id": text(UUID)}
+GRANT = r"""This key signs the work of a robot of the svc service at this origin\.
+Origin: ({ORIGIN})
+Wallet: ({ADDRESS})
+Robot: ({UUID})
+Key: (Ed25519|ES256) ({B64_HASH})
+Previous key: (none|{B64_HASH})
+First number: ([1-9][0-9]*)
+From this number on, every task of this robot is signed\."""
+REVOCATION = r"""This key no longer signs the work of a robot of the svc service at this origin\.
+Origin: ({ORIGIN})
+Wallet: ({ADDRESS})
+Robot: ({UUID})
+Key: ({B64_HASH})
+Last number: (none|[1-9][0-9]* {HASH})"""
+
+
+def canonical_part(coded):
+    data = base64url_bytes(coded)
+    try:
+        value = None if data is None else parse_strict(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        value = None
+    if not isinstance(value, dict) or canonical(value).encode("utf-8") != data:
+        raise Refused("header and payload must be objects of canonical JSON as base64url")
+    return value
+
+
+def read_jws(typ, jws):
+    parts = jws.split(".") if len(jws) <= MAX_JWS else []
+    signature = base64url_bytes(parts[2]) if len(parts) == 3 else None
+    if signature is None or len(signature) != 64:
+        raise Refused("not a JWS in compact form with a signature of 64 bytes")
+    header = canonical_part(parts[0])
+    require_form(HEADER, header, "the header")
+    if header["typ"] != typ:
+        raise Refused(f"typ must be {typ}")
+    signed = parts[0] + "." + parts[1]
+    payload = canonical_part(parts[1])
+    return {"header": header, "payload": payload, "signed": signed, "signature": signature}
+
+
+def read_statement(jws):
+    read = read_jws("svc-statement/1", jws)
+    form = RESULT if read["payload"].get("type") == "result" else CLAIM
+    require_form(form, read["payload"], "the statement")
+    return read
+
+
+def read_promise(jws):
+    read = read_jws("svc-promise/1", jws)
+    require_form(PROMISE, read["payload"], "the promise")
+    for leaf in read["payload"]["leaves"]:
+        require_form(PROMISED_LEAF, leaf, "a promised leaf")
+    return read
+
+
+def read_key_text(pattern, lines):
+    """The values in a text of the pattern GRANT or REVOCATION."""
+    forms = {"ORIGIN": ORIGIN, "ADDRESS": ADDRESS, "UUID": UUID, "B64_HASH": B64_HASH, "HASH": HASH}
+    for name, form in forms.items():
+        pattern = pattern.replace("{" + name + "}", f"(?:{form})")
+    found = re.fullmatch(pattern, lines)
+    if found is None:
+        raise Refused("the text is not one that puts a key into use or out of use")
+    return found.groups()
+
+
+def kid_of(grant):
+    return base64url(sha256(grant.encode("utf-8")))
+
+
+def faults_of_sequence(first, items):
+    """What is wrong with the statements of a key, in the order of their numbers."""
+    faults = {"missing": [], "forks": [], "branches": [], "broken": []}
+    last, before, number = [], [], first - 1
+    for item in items:
+        if item["number"] < max(number, first):
+            raise Refused("the statements are not in the order of their numbers")
+        if item["number"] > number:
+            if item["number"] > number + 1:
+                faults["missing"].append({"first": number + 1, "last": item["number"] - 1})
+            before = last if item["number"] == number + 1 else []
+            last, number = [], item["number"]
+        if item["signed_hash"] in [each["signed_hash"] for each in last]:
+            continue
+        if "epoch" in item:
+            if item["epoch"] in [each.get("epoch") for each in last]:
+                faults["forks"].append(number)
+            elif item["prev"] in [each["prev"] for each in last if "epoch" in each]:
+                faults["branches"].append(number)
+            known = [each["signed_hash"] for each in before]
+            goes_on = item["prev"] is None if number == first else not known or item["prev"] in known
+            if not goes_on:
+                faults["broken"].append(number)
+        last.append(item)
+    return faults
 
 
 # The files that evidence lists, and parts of them.

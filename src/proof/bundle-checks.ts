@@ -20,6 +20,7 @@ export function statedAnchorOf(bundle: Bundle): Required<StatedAnchor> {
     task_id: task.id,
     robot_id: task.robot_id,
     claim_hash: hashClaim(claim),
+    statement_hash: null,
     inclusion,
     tx_hash,
     block_number,

@@ -24,7 +24,7 @@ export { type ComparedFile, compareFiles, type FileEntry, listedFiles } from './
 export { type FilePart, fileOfPart, readPart } from './files/part.ts';
 export { type ClaimContent, hashClaim, hashProof } from './hash.ts';
 export { isProof, type JsonObject, type JsonValue, type Proof } from './json-value.ts';
-export { type LeafContent, leafHash } from './leaf.ts';
+export { type FreeLeafKind, freeLeafHash, type LeafContent, leafHash } from './leaf.ts';
 export {
   type BatchPayload,
   decodePayload,
@@ -33,6 +33,42 @@ export {
   type SinglePayload,
 } from './payload.ts';
 export { readSignedTransaction, type SignedTransaction } from './signed-transaction.ts';
+export { hashText, type Jws, type JwsHeader, joinSignature } from './statements/jws.ts';
+export {
+  grantText,
+  type KeyGrant,
+  type KeyRevocation,
+  kidOf,
+  readGrantText,
+  readRevocationText,
+  revocationText,
+} from './statements/key-text.ts';
+export {
+  type AnchorPromise,
+  type PromisedLeaf,
+  promiseText,
+  type ReadPromise,
+  readPromise,
+} from './statements/promise.ts';
+export {
+  type Algorithm,
+  algorithmOf,
+  type CheckSignature,
+  openKey,
+  type PublicKey,
+  readPublicKey,
+  thumbprintOf,
+} from './statements/public-key.ts';
+export { Sequence, type SequenceItem, type SequenceReport } from './statements/sequence.ts';
+export {
+  contentHash,
+  OUTCOMES,
+  type Outcome,
+  type ReadStatement,
+  readStatement,
+  type Statement,
+  statementText,
+} from './statements/statement.ts';
 export { MAX_PROOF_DEPTH, parseStrictJson, type StrictJsonOptions } from './strict-json.ts';
 export { StrictJsonError } from './strict-json-error.ts';
 export {

@@ -151,6 +151,12 @@ export class Members {
     throw this.#mustBe(name, `a whole number from ${minimum}`);
   }
 
+  boolean(name: string): boolean {
+    const value = this.value(name);
+    if (typeof value === 'boolean') return value;
+    throw this.#mustBe(name, 'true or false');
+  }
+
   #mustBe(name: string, what: string): DocumentError {
     return new DocumentError(this.#noun, `${this.#path}${name} must be ${what}`);
   }

@@ -1,0 +1,103 @@
+// Checks that the statements of a key are complete: none is missing, and none exists twice.
+import type { Hex } from '../bytes.ts';
+
+/** A statement of one key, or what is left of it when its task was deleted. */
+export interface SequenceItem {
+  readonly number: number;
+  /** SHA-256 of header and payload. */
+  readonly signedHash: Hex;
+  /** Null if only the hash is left. */
+  readonly statement: { readonly prev: Hex | null; readonly epoch: string } | null;
+}
+
+/** Numbers from `first` to `last`. */
+export interface NumberRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What the statements of a key show. Lists have at most `MOST_LISTED` entries; `isSound` covers all. */
+export interface SequenceReport {
+  /** The first number that the key text allows, and the last one that was seen; null without statements. */
+  readonly range: NumberRange | null;
+  readonly isSound: boolean;
+  /** Numbers that no statement has. */
+  readonly missing: readonly NumberRange[];
+  /** Numbers under which one start of the agent signed two different statements. */
+  readonly forks: readonly number[];
+  /** Numbers at which two starts of the agent continued the same statement: a restored or copied disk. */
+  readonly branches: readonly number[];
+  /** Numbers of statements that do not continue any statement before them. */
+  readonly broken: readonly number[];
+  /** Number of statements of which only the hash is left. */
+  readonly withheld: number;
+}
+
+const MOST_LISTED = 20;
+
+/** Checks the statements of one key in the order of their numbers, in constant memory. */
+export class Sequence {
+  readonly #first: number;
+  readonly #missing: NumberRange[] = [];
+  readonly #forks: number[] = [];
+  readonly #branches: number[] = [];
+  readonly #broken: number[] = [];
+  #isSound = true;
+  #withheld = 0;
+  /** The statements with the last number that was seen, and those with the number before. */
+  #last: SequenceItem[] = [];
+  #before: readonly SequenceItem[] = [];
+
+  constructor(firstNumber: number) {
+    this.#first = firstNumber;
+  }
+
+  /** @throws RangeError if the number is lower than that of the item before, or than the first one. */
+  add(item: SequenceItem): void {
+    const lastNumber = this.#last[0]?.number ?? this.#first - 1;
+    if (item.number < Math.max(lastNumber, this.#first)) {
+      throw new RangeError('The statements are not in the order of their numbers');
+    }
+    if (item.number > lastNumber) {
+      const isNext = item.number === lastNumber + 1;
+      if (!isNext) this.#note(this.#missing, { first: lastNumber + 1, last: item.number - 1 });
+      this.#before = isNext ? this.#last : [];
+      this.#last = [];
+    }
+    if (this.#last.some(({ signedHash }) => signedHash === item.signedHash)) return;
+    this.#compare(item);
+    if (this.#last.length < MOST_LISTED) this.#last.push(item);
+    if (item.statement === null) this.#withheld += 1;
+  }
+
+  #compare({ number, statement }: SequenceItem): void {
+    if (statement === null) return;
+    const { epoch, prev } = statement;
+    const others = this.#last.flatMap((one) => one.statement ?? []);
+    if (others.some((one) => one.epoch === epoch)) this.#note(this.#forks, number);
+    else if (others.some((one) => one.prev === prev)) this.#note(this.#branches, number);
+    const isFirst = number === this.#first;
+    const continues = isFirst
+      ? prev === null
+      : this.#before.length === 0 || this.#before.some((one) => one.signedHash === prev);
+    if (!continues) this.#note(this.#broken, number);
+  }
+
+  #note<Fault>(faults: Fault[], fault: Fault): void {
+    this.#isSound = false;
+    if (faults.length < MOST_LISTED) faults.push(fault);
+  }
+
+  report(): SequenceReport {
+    const [last] = this.#last;
+    return {
+      range: last === undefined ? null : { first: this.#first, last: last.number },
+      isSound: this.#isSound,
+      missing: this.#missing,
+      forks: this.#forks,
+      branches: this.#branches,
+      broken: this.#broken,
+      withheld: this.#withheld,
+    };
+  }
+}

@@ -7,12 +7,12 @@ import { type Dialect, Statements, textOf } from '../../src/server/store/db/sql.
 
 const store = path.resolve(import.meta.dirname, '../../src/server/store');
 
-/** Collects the texts of the statements that run from now on. */
+/** Collects the texts of the statements that stores of this kind run from now on: a worker may have others too. */
 export function collectStatements(dialect: Dialect): Set<string> {
   const collected = new Set<string>();
   const { find } = Statements.prototype;
   Statements.prototype.find = function (statement) {
-    collected.add(textOf(statement, dialect));
+    if (this.dialect === dialect) collected.add(textOf(statement, dialect));
     return find.call(this, statement);
   };
   return collected;

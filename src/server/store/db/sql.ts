@@ -100,7 +100,7 @@ class TrieNode<Prepared> {
  * one for each place in the source: no text is built again.
  */
 export class Statements<Prepared> {
-  readonly #dialect: Dialect;
+  readonly dialect: Dialect;
   readonly #prepare: (text: string, isPage: boolean) => Prepared;
   readonly #now: () => number | null;
   readonly #root = new TrieNode<Prepared>();
@@ -111,7 +111,7 @@ export class Statements<Prepared> {
     now: () => number | null,
     prepare: (text: string, isPage: boolean) => Prepared,
   ) {
-    this.#dialect = dialect;
+    this.dialect = dialect;
     this.#now = now;
     this.#prepare = prepare;
   }
@@ -119,7 +119,7 @@ export class Statements<Prepared> {
   find(statement: Sql): { prepared: Prepared; values: Value[] } {
     const values: Value[] = [];
     const end = this.#walk(statement, this.#root, values);
-    end.prepared ??= this.#prepare(textOf(statement, this.#dialect), statement.isPage);
+    end.prepared ??= this.#prepare(textOf(statement, this.dialect), statement.isPage);
     return { prepared: end.prepared, values };
   }
 
@@ -127,7 +127,7 @@ export class Statements<Prepared> {
     let node = from.fragment(statement.texts);
     for (const part of statement.parts) {
       if (part instanceof Sql) node = this.#walk(part, node, values);
-      else if (part instanceof PerDialect) node = this.#walk(part[this.#dialect], node, values);
+      else if (part instanceof PerDialect) node = this.#walk(part[this.dialect], node, values);
       else if (part === NOW) {
         values.push(this.#now());
         node = node.now();

@@ -27,23 +27,19 @@ function plain(name: string): string {
 
 /** The optimal string alignment distance. */
 function mistakesBetween(word: string, name: string): number {
-  let [before, row]: number[][] = [[], Array.from({ length: name.length + 1 }, (_, i) => i)];
-  for (let i = 1; i <= word.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= name.length; j += 1) {
+  const rows: number[][] = [];
+  const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
+  for (let i = 0; i <= word.length; i += 1) {
+    const row: number[] = [];
+    rows.push(row);
+    for (let j = 0; j <= name.length; j += 1) {
       const isSame = word[i - 1] === name[j - 1];
-      const isSwapped =
-        i > 1 && j > 1 && word[i - 1] === name[j - 2] && word[i - 2] === name[j - 1];
-      const at = (of: readonly number[] | undefined, k: number) =>
-        of?.[k] ?? Number.POSITIVE_INFINITY;
-      next[j] = Math.min(
-        at(row, j) + 1,
-        at(next, j - 1) + 1,
-        at(row, j - 1) + (isSame ? 0 : 1),
-        isSwapped ? at(before, j - 2) + 1 : Number.POSITIVE_INFINITY,
-      );
+      const isSwapped = word[i - 1] === name[j - 2] && word[i - 2] === name[j - 1];
+      const changed = at(i - 1, j - 1) + (isSame ? 0 : 1);
+      const swapped = isSwapped ? at(i - 2, j - 2) + 1 : changed;
+      row[j] =
+        i === 0 || j === 0 ? i + j : Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, changed, swapped);
     }
-    [before, row] = [row ?? [], next];
   }
-  return row?.[name.length] ?? Number.POSITIVE_INFINITY;
+  return at(word.length, name.length);
 }

@@ -7,6 +7,13 @@ export function isLoopback(host: string): boolean {
   return isIP(host) === 4 && host.startsWith('127.');
 }
 
+/** Whether the text is an address, or a range such as 10.0.0.0/8. */
+export function isAddressRange(text: string): boolean {
+  const [address = '', bits = '0', ...rest] = text.split('/');
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
+
 /** The addresses of these addresses and ranges. */
 export function rangesOf(ranges: readonly string[]): BlockList {
   const list = new BlockList();

@@ -1,7 +1,7 @@
 // The server's configuration, read and validated once at startup.
 import { isIP } from 'node:net';
 import path from 'node:path';
-import { isLoopback } from '../base/addresses.ts';
+import { isAddressRange, isLoopback } from '../base/addresses.ts';
 import { readEnvironment } from '../base/read-environment.ts';
 import { type Environment, environment, secretVariables } from './environment.ts';
 
@@ -114,14 +114,6 @@ function listOf(text = ''): readonly string[] {
 
 function trustedProxies(text = 'false'): readonly string[] {
   return text === 'false' ? [] : listOf(text);
-}
-
-/** Whether a text is an address, or a range of addresses such as 10.0.0.0/8. */
-function isAddressRange(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const most = isIP(address) === 6 ? 128 : 32;
-  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
-  return isIP(address) !== 0 && fits && rest.length === 0;
 }
 
 /** The sources for `loadAnchorKeys`; empty if no key is configured. */

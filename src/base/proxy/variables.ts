@@ -1,6 +1,6 @@
 // Reads which HTTP proxies the environment names, without their credentials. Loads no HTTP client.
 import { isIP } from 'node:net';
-import { familyOf, isLoopback, rangesOf } from '../addresses.ts';
+import { familyOf, isAddressRange, isLoopback, rangesOf } from '../addresses.ts';
 import { SvcError } from '../svc-error.ts';
 
 /** The environment of the process, or of an installed service. */
@@ -43,14 +43,8 @@ export function mayUseProxy(url: string, variables: Variables): boolean {
   const excepted = given('NO_PROXY', variables)
     .split(/[,\s]+/)
     .map((entry) => entry.replace(/^\[(.*)\]$/, '$1'))
-    .filter(isRange);
+    .filter(isAddressRange);
   return !rangesOf([...OWN_ADDRESSES, ...excepted]).check(host, familyOf(host));
-}
-
-function isRange(entry: string): boolean {
-  const [address = '', bits = '0', ...rest] = entry.split('/');
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
 }
 
 /** For `doctor`, without credentials; null for no proxy. Throws as `readProxies`. */

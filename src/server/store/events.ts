@@ -132,13 +132,9 @@ async function createEvent(tx: Tx, event: NewEvent): Promise<Created & { wallet?
   return { outcome: 'created', event: created, wallet };
 }
 
+const CONTENT = ['eventType', 'severity', 'message', 'payload', 'occurredAt'] as const;
+
 /** Compares the payloads as text: both are canonical JSON, so equal content is equal text. */
 function isSameEvent(stored: EventRecord, event: NewEvent): boolean {
-  return (
-    stored.eventType === event.eventType &&
-    stored.severity === event.severity &&
-    stored.message === event.message &&
-    stored.payload === event.payload &&
-    stored.occurredAt === event.occurredAt
-  );
+  return CONTENT.every((field) => stored[field] === event[field]);
 }

@@ -287,15 +287,11 @@ export function claimedTask(task: NewTask, wallet: string): TaskRecord {
   };
 }
 
+const CLAIM = ['robotId', 'title', 'description', 'expectedResult', 'occurredAt'] as const;
+
 /** Compares the documents as text: they are canonical JSON, so equal content is equal text. */
 export function isSameClaim(stored: TaskRecord, task: NewTask): boolean {
-  return (
-    stored.robotId === task.robotId &&
-    stored.title === task.title &&
-    stored.description === task.description &&
-    stored.expectedResult === task.expectedResult &&
-    stored.occurredAt === task.occurredAt
-  );
+  return CLAIM.every((field) => stored[field] === task[field]);
 }
 
 type TaskListRow = Omit<TaskListRecord, 'progress'> &

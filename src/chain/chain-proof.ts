@@ -1,6 +1,7 @@
 // Proves transactions by their block: builds the chain proof of one, and reads the anchors that a block's hash covers.
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { runYielding, startYielding } from '../base/async/cooperative-yield.ts';
+import { orNull } from '../base/or-null.ts';
 import { type BlockHeader, readBlockHeader } from '../proof/block-header.ts';
 import { MAX_HEADER_BYTES } from '../proof/bundle.ts';
 import { bytesToHex, type Hex, hexToBytes } from '../proof/bytes.ts';
@@ -269,10 +270,5 @@ function keccak(bytes: Uint8Array): Hex {
 }
 
 function unlessMalformed<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof ProviderError || error instanceof TypeError) return null;
-    throw error;
-  }
+  return orNull(read, [ProviderError, TypeError]);
 }

@@ -1,4 +1,5 @@
 // Provider errors: the meaning of a node's refusal, and error texts without credentials.
+import { orNull } from '../base/or-null.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { errors } from '../protocol/errors.ts';
 
@@ -194,15 +195,7 @@ function secretsOf(url: string): string[] {
   ];
   const raw = [url, host, hostname, username, password, ...parts];
   return raw
-    .flatMap((text) => [text, decoded(text)])
+    .flatMap((text) => [text, orNull(() => decodeURIComponent(text)) ?? text])
     .filter((text) => text.length > 2)
     .sort((a, b) => b.length - a.length);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

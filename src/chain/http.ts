@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors } from 'undici';
 import { onAbort } from '../base/async/on-abort.ts';
+import { orNull } from '../base/or-null.ts';
 import { connectionsTo } from '../base/proxy/connections.ts';
 import { SvcError } from '../base/svc-error.ts';
 import { ProviderError } from './errors.ts';
@@ -13,15 +14,6 @@ interface ErrorAnswer {
 export function isErrorAnswer(value: unknown): value is ErrorAnswer {
   const { error } = (value ?? {}) as Partial<ErrorAnswer>;
   return typeof error?.code === 'number' && typeof error.message === 'string';
-}
-
-/** Undefined if the text is not JSON. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 interface Target {
@@ -77,7 +69,8 @@ export async function post(
     const { statusCode, headers } = response;
     // Some providers send a node's refusal with an error status. Their own refusals carry Retry-After.
     const isReadable =
-      statusCode < 300 || (statusCode >= 400 && statusCode !== 429 && isErrorAnswer(parsed(text)));
+      statusCode < 300 ||
+      (statusCode >= 400 && statusCode !== 429 && isErrorAnswer(orNull(() => JSON.parse(text))));
     if (isReadable) return text;
     throw new ProviderError(`HTTP status ${statusCode}`, {
       retryAfterMs: retryAfterMs(headers),

@@ -1,6 +1,7 @@
 // JSON-RPC over HTTP: batches, answers and a concurrency limit per endpoint.
 import { FairQueue } from '../base/async/fair-queue.ts';
 import { pause } from '../base/async/on-abort.ts';
+import { orNull } from '../base/or-null.ts';
 import {
   isBatchTooLarge,
   isRateLimit,
@@ -8,7 +9,7 @@ import {
   type RpcRefusal,
   redactor,
 } from './errors.ts';
-import { createAgent, isErrorAnswer, parsed, post, targetOf } from './http.ts';
+import { createAgent, isErrorAnswer, post, targetOf } from './http.ts';
 
 export interface RpcCall {
   readonly method: string;
@@ -208,7 +209,7 @@ function bodyOf(calls: readonly RpcCall[]): unknown {
  * texts. Throws ProviderError if the body is not JSON-RPC.
  */
 function answersOf(text: string, count: number, redact: (text: string) => string): RpcAnswer[] {
-  const body = parsed(text);
+  const body: unknown = orNull(() => JSON.parse(text));
   const list = Array.isArray(body) ? body : [body];
   if (count > 1 && !Array.isArray(body)) {
     const message = isErrorAnswer(body) ? body.error.message : '';

@@ -1,4 +1,5 @@
 // Decodes table rows from single pages of a SQLite file, however damaged the rest of the file is.
+import { orNull } from '../../base/or-null.ts';
 import { PAGE_BYTES } from './database.ts';
 
 /** A column value. Blobs decode to null, because the spool stores none. */
@@ -18,7 +19,11 @@ export function* rowsOf(page: Buffer, pageAt: PageAt): Generator<Value[]> {
   for (let i = 0; i < cells; i++) {
     const at = HEADER_BYTES + 2 * i;
     if (at + 2 > PAGE_BYTES) return;
-    const row = attempt(() => readCell(page, page.readUInt16BE(at), pageAt));
+    // A read past the end of damaged bytes.
+    const row = orNull(
+      () => readCell(page, page.readUInt16BE(at), pageAt),
+      [RangeError, TypeError],
+    );
     if (row !== null) yield row;
   }
 }
@@ -27,16 +32,6 @@ const LEAF = 0x0d;
 const HEADER_BYTES = 8;
 /** Longer than any row of the spool. */
 const MOST_PAYLOAD = 16 * 1024 * 1024;
-
-/** Null where `read` runs past the end of damaged bytes. */
-function attempt<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof RangeError || error instanceof TypeError) return null;
-    throw error;
-  }
-}
 
 function readCell(page: Buffer, at: number, pageAt: PageAt): Value[] {
   const length = readVarint(page, at);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { orNull } from '../../base/or-null.ts';
 import { SvcError } from '../../base/svc-error.ts';
 
 /** Of one message. The service's own messages are far smaller. */
@@ -66,7 +67,7 @@ async function receive(
     return;
   }
   const body = await readBody(request);
-  const message = parse(body ?? '');
+  const message: unknown = orNull(() => JSON.parse(body ?? ''));
   const signature = body === null ? 'the body has more than 1 MiB' : check(webhook, request, body);
   const status = signature === 'ok' ? 204 : 401;
   response.writeHead(body === null ? 413 : status, { connection: 'close' }).end();
@@ -89,14 +90,6 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
     if (bytes <= BODY_BYTES) chunks.push(chunk);
   }
   return bytes > BODY_BYTES ? null : Buffer.concat(chunks).toString();
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
 }
 
 function check(webhook: Webhook, { headers }: IncomingMessage, body: string): string {

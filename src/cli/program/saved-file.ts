@@ -13,6 +13,7 @@ import {
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import envPaths from 'env-paths';
+import { orNull } from '../../base/or-null.ts';
 import { SvcError } from '../../base/svc-error.ts';
 
 interface FileKind<Content> {
@@ -73,20 +74,12 @@ function readContent<Content>(
 ): Content {
   if (!existsSync(file)) return empty;
   if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
-  const found = parse(readFileSync(file, 'utf8'));
+  const found: unknown = orNull(() => JSON.parse(readFileSync(file, 'utf8')), [SyntaxError]);
   if (isValid(found)) return { ...empty, ...found };
   const aside = `${file}.damaged-${Date.now()}`;
   renameSync(file, aside);
   warn(damaged(aside));
   return empty;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function usable<Result>(use: () => Result): Result {

@@ -1,5 +1,6 @@
 // Public verification: compares a stored proof with the chain.
 
+import { orNull } from '../../base/or-null.ts';
 import type { Chain } from '../../chain/chain.ts';
 import type { ProvenBlock } from '../../chain/chain-proof.ts';
 import { depthOf } from '../../chain/read-block.ts';
@@ -206,19 +207,10 @@ function anchorIn(
 
 /** Null if the bytes are not a transaction of the service. The providers confirmed that it succeeded. */
 function storedAnchor({ rawTx, txIndex }: NonNullable<PublicAnchor['proven']>) {
-  const tx = transactionOf(rawTx);
+  const tx = orNull(() => readTransaction(rawTx), [TypeError]);
   if (tx === null || tx.to === null) return null;
   // The signature was checked when the chain proof was stored: an anchor is sent from an account to itself.
   return { tx: { ...tx, from: tx.to }, txIndex, status: 'success' as const };
-}
-
-function transactionOf(rawTx: Hex): ReturnType<typeof readTransaction> | null {
-  try {
-    return readTransaction(rawTx);
-  } catch (error) {
-    if (error instanceof TypeError) return null;
-    throw error;
-  }
 }
 
 /** Whether the calldata of the mined transaction is exactly what the stored anchor requires. */

@@ -1,5 +1,6 @@
 // Checks evidence, leaves, payloads and chain proofs against their hashes.
 import { createHash } from 'node:crypto';
+import { orNull } from '../../../base/or-null.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { commitLeaves } from '../../../proof/commit-leaves.ts';
 import { leafHash } from '../../../proof/leaf.ts';
@@ -28,19 +29,15 @@ export function proofsMatchTheirHash(proofs: string): Invariant {
        LEFT JOIN completions c ON c.task_id = p.task_id`,
     );
     for await (const { task_id, sealed, key, proof_hash } of rows) {
-      if (hashOfEvidence(sealed, key) === proof_hash) continue;
+      // Null if it cannot be decrypted.
+      if (orNull(() => sha256(openProof(sealed, key))) === proof_hash) continue;
       yield `the evidence of task ${task_id} does not match its proof hash`;
     }
   };
 }
 
-/** The SHA-256 of the evidence as `0x…`; `null` if it cannot be decrypted. */
-function hashOfEvidence(sealed: Buffer, key: Buffer): string | null {
-  try {
-    return `0x${createHash('sha256').update(openProof(sealed, key), 'utf8').digest('hex')}`;
-  } catch {
-    return null;
-  }
+function sha256(text: string): string {
+  return `0x${createHash('sha256').update(text, 'utf8').digest('hex')}`;
 }
 
 /** A leaf with its attempt and the task data it commits to; the task data is null if the task was deleted. */
@@ -144,17 +141,9 @@ export async function* chainProofsLead({ scan }: Snapshot): AsyncGenerator<strin
   );
   for await (const row of stored) {
     const anchor = toRecordedAnchor(row);
-    const proof = { header: row.header, nodes: nodesOf(row.nodes) };
+    // A damaged column leads nowhere.
+    const proof = { header: row.header, nodes: orNull((): Hex[] => JSON.parse(row.nodes)) ?? [] };
     if (provesPlace(anchor, proof) && isAnchor(anchor)) continue;
     yield `the chain proof of attempt ${row.attemptId} does not lead to its transaction`;
-  }
-}
-
-/** None if the column is damaged. */
-function nodesOf(text: string): Hex[] {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return [];
   }
 }

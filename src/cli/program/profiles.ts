@@ -65,14 +65,12 @@ export function signInCommand({ url, profile }: Target): string {
  * origin, or would send a session unencrypted to another machine.
  */
 export function serviceOrigin(text: string, insecureHttp: boolean): string {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
+  if (!URL.canParse(text)) {
     throw new SvcError('usage', 'The address of the service is not a URL.', {
       hint: originHint(text),
     });
   }
+  const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     throw new SvcError('usage', 'The address of the service must begin with https://.', {
       hint: originHint(text),

@@ -88,11 +88,8 @@ async function proveKey(apiKey: string, baseUrl: string, socket: string): Promis
 
 /** Null if no daemon answers or it does not know its robot yet. */
 async function robotOfDaemon(socket: string): Promise<string | null> {
-  try {
-    return (await askAgent(socket, 'GET', '/api/v1/status')).body.robot_id;
-  } catch {
-    return null;
-  }
+  const status = await askAgent(socket, 'GET', '/api/v1/status').catch(() => null);
+  return status?.body.robot_id ?? null;
 }
 
 /** After a crash the file holds the old key or the new one. Only its owner can read it. */

@@ -92,7 +92,10 @@ async function describeDisk(stateDir: string, spoolBytes: number, status: AgentS
   }
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  const used = status?.spool.bytes_on_disk ?? (await sizeOf(path.join(stateDir, 'spool.db')));
+  const used =
+    status?.spool.bytes_on_disk ??
+    (await stat(path.join(stateDir, 'spool.db')).catch(() => null))?.size ??
+    0;
   const wanted = Math.max(0, spoolBytes - used);
   const shown = `${sizeText(free)} free, the spool can grow by ${sizeText(wanted)}`;
   if (free < wanted) throw wrong(`${shown}.`, 'Free disk space, or lower SVC_AGENT_SPOOL_MAX_MB.');
@@ -113,14 +116,6 @@ async function filesOf(folder: string): Promise<string[]> {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return [];
     throw wrong(`Cannot read ${folder} (${codeOf(error)}).`);
-  }
-}
-
-async function sizeOf(file: string): Promise<number> {
-  try {
-    return (await stat(file)).size;
-  } catch {
-    return 0;
   }
 }
 

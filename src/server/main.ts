@@ -9,7 +9,7 @@ import { startAnchorer, watchProgress } from './anchoring/anchorer.ts';
 import { type AnchoringLimits, type AnchorStep, PAUSES } from './anchoring/context.ts';
 import { refuseCode, retiredError } from './anchoring/preflight.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
-import { createEvaluation } from './core/alerts.ts';
+import { createEvaluation } from './core/alert-evaluation.ts';
 import { CheckedClock, startTimekeeping } from './core/checked-clock.ts';
 import type { Settings } from './core/deps.ts';
 import { createNetworkLookup, lacksPublicRpcUrl } from './core/operations.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createEvaluation } from '../../src/server/core/alerts.ts';
+import { createEvaluation } from '../../src/server/core/alert-evaluation.ts';
 import { FUNDED_MS } from '../../src/server/rules/storage.ts';
 import { evaluateRules } from '../support/alerts.ts';
 import { newWallet, type OpenStore, World } from './world.ts';

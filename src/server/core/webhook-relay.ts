@@ -1,5 +1,4 @@
 // Delivers the messages of webhooks over HTTPS: one instance at a time, each webhook in order, the accounts fairly.
-import { randomUUID } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
 import { request as plainRequest } from 'node:http';
 import { Agent, request } from 'node:https';
@@ -9,13 +8,13 @@ import type { TLSSocket } from 'node:tls';
 import { FairQueue } from '../../base/async/fair-queue.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../protocol/limits.ts';
+import { LEAD_MS, type Store } from '../ports/store.ts';
 import type { DueWebhook, WaitingMessage, WebhookStore, WebhookToSend } from '../ports/webhooks.ts';
 import { afterFailure, type MayConnect, refusalOfUrl } from '../rules/webhooks.ts';
 import { TunnelAgent } from './webhook-tunnel.ts';
 import { signedMessage } from './webhooks.ts';
 
 const POLL_MS = 1_000;
-const LEASE_TTL_MS = 5_000;
 const HOUR_MS = 60 * 60_000;
 /** Messages that a webhook gets before the next webhook of its account. */
 const MESSAGES_PER_TURN = 16;
@@ -26,11 +25,11 @@ const UNFUNDED_AT_ONCE = 16;
 const WEBHOOKS_AT_ONCE = 256;
 
 interface RelayOptions {
-  store: WebhookStore;
+  store: WebhookStore & Pick<Store, 'lead'>;
   clock: Clock;
   /** Null: webhooks are off. */
   webhooks: { key: Buffer; senderOf: (wallet: string) => Sender } | null;
-  /** Called in each turn of the instance that has the lease. */
+  /** Called in each turn of the instance that leads. */
   evaluate(): Promise<void>;
   onError: (error: unknown) => void;
   /** Default: 1 s. */
@@ -67,7 +66,6 @@ export function startRelay(options: RelayOptions): {
 
 class Relay {
   readonly #options: RelayOptions;
-  readonly #holder = randomUUID();
   readonly #queues = [[true, FUNDED_AT_ONCE] as const, [false, UNFUNDED_AT_ONCE] as const].map(
     ([funded, atOnce]) => {
       return { funded, queue: new FairQueue({ atOnce }), busy: new Map<string, Promise<void>>() };
@@ -78,7 +76,7 @@ class Relay {
   #hour = 0;
   #evaluation: Promise<void> | null = null;
   /** By `performance.now()`. */
-  #leasedUntil = 0;
+  #leadsUntil = 0;
   stopped = false;
 
   constructor(options: RelayOptions) {
@@ -88,9 +86,9 @@ class Relay {
   async turn(): Promise<void> {
     const { store, clock, webhooks, evaluate, onError } = this.#options;
     const now = performance.now();
-    if (!(await store.holdRelay(this.#holder, LEASE_TTL_MS))) return;
-    this.#leasedUntil = now + LEASE_TTL_MS;
-    // It may take longer than the lease lasts, so turns go on meanwhile.
+    if (!(await store.lead())) return;
+    this.#leadsUntil = now + LEAD_MS;
+    // It may take longer than the lead lasts, so turns go on meanwhile.
     this.#evaluation ??= evaluate()
       .catch(onError)
       .finally(() => {
@@ -136,7 +134,7 @@ class Relay {
     const { store, clock } = this.#options;
     const sending = { key: service.key, sender: service.senderOf(wallet) };
     for (let sent = 0; sent < MESSAGES_PER_TURN; sent += 1) {
-      if (this.stopped || performance.now() > this.#leasedUntil) return false;
+      if (this.stopped || performance.now() > this.#leadsUntil) return false;
       const now = clock.now();
       // Read before each attempt: the owner may have changed or disabled the webhook meanwhile.
       const webhook = await store.readDueWebhook(webhookId, now);

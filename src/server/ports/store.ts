@@ -35,6 +35,9 @@ import type { WebhookStore } from './webhooks.ts';
  * other than success wrote nothing, unless its docs say so.
  */
 
+/** How long an instance stays the leader without another call of `lead`. */
+export const LEAD_MS = 5_000;
+
 export interface Store
   extends SignInStore,
     SessionStore,
@@ -61,6 +64,11 @@ export interface Store
     WebhookStore,
     AlertStore,
     CheckStore {
+  /**
+   * Makes this instance the leader for `LEAD_MS`, or keeps it so. False while another instance leads. The leader alone
+   * delivers webhooks and evaluates alert rules.
+   */
+  lead(): Promise<boolean>;
   /** Rejects with `storage_unavailable` if a write would not become durable now. */
   probe(): Promise<void>;
   /** Finishes pending writes, saves counters and closes files. Later calls reject. */

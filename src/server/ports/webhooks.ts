@@ -101,8 +101,6 @@ export interface WebhookStore {
   /** Deletes at most `limit` messages from before `before` that no longer wait. Returns whether there may be more. */
   deleteDeliveries(before: number, limit: number): Promise<boolean>;
 
-  /** Takes or renews the lease of the relay. False while another instance has it. */
-  holdRelay(holder: string, ttlMs: number): Promise<boolean>;
   /**
    * Enabled webhooks whose time has come, the longest waiting first. Messages wait for them, unless they were just
    * enabled or delivered. `funded`: by a recent grant when their newest message was stored.

@@ -41,7 +41,7 @@ const DELIVERY = raw(
   'id, type, state, attempts, last_status, last_error, created_at, attempted_at',
 );
 
-export function webhookStore({ read, write }: Db): Omit<WebhookStore, 'holdRelay'> {
+export function webhookStore({ read, write }: Db): WebhookStore {
   return {
     createWebhook: (webhook, by) =>
       write(async (tx) => {

@@ -23,8 +23,8 @@ import { startNotifications } from './engine/notifications.ts';
 import { type OnPartitions, startPartitions } from './engine/partitions.ts';
 import { openSchema } from './engine/schema.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
+import { leaderStore } from './leader.ts';
 import { migrations } from './migrations.ts';
-import { relayLease } from './relay-lease.ts';
 import { sampleRetention } from './retention.ts';
 import { robotAuthentication } from './robots.ts';
 import { challengeStore } from './sign-in.ts';
@@ -129,7 +129,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       ...completionStore(db, usage),
       ...queueStore(db),
       ...waits(db, triggers, () => anyQueued(db)),
-      ...relayLease(db),
+      ...leaderStore(db),
       hasRoom,
       checkInvariants: () => checkDatabase(access),
       // All probes write the same row. Single flight keeps concurrent probes from occupying the connections.

@@ -246,7 +246,7 @@ function buildStore(
       ...queueStore(db),
       ...waits(db, triggers, () => anyQueued(db)),
       // The lock on the file admits one server.
-      holdRelay: async () => true,
+      lead: async () => true,
       hasRoom,
       checkInvariants: () => checkDatabase(reader.name),
       async probe() {

@@ -9,7 +9,7 @@ import { startAnchorer, watchProgress } from './anchoring/anchorer.ts';
 import { type AnchoringLimits, type AnchorStep, PAUSES } from './anchoring/context.ts';
 import { refuseCode, retiredError } from './anchoring/preflight.ts';
 import { hostInUrl, type ServerConfig } from './config.ts';
-import { createEvaluation } from './core/alert-evaluation.ts';
+import { startEvaluation } from './core/alert-evaluation.ts';
 import { CheckedClock, startTimekeeping } from './core/checked-clock.ts';
 import type { Settings } from './core/deps.ts';
 import { createNetworkLookup, lacksPublicRpcUrl } from './core/operations.ts';
@@ -179,24 +179,30 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     proofRetentionMs: config.proofRetentionMs,
     onError: (error) => logger.warn({ err: error }, 'failed to delete expired data'),
   });
+  const evaluation = startEvaluation({
+    store,
+    clock,
+    onError: (error) => logger.warn({ err: error }, 'failed to evaluate alerts'),
+  });
   const proxy = values.SVC_WEBHOOK_PROXY;
   const senders =
     webhooks && createSenders(webhooks.ruleOf, { proxy, localHttp: webhooks.localHttp });
-  const relay = startRelay({
-    store,
-    clock,
-    webhooks: webhooks && senders && { key: webhooks.key, senderOf: senders.senderOf },
-    evaluate: createEvaluation({ store, clock }),
-    onError: (error) =>
-      logger.warn({ err: error }, 'failed to deliver webhooks or evaluate alerts'),
-  });
+  const relay =
+    webhooks &&
+    senders &&
+    startRelay({
+      store,
+      clock,
+      webhooks: { key: webhooks.key, senderOf: senders.senderOf },
+      onError: (error) => logger.warn({ err: error }, 'failed to deliver webhooks'),
+    });
   const progress = watchProgress({ store, anchorer });
   const close = async () => {
     stopping.abort();
     progress.stop();
     timekeeping?.stop();
     await Promise.all([app.close(), operatorApi?.close()]);
-    await Promise.all([anchorer.drain(), retention.stop(), relay.stop()]);
+    await Promise.all([anchorer.drain(), retention.stop(), evaluation.stop(), relay?.stop()]);
     senders?.close();
     await chain.close();
     await store.close();

@@ -167,7 +167,6 @@ describe('a webhook with http to this machine', () => {
       store: service.store,
       clock: systemClock,
       webhooks: { key, senderOf: senders.senderOf },
-      evaluate: async () => {},
       onError: (error) => expect.unreachable(String(error)),
       pollMs: 86_400_000,
     });
@@ -270,13 +269,11 @@ describe('the networks of the operator', () => {
     });
     const onError = (error: unknown) => expect.unreachable(String(error));
     const webhooks = { key, senderOf: senders.senderOf };
-    const evaluate = async () => {};
     const { store } = service;
     const relay = startRelay({
       store,
       clock: systemClock,
       webhooks,
-      evaluate,
       onError,
       pollMs: 86_400_000,
     });

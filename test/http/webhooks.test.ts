@@ -51,7 +51,6 @@ describe('webhooks', () => {
       store: metrics.observe(service.store),
       clock,
       webhooks: { key, senderOf: () => sender },
-      evaluate: async () => {},
       onError: (error) => expect.unreachable(String(error)),
       // Only turns that a test asks for.
       pollMs: DAY,

@@ -1,10 +1,12 @@
-// Evaluates the alert rules of all accounts.
+// Evaluates the alert rules of all accounts, on one instance at a time.
 import { setImmediate } from 'node:timers/promises';
+import { passed } from '../../base/async/on-abort.ts';
 import { type AlertKind, alertKinds } from '../../protocol/alerts.ts';
 import type { AnchorCursor, Firing, WatchedAccounts } from '../ports/alerts.ts';
 import { affordableAnchors, reservation } from '../rules/credits.ts';
 import type { Deps } from './deps.ts';
 
+const TURN_MS = 1_000;
 const MINUTE_MS = 60_000;
 const EVERY_MS = 30_000;
 /** A longer gap between two evaluations counts as an outage of the service. */
@@ -15,6 +17,37 @@ const anchorKinds = ['anchor_failed', 'anchor_stuck'] as const;
 
 type EvaluationDeps = Pick<Deps, 'store' | 'clock'>;
 type Store = Deps['store'];
+
+/** Evaluates the rules until stopped, while this instance is the leader. */
+export function startEvaluation({
+  onError,
+  turnMs = TURN_MS,
+  ...deps
+}: EvaluationDeps & { onError: (error: unknown) => void; turnMs?: number }) {
+  const evaluate = createEvaluation(deps);
+  const stopping = new AbortController();
+  let underWay: Promise<void> | null = null;
+  const turn = async () => {
+    if (!(await deps.store.lead())) return;
+    // An evaluation may take longer than the lead lasts, so turns keep the lead meanwhile.
+    underWay ??= evaluate()
+      .catch(onError)
+      .finally(() => {
+        underWay = null;
+      });
+  };
+  const ended = (async () => {
+    do await turn().catch(onError);
+    while (await passed(turnMs, stopping.signal));
+    await underWay;
+  })();
+  return {
+    stop(): Promise<void> {
+      stopping.abort();
+      return ended;
+    },
+  };
+}
 
 /**
  * Opens the alerts of rules that hold, and closes the alerts of rules that no longer do. Call it every second: each call

@@ -27,16 +27,13 @@ const WEBHOOKS_AT_ONCE = 256;
 interface RelayOptions {
   store: WebhookStore & Pick<Store, 'lead'>;
   clock: Clock;
-  /** Null: webhooks are off. */
-  webhooks: { key: Buffer; senderOf: (wallet: string) => Sender } | null;
-  /** Called in each turn of the instance that leads. */
-  evaluate(): Promise<void>;
+  webhooks: { key: Buffer; senderOf: (wallet: string) => Sender };
   onError: (error: unknown) => void;
   /** Default: 1 s. */
   pollMs?: number;
 }
 
-/** Delivers until stopped. `turn` makes one turn at once: it resolves when the due messages were tried once. */
+/** Delivers until stopped, while this instance is the leader. `turn` makes one turn at once: it resolves when the due messages were tried once. */
 export function startRelay(options: RelayOptions): {
   turn(): Promise<void>;
   stop(): Promise<void>;
@@ -74,7 +71,6 @@ class Relay {
   /** Attempts of accounts without a recent grant in this hour. A takeover starts at 0. */
   readonly #attempts = new Map<string, number>();
   #hour = 0;
-  #evaluation: Promise<void> | null = null;
   /** By `performance.now()`. */
   #leadsUntil = 0;
   stopped = false;
@@ -84,17 +80,10 @@ class Relay {
   }
 
   async turn(): Promise<void> {
-    const { store, clock, webhooks, evaluate, onError } = this.#options;
+    const { store, clock, webhooks, onError } = this.#options;
     const now = performance.now();
     if (!(await store.lead())) return;
     this.#leadsUntil = now + LEAD_MS;
-    // It may take longer than the lead lasts, so turns go on meanwhile.
-    this.#evaluation ??= evaluate()
-      .catch(onError)
-      .finally(() => {
-        this.#evaluation = null;
-      });
-    if (webhooks === null) return;
     for (const { funded, queue, busy } of this.#queues) {
       const due = await store.listDueWebhooks(funded, 2 * WEBHOOKS_AT_ONCE, clock.now());
       for (const { id, wallet } of due) {
@@ -119,17 +108,14 @@ class Relay {
   }
 
   async end(): Promise<void> {
-    await Promise.all([
-      this.#evaluation,
-      ...this.#queues.flatMap(({ busy }) => [...busy.values()]),
-    ]);
+    await Promise.all(this.#queues.flatMap(({ busy }) => [...busy.values()]));
   }
 
   /** Returns whether more may be waiting, after as many messages as one turn has. */
   async #deliver(
     { id: webhookId, wallet }: DueWebhook,
     funded: boolean,
-    service: NonNullable<RelayOptions['webhooks']>,
+    service: RelayOptions['webhooks'],
   ): Promise<boolean> {
     const { store, clock } = this.#options;
     const sending = { key: service.key, sender: service.senderOf(wallet) };

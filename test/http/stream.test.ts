@@ -109,6 +109,29 @@ describe('the stream', () => {
     expect(await stream.next()).toEqual({ changes: null });
     await service.call('DELETE', `/api/v1/robots/${robot.id}`, { session: owner.session });
     expect(await stream.next()).toEqual({ changes: null });
+    const { session } = owner;
+    const body = { kind: 'battery_low', threshold: 20 };
+    await service.call('POST', '/api/v1/alert-rules', { session, body });
+    expect(await stream.next()).toEqual({ changes: null });
+    await service.call('DELETE', '/api/v1/alert-rules/battery_low', { session });
+    expect(await stream.next()).toEqual({ changes: null });
+  });
+
+  it('reports that anything may have changed after a robot moved or lacks credit', async () => {
+    const { session } = owner;
+    const body = { name: 'N' };
+    const { fleet } = (await service.call('POST', '/api/v1/fleets', { session, body })).body;
+    const taskId = await service.claim(robot);
+    const stream = await follow();
+
+    const move = { fleet_id: fleet.id };
+    await service.call('PATCH', `/api/v1/robots/${robot.id}`, { session, body: move });
+    expect(await stream.next()).toEqual({ changes: null });
+    vi.spyOn(service.store, 'queueCompletion').mockResolvedValueOnce({
+      outcome: 'no_anchor_quota',
+    });
+    await service.complete(robot, taskId);
+    expect(await stream.next()).toEqual({ changes: null });
   });
 
   it('reports alerts and credits of other parts of the service', async () => {

@@ -14,13 +14,17 @@ export async function saveRule(deps: Deps, { wallet, by }: AccountCaller, rule: 
     throw wireError('invalid_request', 'threshold must be at most 100 for battery_low.');
   }
   await recording(deps, wallet, () => deps.store.saveAlertRule(wallet, rule, by));
+  deps.store.changed(wallet, null);
   return { rule };
 }
 
 /** Throws `not_found`. */
 export async function deleteRule({ store }: Deps, { wallet, by }: AccountCaller, kind: AlertKind) {
-  if (await store.deleteAlertRule(wallet, kind, by)) return deleted;
-  throw wireError('not_found', 'This account has no alert rule of this kind.');
+  if (!(await store.deleteAlertRule(wallet, kind, by))) {
+    throw wireError('not_found', 'This account has no alert rule of this kind.');
+  }
+  store.changed(wallet, null);
+  return deleted;
 }
 
 /** One page of the account's alerts, newest first. */

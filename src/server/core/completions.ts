@@ -98,6 +98,10 @@ async function commitmentOf(task: TaskRecord, canonicalProof: string) {
 async function queue(deps: Deps, { wallet }: RobotCaller, completion: NewCompletion): Promise<Hex> {
   const { taskId, robotId, proofHash } = completion;
   const result = await deps.store.queueCompletion(completion);
+  if (result.outcome === 'no_anchor_quota' || result.outcome === 'no_gas_credit') {
+    // The task is marked, and an alert may have opened.
+    deps.store.changed(wallet, null);
+  }
   switch (result.outcome) {
     case 'queued':
       deps.store.changed(wallet, { anchor: taskId, credit: taskId, robot: robotId });

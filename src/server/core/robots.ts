@@ -79,7 +79,8 @@ export async function patchRobot(
     deps.store.patchRobot(id, wallet, patch, deps.clock.now(), by),
   );
   if (result.outcome !== 'patched') throw noSuch(ofOutcome[result.outcome]);
-  deps.store.changed(wallet, { robot: id });
+  // A fleet has a number of robots.
+  deps.store.changed(wallet, fleetId === undefined ? { robot: id } : null);
   return { robot: viewRobot(result.robot) };
 }
 

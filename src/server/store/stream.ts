@@ -98,7 +98,7 @@ export function publishAnchors<Store extends AnchorStore>(
   findTasks: FindTasks,
 ): Store {
   async function publish(
-    kinds: Change['kind'][],
+    kinds: Change['kind'][] | null,
     attemptIds: (string | null)[],
     taskIds: string[] = [],
   ): Promise<void> {
@@ -106,7 +106,7 @@ export function publishAnchors<Store extends AnchorStore>(
       for (const attemptId of attemptIds) {
         if (!feed.isWatched) return;
         for (const { id, wallet } of await findTasks(attemptId, taskIds)) {
-          feed.changed(wallet, Object.fromEntries(kinds.map((kind) => [kind, id])));
+          feed.changed(wallet, kinds && Object.fromEntries(kinds.map((kind) => [kind, id])));
         }
         // An attempt has up to 1024 tasks.
         await nextTurn();
@@ -132,7 +132,8 @@ export function publishAnchors<Store extends AnchorStore>(
     },
     async failQueuedProofs(lease, taskIds, ...more) {
       await store.failQueuedProofs(lease, taskIds, ...more);
-      void publish(['anchor', 'credit'], [null], taskIds);
+      // Alerts may have opened.
+      void publish(null, [null], taskIds);
     },
     async recordInclusionChanges(lease, changes, now) {
       await store.recordInclusionChanges(lease, changes, now);

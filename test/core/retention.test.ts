@@ -8,6 +8,7 @@ import {
 import type { NewRobot } from '../../src/server/ports/robots.ts';
 import { openTemporarySqlite } from '../contract/temporary-sqlite.ts';
 import { failsWith, World } from '../contract/world.ts';
+import { watched } from '../support/stream.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const DAY = 24 * 3_600_000;
@@ -99,11 +100,13 @@ it('keeps everything if no age is set', async () => {
   expect(await left()).toEqual({ samples: 3, events: 3 });
 });
 
-it('starts immediately and stops on request', async () => {
+it('starts immediately, tells the streams, and stops on request', async () => {
   await history(3);
+  const { resets } = watched(world.store, robot.wallet);
 
   const retention = startRetention(options({ telemetryRetentionMs: DAY }));
   await waitFor('the old sample to be deleted', async () => (await left()).samples === 2);
+  await waitFor('the message to the streams', () => resets() === 1);
   await retention.stop();
 
   expect(errors).toEqual([]);

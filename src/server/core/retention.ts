@@ -80,7 +80,10 @@ async function keepDeleting(options: RetentionOptions, signal: AbortSignal): Pro
   const { onError } = options;
   // Apart, because callers who delete robots all the time keep one of them from its end.
   const duties = [
-    () => deleteExpired(options, signal),
+    async () => {
+      await deleteExpired(options, signal);
+      options.store.changedAnywhere();
+    },
     () => deleteTraces(options, signal),
     () => continueDeletions(options, signal, onError),
   ];

@@ -133,6 +133,8 @@ export interface ChangeStore {
    * methods for anchoring change.
    */
   changed(wallet: string, changed: Changed): void;
+  /** Passes on to all watchers of this instance that anything may have changed. */
+  changedAnywhere(): void;
   /**
    * Calls `watcher` with the changes of an account, by this and all other instances, at most every 250 ms, until the
    * signal aborts.

@@ -64,6 +64,7 @@ function sharedStores(db: Db, { usage, feed }: Shared) {
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),
     changed: (wallet, changes) => feed.changed(wallet, changes),
+    changedAnywhere: () => feed.changedAnywhere(),
     watchChanges: (...watching) => feed.watchChanges(...watching),
   } satisfies Partial<Store>;
 }

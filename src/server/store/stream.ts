@@ -44,8 +44,7 @@ export class ChangeFeed implements ChangeStore {
     if (this.#watchers.has(wallet)) this.#collect(this.#due, wallet, keys);
   }
 
-  /** Changes may have been lost. */
-  lose(): void {
+  changedAnywhere(): void {
     for (const wallet of this.#watchers.keys()) this.receive(wallet, null);
   }
 
@@ -112,7 +111,7 @@ export function publishAnchors<Store extends AnchorStore>(
         await nextTurn();
       }
     } catch {
-      feed.lose();
+      feed.changedAnywhere();
     }
   }
   return {

@@ -37,7 +37,7 @@ export function startNotifications(
   const self = randomUUID();
   const listener = listen ? startListener(connections, { triggers, feed, self }) : null;
   const net = setInterval(() => {
-    if (!feed.isComplete) feed.lose();
+    if (!feed.isComplete) feed.changedAnywhere();
   }, POLL_MS).unref();
   if (listen) {
     feed.tellOthers = (changes) => {
@@ -115,7 +115,7 @@ function startListener(
 
   function wakeAll(): void {
     triggers.wakeAll();
-    feed.lose();
+    feed.changedAnywhere();
   }
 
   function receive(payload: string): void {

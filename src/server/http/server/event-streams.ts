@@ -49,7 +49,7 @@ export function createEventStreams(deps: Pick<Deps, 'store' | 'stopping'>): Open
 
 type Stream = ReturnType<typeof startStream>;
 
-/** Sends the first message, and later heartbeats. It buffers nothing for a caller that does not read. */
+/** Sends the first message, changes and heartbeats. It buffers nothing for a caller that does not read. */
 function startStream(response: ServerResponse, check: () => Promise<unknown>) {
   const over = new AbortController();
   let isBehind = false;
@@ -72,14 +72,16 @@ function startStream(response: ServerResponse, check: () => Promise<unknown>) {
     if (response.writableNeedDrain) response.destroy();
     else response.end(last);
   }
+  /** A heartbeat: nothing has changed since the last message. */
   async function beat(): Promise<void> {
     try {
       await check();
+      tell([]);
     } catch (error) {
-      // A database that does not answer ends no stream.
       if (!(error instanceof SvcError && error.retryable)) return end();
+      // The database does not answer. The caller's own reads show it.
+      tell(null);
     }
-    write(': heartbeat\n\n');
   }
 
   const timer = setInterval(beat, limits.streamCheckMs);

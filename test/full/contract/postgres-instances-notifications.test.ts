@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { Triggers } from '../../../src/base/async/triggers.ts';
@@ -157,4 +158,27 @@ it('reports it every 10 s if a pooler does not allow LISTEN', async () => {
   vi.advanceTimersByTime(10_000);
 
   await waitFor('that message', () => resets() === 1);
+});
+
+it('reports it, and listens again, if its session is lost without an error', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const clients: pg.Client[] = [];
+  const listener = () => {
+    clients.push(here.connections.listener());
+    return clients.at(-1) as pg.Client;
+  };
+  const feed = new ChangeFeed();
+  const options = { triggers: new Triggers(), feed, listen: true };
+  const notifications = startNotifications({ ...here.connections, listener }, options);
+  onTestFinished(() => notifications.close());
+  await waitFor('it to listen', () => feed.isComplete);
+  const { resets } = watched(feed, 'a');
+  const { stream } = (clients[0] as unknown as { connection: { stream: Socket } }).connection;
+  stream.pause();
+
+  vi.advanceTimersByTime(20_000);
+
+  await waitFor('that message', () => resets() === 1);
+  expect(clients).toHaveLength(2);
 });

@@ -16,11 +16,15 @@ const TOPICS_PER_PAYLOAD = 100;
 const TOPICS_AT_ONCE = 2_000;
 const ALL_TOPICS = '*';
 const RECONNECT_MS = 1_000;
-/** An instance that does not hear of changes tells its streams once per this time that anything may have changed. */
-const POLL_MS = 10_000;
+/**
+ * An instance checks this often that it hears of changes. While it does not, it tells its streams that anything may have
+ * changed.
+ */
+const CHECK_MS = 10_000;
 /** Begins a payload with changes: the instance, the account, and `kind:id` of each change. */
 const CHANGED = 'changed ';
 
+const LISTEN = `LISTEN ${CHANNEL}`;
 const notify = sql(`SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`);
 
 export type Notifications = ReturnType<typeof startNotifications>;
@@ -37,8 +41,9 @@ export function startNotifications(
   const self = randomUUID();
   const listener = listen ? startListener(connections, { triggers, feed, self }) : null;
   const net = setInterval(() => {
-    if (!feed.isComplete) feed.changedAnywhere();
-  }, POLL_MS).unref();
+    if (feed.isComplete) listener?.check();
+    else feed.changedAnywhere();
+  }, CHECK_MS).unref();
   if (listen) {
     feed.tellOthers = (changes) => {
       for (const [wallet, keys] of changes) {
@@ -98,8 +103,9 @@ function inPayloads(topics: readonly string[]): string[] {
 function startListener(
   connections: Connections,
   { triggers, feed, self }: { triggers: Triggers; feed: ChangeFeed; self: string },
-): { close(): Promise<void> } {
+): { check(): void; close(): Promise<void> } {
   let closed = false;
+  let answers = true;
   let timer: NodeJS.Timeout | undefined;
   let client: pg.Client | undefined;
 
@@ -134,7 +140,8 @@ function startListener(
         else for (const topic of payload.split(',')) triggers.wake(topic);
       });
       await client.connect();
-      await client.query(`LISTEN ${CHANNEL}`);
+      await client.query(LISTEN);
+      answers = true;
       feed.isComplete = true;
       // Notifications between the two sessions were lost.
       wakeAll();
@@ -145,6 +152,17 @@ function startListener(
 
   const first = connect();
   return {
+    /** Connects again if the session has not answered the last check: it may be lost without an error. */
+    check() {
+      if (!answers) return again();
+      answers = false;
+      client?.query(LISTEN).then(
+        () => {
+          answers = true;
+        },
+        () => {},
+      );
+    },
     async close() {
       closed = true;
       clearTimeout(timer);

@@ -34,7 +34,7 @@ export function createQueries(): QueryClient {
         // The browser may report no network although the service runs on this machine.
         networkMode: 'always',
         staleTime: 2_000,
-        refetchInterval: () => pollMs(),
+        refetchInterval: pollMs,
         retry: (failures, error) => failures < 1 && isWorthRepeating(error),
         retryDelay: 1_000,
       },

@@ -1,9 +1,12 @@
-// Reads again what the stream of changes names, while the page is visible. Polling stays as the net.
-import type { QueryClient } from '@tanstack/react-query';
+// Reads again what the stream of changes names, while the page is visible. What the stream does not report is polled.
+import type { Query, QueryClient } from '@tanstack/react-query';
 import type { Change } from '../protocol/stream.ts';
 
-/** Interval at which live data is read again without the stream, in ms. */
+/** Interval at which queries are polled, and at which everything is read again without a stream, in ms. */
 export const POLL_MS = 10_000;
+
+/** After this time without a message, the stream is broken, in ms. The service sends one every 15 s. */
+const SILENCE_MS = 20_000;
 
 /** Changes of this time are read together, in ms. */
 const READ_MS = 1_000;
@@ -12,24 +15,33 @@ const READ_MS = 1_000;
 const shownBy: Record<Change['kind'], readonly string[]> = {
   robot: ['robots', 'telemetry', 'stats'],
   task: ['tasks', 'stats'],
-  anchor: ['tasks', 'stats', 'transaction'],
+  anchor: ['tasks', 'stats'],
   event: ['events', 'stats'],
   credit: ['account', 'ledger'],
   alert: ['alerts'],
 };
 
-let isOpen = false;
+/**
+ * First parts of the keys of the queries that show nothing but what the stream reports. The others are polled: robots go
+ * offline by time (`stats`), commands grant credits (`ledger`), messages of webhooks, sign-ins and uses of tokens are
+ * not reported, and public pages have no stream.
+ */
+const followed = ['robots', 'telemetry', 'tasks', 'events', 'alerts', 'alert-rules', 'fleets'];
 
-/** The poll interval of a query: longer while the stream is open. */
-export function pollMs(without = POLL_MS): number {
-  return isOpen ? 2 * POLL_MS : without;
+function isFollowed({ queryKey, state }: Query): boolean {
+  return followed.includes(String(queryKey[0])) && state.status === 'success';
+}
+
+/** The interval at which a query is polled: never what the stream reports, unless it could not be read. */
+export function pollMs(query: Query): number | false {
+  return hasOlderPages(query.state.data) || isFollowed(query) ? false : POLL_MS;
 }
 
 /** Follows the stream until the returned function is called. */
 export function followStream(queries: QueryClient): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let again: ReturnType<typeof setTimeout> | undefined;
+  let silence: ReturnType<typeof setTimeout> | undefined;
   let due = new Set<string>();
 
   function read(): void {
@@ -43,27 +55,49 @@ export function followStream(queries: QueryClient): () => void {
   }
   function note(changes: readonly Change[] | null): void {
     const names = changes?.flatMap(({ kind }) => shownBy[kind] ?? []);
-    for (const name of names ?? ['fleets', ...Object.values(shownBy).flat()]) due.add(name);
+    for (const name of names ?? [...followed, ...Object.values(shownBy).flat()]) due.add(name);
     timer ??= setTimeout(read, READ_MS);
   }
+  /** Nothing has changed, so what is shown is as of now. */
+  function confirm(): void {
+    const predicate = (query: Query) =>
+      isFollowed(query) && query.state.fetchStatus === 'idle' && !query.state.isInvalidated;
+    queries.setQueriesData({ predicate }, (data: unknown) => data);
+  }
   function close(): void {
+    clearTimeout(silence);
     source?.close();
     source = undefined;
-    isOpen = false;
+  }
+  /** If no message comes in this time, reads everything again and connects again. */
+  function expectMessage(ms: number): void {
+    clearTimeout(silence);
+    silence = setTimeout(() => {
+      note(null);
+      // A browser whose connection was lost connects again by itself, when the service asks it to.
+      if (source?.readyState === EventSource.CONNECTING) expectMessage(POLL_MS);
+      else open();
+    }, ms);
   }
   function open(): void {
     close();
     if (document.hidden) return;
+    let isHeard = false;
+    expectMessage(POLL_MS);
     source = new EventSource('/api/v1/stream');
     source.onmessage = ({ data }) => {
-      isOpen = true;
-      note(JSON.parse(data).changes);
+      isHeard = true;
+      expectMessage(SILENCE_MS);
+      const { changes } = JSON.parse(data);
+      if (changes?.length === 0) confirm();
+      else note(changes);
     };
     source.onerror = () => {
-      // The reads show what is wrong, and polling begins. A browser repeats only what was answered with 200.
-      if (isOpen) note(null);
-      isOpen = false;
-      if (source?.readyState === EventSource.CLOSED) again = setTimeout(open, POLL_MS);
+      if (!isHeard) return;
+      isHeard = false;
+      // The reads show what is wrong.
+      note(null);
+      expectMessage(POLL_MS);
     };
   }
 
@@ -72,7 +106,6 @@ export function followStream(queries: QueryClient): () => void {
   return () => {
     document.removeEventListener('visibilitychange', open);
     clearTimeout(timer);
-    clearTimeout(again);
     close();
   };
 }

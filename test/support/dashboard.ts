@@ -152,7 +152,7 @@ async function writePage({ page, faults }: DashboardPage, folder: string): Promi
   await writeRecord(folder, 'page.txt', [page.url(), ...faults].join('\n'));
 }
 
-/** Waits for content that a page shows after another poll, and moves its clock ahead from poll to poll. */
+/** Waits for content that a page shows once it has read again, and moves its clock ahead meanwhile. */
 export async function waitAhead(page: Page, shown: Locator): Promise<void> {
   await waitFor(String(shown), async () => {
     if (await shown.isVisible()) return true;

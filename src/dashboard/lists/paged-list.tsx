@@ -2,7 +2,7 @@
 import { Button, Group, Text } from '@mantine/core';
 import { type QueryKey, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
-import { hasOlderPages, pollMs } from '../stream.ts';
+import { hasOlderPages } from '../stream.ts';
 import { useSearchParam } from '../ui/fields.tsx';
 import { Failure, Loading, Waiting } from '../ui/states.tsx';
 import { Freshness } from '../ui/time.tsx';
@@ -40,7 +40,6 @@ export function PagedList<Item extends { id: string }>(props: PagedListProps<Ite
       read(pageParam ? { limit: '200', cursor: pageParam } : { limit: '50' }, signal),
     initialPageParam: '',
     getNextPageParam: (page: PageOf<Item>) => page.next_cursor,
-    refetchInterval: ({ state }) => (hasOlderPages(state.data) ? false : pollMs()),
   });
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const items = list.data?.pages.flatMap((page) => page.items) ?? [];

@@ -94,7 +94,7 @@ const STALE_MS = 3 * POLL_MS;
 
 type Watched = Pick<UseQueryResult, 'dataUpdatedAt' | 'isError'>;
 
-/** Whether the data of a polled query is stale. Renders again only when that changes. */
+/** Whether the data of a query is stale. Renders again only when that changes. */
 export function useStale({ dataUpdatedAt, isError }: Watched): boolean {
   return useSyncExternalStore(
     everySecond.subscribe,

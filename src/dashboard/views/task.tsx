@@ -5,7 +5,6 @@ import { useParams } from 'wouter';
 import type { TaskDetail } from '../../protocol/resources.ts';
 import { useRobotLinks } from '../lists/robot-links.tsx';
 import { taskQuery } from '../queries.ts';
-import { pollMs } from '../stream.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
 import { Card, Fact, HexFact } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
@@ -16,19 +15,12 @@ import { AnchorCard } from './task/anchor-card.tsx';
 import { ProofCard } from './task/proof-card.tsx';
 import { ReceiptCard } from './task/receipt-card.tsx';
 
-/** Interval for reading a task until its anchor is final, in ms. */
-const SOON_MS = 2_000;
-
 const parent = { href: '/tasks', label: 'Tasks' };
 
 export default function Task() {
   const { id = '' } = useParams();
   const linkTo = useRobotLinks();
-  const query = useQuery({
-    ...taskQuery(id),
-    refetchInterval: ({ state }) =>
-      state.data?.anchor?.state === 'finalized' ? 30_000 : pollMs(SOON_MS),
-  });
+  const query = useQuery(taskQuery(id));
   if (query.data === undefined) {
     const waiting = <Waiting query={query} what="task" />;
     if (!query.isError) return waiting;

@@ -5,6 +5,7 @@ import type { JsonValue } from '../../../proof/json-value.ts';
 import { subjectOfReceipt } from '../../../proof/subject/subject.ts';
 import { ServiceError } from '../../api.ts';
 import { taskQuery } from '../../queries.ts';
+import { POLL_MS } from '../../stream.ts';
 import { Empty, Waiting } from '../../ui/states.tsx';
 import { ProofResult } from './proof-result.tsx';
 import type { Found } from './read-subject.ts';
@@ -27,7 +28,8 @@ export default function SubjectResult({ found }: { found: Found }) {
 
 /** The receipt of a task, which only its account can look up. */
 function TaskResult({ id }: { id: string }) {
-  const query = useQuery(taskQuery(id));
+  // No stream is open on a public page.
+  const query = useQuery({ ...taskQuery(id), refetchInterval: POLL_MS });
   const { data, error } = query;
   if (error instanceof ServiceError && error.status === 401) {
     return (

@@ -113,9 +113,9 @@ export const limits = {
   eventMessageLength: 2000,
   /** How far the time of a sample may be in the future, by the clock of the service. */
   sampleAheadMs: 24 * 60 * 60_000,
-  /** Maximum number of different states that a time series counts for one robot and day. */
+  /** Maximum number of different states in one point of a time series: those that arrived first for its minute, hour or day. */
   seriesStates: 32,
-  /** Maximum number of different metrics that a time series aggregates for one robot and day. */
+  /** Maximum number of different metrics in one point of a time series: those that arrived first for its minute, hour or day. */
   seriesMetrics: 64,
   /** Name of a state or metric in a time series. Longer names are left out. */
   seriesNameLength: 64,

@@ -77,7 +77,7 @@ const Spread = Closed({ min: Type.Number(), avg: Type.Number(), max: Type.Number
 /**
  * The samples of the interval that begins at `at`. `battery_pct` is null if no sample has it.
  * `states` counts samples by state, and `metrics` aggregates the numbers at the top level of `metrics` by name:
- * the first states and names of the robot's day (UTC), up to a limit each (`limits`). `samples` counts all samples.
+ * the states and names that arrived first, up to a limit each (`limits`). `samples` counts all samples.
  */
 export const SeriesPoint = Closed({
   at: Timestamp,

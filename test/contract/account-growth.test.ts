@@ -34,7 +34,7 @@ const capped: Record<string, number> = {
 /** Rows of which a counted row or a granted credit allows a fixed number, each of bounded size. */
 const derived = {
   tasks: ['completions', 'task_counts', 'proof_hashes', 'proof_keys', 'leaves', 'receipts'],
-  samples: ['telemetry_rollups', 'telemetry_names', 'telemetry_horizons', 'activity_hours'],
+  samples: ['telemetry_rollups', 'telemetry_horizons', 'activity_hours'],
   anchors: ['ledger', 'anchor_days', 'attempts', 'variants', 'chain_proofs', 'anchor_spend'],
   robots: ['robot_traces'],
 };

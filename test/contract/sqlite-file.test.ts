@@ -4,11 +4,16 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Store } from '../../src/server/ports/store.ts';
-import { migrate, requireSchema } from '../../src/server/store/sqlite/engine/migrate.ts';
+import {
+  type Migration,
+  migrate,
+  requireSchema,
+} from '../../src/server/store/sqlite/engine/migrate.ts';
 import { backupDatabase } from '../../src/server/store/sqlite/files/backup.ts';
 import { migrations } from '../../src/server/store/sqlite/migrations.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { createTestClock } from '../support/clock.ts';
+import { oldRollup } from '../support/roll-ups-002.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { failsWith, newWallet, World } from './world.ts';
 
@@ -243,7 +248,7 @@ describe('a migration', () => {
   const first = 'CREATE TABLE a (x TEXT) STRICT';
   const second = 'ALTER TABLE a ADD COLUMN y TEXT';
 
-  function migrateTo(...steps: string[]): void {
+  function migrateTo(...steps: Migration[]): void {
     edit((db) => migrate({ db, migrations: steps, now: 7 }));
   }
 
@@ -271,6 +276,40 @@ describe('a migration', () => {
       expect(identity.get()).toEqual(genesis);
       const checked = db.prepare('SELECT checked_at, confirmations FROM checked_time');
       expect(checked.get()).toEqual({ checked_at: 5000, confirmations: 0 });
+    });
+  });
+
+  it('of the second schema decodes the roll-ups, each with the names of its day', () => {
+    const { bytes, names, decoded } = oldRollup;
+    const others = names.replace('busy', 'off');
+    migrateTo(...migrations.slice(0, 2));
+    edit((db) => {
+      const insertNames = db.prepare(`INSERT INTO telemetry_names VALUES ('r', ?, ?)`);
+      insertNames.run(-86_400_000, names);
+      insertNames.run(0, others);
+      const insert = db.prepare(`INSERT INTO telemetry_rollups VALUES ('r', ?, ?, 3, ?)`);
+      insert.run('day', -86_400_000, bytes);
+      insert.run('hour', 82_800_000, bytes);
+      insert.run('minute', -60_000, bytes);
+    });
+
+    migrateTo(...migrations);
+
+    const row = { robot_id: 'r', samples: 3, ...decoded };
+    edit((db) => {
+      expect(db.prepare('SELECT * FROM telemetry_rollups').all()).toEqual([
+        { ...row, resolution: 'day', at: -86_400_000 },
+        { ...row, resolution: 'hour', at: 82_800_000, states: row.states.replace('busy', 'off') },
+        { ...row, resolution: 'minute', at: -60_000 },
+      ]);
+      const sums = db.prepare(
+        'SELECT key, sum(value) AS samples FROM telemetry_rollups, json_each(states) GROUP BY key',
+      );
+      expect(sums.raw().all()).toEqual([
+        ['__proto__', 3],
+        ['busy', 4],
+        ['off', 2],
+      ]);
     });
   });
 

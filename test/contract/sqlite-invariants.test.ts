@@ -159,15 +159,25 @@ describe('the check of the invariants', () => {
     ['activity_covers_robots', 'DELETE FROM activity_hours'],
     ['rollups_follow_samples', 'UPDATE telemetry_rollups SET samples = samples + 1'],
     ['rollups_follow_samples', `DELETE FROM telemetry_rollups WHERE resolution = 'minute'`],
-    ['rollups_follow_samples', `UPDATE telemetry_rollups SET summary = x'00'`],
-    // The exponent of a day's last sum.
+    ['rollups_follow_samples', `UPDATE telemetry_rollups SET states = 'no JSON'`],
+    ['rollups_follow_samples', `UPDATE telemetry_rollups SET states = '{}'`],
     [
       'rollups_follow_samples',
-      `UPDATE telemetry_rollups
-       SET summary = unhex(substr(hex(summary), 1, 2 * length(summary) - 2) || '40')
+      `UPDATE telemetry_rollups SET states = json_set(states, '$.idle', 9)`,
+    ],
+    ['rollups_follow_samples', `UPDATE telemetry_rollups SET metrics = '{}'`],
+    ['rollups_follow_samples', `UPDATE telemetry_rollups SET metrics = '{"t":null}'`],
+    [
+      'rollups_follow_samples',
+      `UPDATE telemetry_rollups SET metrics = json_set(metrics, '$.unheard', json('[1,1,1,1]'))`,
+    ],
+    ['rollups_follow_samples', 'UPDATE telemetry_rollups SET battery = NULL'],
+    // The sum of a day.
+    [
+      'rollups_follow_samples',
+      `UPDATE telemetry_rollups SET metrics = json_set(metrics, '$.t[3]', 0.2)
        WHERE resolution = 'day'`,
     ],
-    ['rollups_follow_samples', 'DELETE FROM telemetry_names'],
     ['rollups_follow_samples', 'UPDATE telemetry SET battery_pct = 51'],
     [
       'rollups_follow_samples',

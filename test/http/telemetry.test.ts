@@ -435,6 +435,21 @@ describe('telemetry', () => {
       }
     });
 
+    it.each([0.1, Number.MAX_VALUE, -Number.MAX_VALUE])(
+      'has the average of equal numbers, %d',
+      async (t) => {
+        const samples = Array.from({ length: 10 }, () => ({
+          recorded_at: time(-DAY),
+          metrics: { t },
+        }));
+        await post({ body: { samples } });
+
+        const { body } = await read(`?resolution=hour&from=${time(-DAY)}&to=${time(-DAY + 1)}`);
+
+        expect(body.points[0].metrics.t).toEqual({ min: t, avg: t, max: t });
+      },
+    );
+
     it('by minute has no limit on samples', async () => {
       const keyHash = hashToken(robot.apiKey);
       for (let i = 0; i < 11; i += 1) {

@@ -1,4 +1,4 @@
-/** Whether this is the mean of the readings but for the error that `Aggregate` states. */
+/** Whether this is the mean of the readings, except for the rounding of doubles that are added in any order. */
 export function isMeanOf(readings: readonly number[], mean: number): boolean {
   const count = BigInt(readings.length);
   const units = readings.map(inSmallestUnits);

@@ -226,6 +226,7 @@ function viewPoint({ at, summary }: Rollup): SeriesPoint {
   };
 }
 
-function viewSpread({ min, mean, max }: Spread) {
-  return { min, avg: mean, max };
+/** Rounding could move the mean of equal numbers away from them. */
+function viewSpread([count, min, max, sum]: Spread) {
+  return { min, avg: Math.min(max, Math.max(min, sum / count)), max };
 }

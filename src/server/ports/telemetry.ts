@@ -42,17 +42,15 @@ export const stepMs: Readonly<Record<Resolution, number>> = {
   day: 86_400_000,
 };
 
-/** Summary of one number over several readings. */
-export interface Spread {
-  count: number;
-  min: number;
-  max: number;
-  mean: number;
-}
+/**
+ * The readings of one number. Count, min and max are exact. The sum is rounded, and at most the largest double, so the
+ * mean of numbers near that may be too close to 0.
+ */
+export type Spread = [count: number, min: number, max: number, sum: number];
 
 /**
- * Summary of the samples of one interval, independent of their order of arrival. The keys of the maps are chosen by the
- * callers. States and metrics are limited to the names that the day has room for (`RollUpNames`).
+ * Summary of the samples of one interval. The keys of the maps are chosen by the callers: the first
+ * `limits.seriesStates` states and `limits.seriesMetrics` metrics that arrived for the interval.
  */
 export interface SampleSummary {
   samples: number;

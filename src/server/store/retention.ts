@@ -66,7 +66,6 @@ type Deletion = (tx: Tx, robotId: string, most: number) => Awaitable<number>;
 const deletionsOfRobot: readonly Deletion[] = [
   (tx, robotId, most) => deleteOldest(tx, { robotId, before: Number.MAX_SAFE_INTEGER }, most),
   deletionFrom('telemetry_rollups', 'robot_id, resolution, at'),
-  deletionFrom('telemetry_names', 'robot_id, day'),
   deletionFrom('telemetry_horizons', 'robot_id'),
   (tx, robotId, most) => {
     const some = sql`SELECT seq FROM events WHERE robot_id = ${robotId} LIMIT ${most}`;

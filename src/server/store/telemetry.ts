@@ -5,14 +5,7 @@ import type { Db } from './db/database.ts';
 import { NO_ID } from './db/rows.ts';
 import { page, raw, sql } from './db/sql.ts';
 import { ownsRobot } from './robots.ts';
-import {
-  Aggregate,
-  addEncoded,
-  noNames,
-  type StoredNames,
-  summaryOf,
-} from './telemetry/aggregate.ts';
-import { beginOf } from './telemetry/roll-ups.ts';
+import { readSummary, type StoredSummary, SUMMARY_COLUMNS } from './telemetry/roll-ups.ts';
 
 export const SAMPLE_COLUMNS = `id, recorded_at AS "recordedAt", battery_pct AS "batteryPct", state, metrics`;
 
@@ -40,26 +33,11 @@ export function telemetryReads({ read }: Db) {
     listRollups: ({ wallet, robotId }, resolution, { from, to }, limit) =>
       read(async (tx) => {
         if (!(await ownsRobot(tx, wallet, robotId))) return null;
-        type Row = { at: number; samples: number; summary: Buffer };
-        const found = await tx.all<Row>(sql`SELECT at, samples, summary FROM telemetry_rollups
+        type Row = StoredSummary & { at: number };
+        const found = await tx.all<Row>(sql`SELECT at, ${SUMMARY_COLUMNS} FROM telemetry_rollups
           WHERE robot_id = ${robotId} AND resolution = ${resolution} AND at >= ${from} AND at < ${to}
           ORDER BY at LIMIT ${limit}`);
-        // Read the names after the roll-ups: names are only added, so all numbers of the roll-ups are known.
-        type Names = { day: number; names: string };
-        const [first, last] = [found[0], found.at(-1)].map((row) =>
-          beginOf('day', row?.at ?? from),
-        );
-        const names = await tx.all<Names>(sql`SELECT day, names FROM telemetry_names
-          WHERE robot_id = ${robotId} AND day >= ${first ?? from} AND day <= ${last ?? from}`);
-        const namesOf = new Map<number, StoredNames>(
-          names.map(({ day, names }) => [day, JSON.parse(names)]),
-        );
-        const aggregate = new Aggregate();
-        return found.map(({ at, samples, summary }) => {
-          aggregate.clear();
-          addEncoded(aggregate, samples, summary);
-          return { at, summary: summaryOf(aggregate, namesOf.get(beginOf('day', at)) ?? noNames) };
-        });
+        return found.map(({ at, ...stored }) => ({ at, summary: readSummary(stored) }));
       }),
   } satisfies Partial<TelemetryStore>;
 }

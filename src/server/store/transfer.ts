@@ -62,8 +62,7 @@ export const transferTables: readonly TransferTable[] = `
   reconciled_senders: chain_id address: reconciled_at
   foreign_nonces: chain_id sender nonce: tx_hash recorded_at
   telemetry: robot_id recorded_at id: battery_pct state metrics
-  telemetry_rollups: robot_id resolution at: samples summary
-  telemetry_names: robot_id day: names
+  telemetry_rollups: robot_id resolution at: samples battery states metrics
   telemetry_horizons: robot_id: before
   events: seq: robot_id id event_type severity message payload occurred_at created_at
   webhooks: id: wallet url events secret old_secret old_until created_at failures failing_since next_at disabled_at disabled_for last_number stored_bytes missing_from funded

@@ -35,8 +35,8 @@ beforeAll(async () => {
     [ids, world.now],
   );
   await client.query(
-    `INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
-     SELECT robot_id, resolution, $2::bigint - n * 3600000, 1, '\\x000000'
+    `INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, states, metrics)
+     SELECT robot_id, resolution, $2::bigint - n * 3600000, 1, '{}', '{}'
      FROM unnest($1::uuid[]) AS robot_id, unnest(ARRAY['minute', 'hour', 'day']) AS resolution,
        generate_series(1, 500) AS n`,
     [ids, world.now],

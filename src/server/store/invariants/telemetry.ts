@@ -1,36 +1,45 @@
 // Checks the roll-ups of telemetry against the samples.
 
-import { type SampleRecord, stepMs } from '../../ports/telemetry.ts';
+import type { Resolution } from '../../../protocol/telemetry.ts';
+import {
+  type SampleRecord,
+  type SampleSummary,
+  type Spread,
+  stepMs,
+} from '../../ports/telemetry.ts';
 import { sql } from '../db/sql.ts';
 import {
-  type Aggregate,
-  agree,
-  decodeAggregate,
-  noNames,
-  type RollUpNames,
-  readingsOf,
-  rollUpNames,
-  type StoredNames,
-} from '../telemetry/aggregate.ts';
-import {
-  type AggregateOfDay,
+  addReadings,
   beginOf,
-  DayAggregates,
+  emptySummary,
+  readingsOf,
+  readSummary,
   resolutions,
-  type StoredAggregate,
+  type StoredSummary,
+  SUMMARY_COLUMNS,
 } from '../telemetry/roll-ups.ts';
 import { SAMPLE_COLUMNS } from '../telemetry.ts';
 import { folded, type Snapshot, selecting } from './snapshot.ts';
 
 type SampleRow = SampleRecord & { robotId: string };
 
-/** The aggregates of a robot's day (UTC), recomputed from its samples. */
+interface Interval {
+  resolution: Resolution;
+  at: number;
+}
+
+interface Rollup extends Interval {
+  /** `undefined` if it is missing or damaged. */
+  stored: SampleSummary | undefined;
+  /** Of the samples. */
+  computed: SampleSummary;
+}
+
+/** The roll-ups of a robot's day (UTC), by resolution and start. */
 interface RobotDay {
   robotId: string;
   day: number;
-  aggregates: DayAggregates;
-  /** The number of names stored for the day. */
-  storedNames: number;
+  rollups: Map<string, Rollup>;
 }
 
 /** Existing robots only. Retention is about to delete the rest. */
@@ -46,10 +55,7 @@ export async function* rollupsFollowSamples(snapshot: Snapshot): AsyncGenerator<
     start: (row) => startDay(snapshot, row),
     isSame: (open, row) =>
       open.robotId === row.robotId && open.day === beginOf('day', row.recordedAt),
-    add(open, row) {
-      open.aggregates.add(row.recordedAt, readingsOf(row));
-      return open;
-    },
+    add: withSample,
   });
   for await (const day of days) {
     for (const violation of await violationsOfDay(snapshot, day)) yield violation;
@@ -69,62 +75,89 @@ const rollupsWithoutSamples = selecting(`
 
 async function startDay({ tx }: Snapshot, { robotId, recordedAt }: SampleRow): Promise<RobotDay> {
   const day = beginOf('day', recordedAt);
-  const row = await tx.get<{ names: string }>(
-    sql`SELECT names FROM telemetry_names WHERE robot_id = ${robotId} AND day = ${day}`,
+  const rows = await tx.all<Interval & StoredSummary>(
+    sql`SELECT resolution, at, ${SUMMARY_COLUMNS} FROM telemetry_rollups WHERE robot_id = ${robotId}
+      AND resolution IN ('minute', 'hour', 'day') AND at >= ${day} AND at < ${day + stepMs.day}`,
   );
-  const stored: StoredNames = row === undefined ? noNames : JSON.parse(row.names);
-  const names = rollUpNames(stored);
-  return { robotId, day, aggregates: new DayAggregates(names), storedNames: countNames(names) };
+  const rollups = new Map<string, Rollup>();
+  for (const { resolution, at, ...summary } of rows) {
+    const stored = undamaged(summary);
+    const computed = { ...emptySummary(), ...(stored && namesOf(stored)) };
+    rollups.set(`${resolution} ${at}`, { resolution, at, stored, computed });
+  }
+  return { robotId, day, rollups };
 }
 
-async function violationsOfDay(
-  { tx }: Snapshot,
-  { robotId, day, aggregates, storedNames }: RobotDay,
-): Promise<string[]> {
-  const violations: string[] = [];
+function undamaged(summary: StoredSummary): SampleSummary | undefined {
+  try {
+    return readSummary(summary);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The names of a roll-up without samples: which names had room depends on the order of arrival. */
+function namesOf({ states, metrics }: SampleSummary): Pick<SampleSummary, 'states' | 'metrics'> {
+  const none: Spread = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+  return {
+    states: new Map([...states.keys()].map((state) => [state, 0])),
+    metrics: new Map([...metrics.keys()].map((name) => [name, none])),
+  };
+}
+
+function withSample(day: RobotDay, row: SampleRow): RobotDay {
+  const readings = readingsOf(row);
+  for (const resolution of resolutions) {
+    const at = beginOf(resolution, row.recordedAt);
+    const key = `${resolution} ${at}`;
+    const rollup = day.rollups.get(key) ?? {
+      resolution,
+      at,
+      stored: undefined,
+      computed: emptySummary(),
+    };
+    day.rollups.set(key, rollup);
+    addReadings(rollup.computed, readings);
+  }
+  return day;
+}
+
+async function violationsOfDay({ tx }: Snapshot, { robotId, rollups }: RobotDay) {
   const deleted = await tx.get<{ before: number }>(
     sql`SELECT before FROM telemetry_horizons WHERE robot_id = ${robotId}`,
   );
   // Retention deleted the robot's samples before the horizon.
   const horizon = deleted?.before ?? Number.NEGATIVE_INFINITY;
-  const stored = await tx.all<AggregateOfDay>(
-    sql`SELECT resolution, at, samples, summary FROM telemetry_rollups WHERE robot_id = ${robotId}
-      AND resolution IN ('minute', 'hour', 'day') AND at >= ${day} AND at < ${day + stepMs.day}`,
-  );
-  if (day >= horizon && countNames(aggregates.names) > storedNames) {
-    violations.push(`day ${day} of robot ${robotId} lacks names of its samples`);
-  }
-  for (const resolution of resolutions) {
-    const unseen = new Map(
-      stored.filter((row) => row.resolution === resolution).map((row) => [row.at, row]),
-    );
-    for (const [at, counted] of aggregates.by(resolution)) {
-      const row = unseen.get(at);
-      unseen.delete(at);
-      if (at < horizon && (resolution === 'minute' || counted.samples <= (row?.samples ?? 0))) {
-        continue;
-      }
-      if (row === undefined || !saysTheSame(row, counted)) {
-        violations.push(`the ${resolution} ${at} of robot ${robotId} differs from its samples`);
-      }
-    }
-    for (const at of unseen.keys()) {
-      if (at >= horizon)
-        violations.push(`the ${resolution} ${at} of robot ${robotId} has no samples`);
-    }
+  const violations: string[] = [];
+  for (const { resolution, at, stored, computed } of rollups.values()) {
+    const isPartial = resolution === 'minute' || computed.samples <= (stored?.samples ?? 0);
+    if (at < horizon && isPartial) continue;
+    if (stored !== undefined && agree(computed, stored)) continue;
+    violations.push(`the ${resolution} ${at} of robot ${robotId} differs from its samples`);
   }
   return violations;
 }
 
-function countNames({ states, metrics }: RollUpNames): number {
-  return states.size + metrics.size;
+function agree(a: SampleSummary, b: SampleSummary): boolean {
+  return (
+    a.samples === b.samples &&
+    haveSameReadings(a.battery, b.battery) &&
+    a.states.size === b.states.size &&
+    [...a.states].every(([state, count]) => count === b.states.get(state)) &&
+    a.metrics.size === b.metrics.size &&
+    [...a.metrics].every(([name, spread]) => haveSameReadings(spread, b.metrics.get(name)))
+  );
 }
 
-function saysTheSame({ samples, summary }: StoredAggregate, counted: Aggregate): boolean {
-  try {
-    return agree(counted, decodeAggregate(samples, summary));
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
+/** Sums may differ by what rounding takes, which depends on the order of `count` numbers up to `largest`. */
+function haveSameReadings(a: Spread | null, b: Spread | null | undefined): boolean {
+  if (a === null || !b) return a === b;
+  const [count, min, max, sum] = a;
+  const largest = Math.max(Math.abs(min), Math.abs(max));
+  return (
+    count === b[0] &&
+    min === b[1] &&
+    max === b[2] &&
+    Math.abs(sum - b[3]) <= count * count * largest * Number.EPSILON
+  );
 }

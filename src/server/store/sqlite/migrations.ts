@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { bytesIn, walletOf } from '../storage-usage.ts';
+import { decodeSummary } from '../telemetry/roll-ups-002.ts';
 import type { Migration } from './engine/migrate.ts';
 
 /** A trigger that subtracts a deleted row from the usage of its account. */
@@ -25,4 +26,11 @@ export const migrations: readonly Migration[] = [
     freeing('events', walletOf('OLD.robot_id')),
   ].join('\n'),
   sqlOf('./sqlite-002.sql'),
+  (db) => {
+    type Column = keyof ReturnType<typeof decodeSummary>;
+    db.function('decoded', (column: Column, summary: Buffer, names: string | null) => {
+      return decodeSummary(summary, names)[column];
+    });
+    db.exec(sqlOf('./sqlite-003.sql'));
+  },
 ];

@@ -8,13 +8,13 @@ import type { Tx } from '../db/tx.ts';
 import { lockRobot, markSeen } from '../robots.ts';
 import { countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
-import { noNames, rollUpNames, type StoredNames } from '../telemetry/aggregate.ts';
 import { SHOWN_COLUMNS, type ShownRow, shownAfter } from '../telemetry/readings.ts';
 import {
-  addToAggregates,
-  byInterval,
-  newNames,
-  type StoredAggregate,
+  intervalsOf,
+  readingsOf,
+  type StoredSummary,
+  SUMMARY_COLUMNS,
+  summaryWith,
 } from '../telemetry/roll-ups.ts';
 import { isSameSample, SAMPLE_COLUMNS } from '../telemetry.ts';
 
@@ -51,8 +51,7 @@ async function recordInWrite(tx: Tx, { robotId, keyHash, samples, now }: NewSamp
   for (const [index, sample] of samples.entries()) {
     if (await insertSample(tx, robotId, sample, index)) inserted.push(sample);
   }
-  // This parses the readings. Not before the write: otherwise all waiting requests would hold theirs in memory.
-  for (const [day, ofDay] of byInterval('day', inserted)) await addToDay(tx, robotId, day, ofDay);
+  await addToRollups(tx, robotId, inserted);
   await markSeen(tx, robotId, now);
   await showNewest(tx, robotId, inserted, now);
   await countSamples(tx, [{ ...robot, samples: inserted }]);
@@ -73,26 +72,19 @@ async function insertSample(tx: Tx, robotId: string, sample: SampleRecord, index
   return false;
 }
 
-/** Adds new samples to the aggregates of their minutes, hours and day. Each is read and written once. */
-async function addToDay(tx: Tx, robotId: string, day: number, samples: SampleRecord[]) {
-  const row = await tx.get<{ names: string }>(
-    sql`SELECT names FROM telemetry_names WHERE robot_id = ${robotId} AND day = ${day}`,
-  );
-  const stored: StoredNames = row === undefined ? noNames : JSON.parse(row.names);
-  const names = rollUpNames(stored);
-  const aggregates = await addToAggregates(samples, names, (resolution, at) =>
-    tx.get<StoredAggregate>(sql`SELECT samples, summary FROM telemetry_rollups
-      WHERE robot_id = ${robotId} AND resolution = ${resolution} AND at = ${at}`),
-  );
-  for (const { resolution, at, samples: count, summary } of aggregates) {
-    await tx.run(sql`INSERT INTO telemetry_rollups (robot_id, resolution, at, samples, summary)
-      VALUES (${robotId}, ${resolution}, ${at}, ${count}, ${summary})
-      ON CONFLICT DO UPDATE SET samples = excluded.samples, summary = excluded.summary`);
+/** Adds new samples to the roll-ups of their minutes, hours and days. Each is read and written once. */
+async function addToRollups(tx: Tx, robotId: string, added: readonly SampleRecord[]) {
+  // Not parsed before the write: otherwise all waiting requests would hold their readings in memory.
+  for (const { resolution, at, samples } of intervalsOf(added.map(readingsOf))) {
+    const stored = await tx.get<StoredSummary>(sql`SELECT ${SUMMARY_COLUMNS} FROM telemetry_rollups
+      WHERE robot_id = ${robotId} AND resolution = ${resolution} AND at = ${at}`);
+    const summary = summaryWith(stored, samples);
+    await tx.run(sql`INSERT INTO telemetry_rollups (robot_id, resolution, at, ${SUMMARY_COLUMNS})
+      VALUES (${robotId}, ${resolution}, ${at}, ${summary.samples}, ${summary.battery},
+        ${summary.states}, ${summary.metrics})
+      ON CONFLICT DO UPDATE SET samples = excluded.samples, battery = excluded.battery,
+        states = excluded.states, metrics = excluded.metrics`);
   }
-  const grown = newNames(names, stored);
-  if (grown === null) return;
-  await tx.run(sql`INSERT INTO telemetry_names (robot_id, day, names)
-    VALUES (${robotId}, ${day}, ${grown}) ON CONFLICT DO UPDATE SET names = excluded.names`);
 }
 
 /** Updates battery and state of the robot from new samples. */

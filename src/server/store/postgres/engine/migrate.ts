@@ -9,6 +9,8 @@ import { isConflict, isLost } from './errors.ts';
 
 export interface Migration {
   sql: string;
+  /** Moves rows that SQL cannot read, after `sql` and in its transaction. */
+  moveRows?: (connection: Connection) => Promise<void>;
   /**
    * The lowest schema version whose svc-server still works with this schema. Two versions run side by side while
    * instances are replaced, so expand first and contract in a later version.
@@ -107,6 +109,7 @@ async function step(connection: Connection, migrations: readonly Migration[]): P
     if (migration !== undefined) {
       if (version === 0) await connection.execute(VERSION_TABLE);
       await connection.execute(migration.sql, PATIENCE_MS);
+      await migration.moveRows?.(connection);
       await connection.run(saveVersion, [version + 1, migration.worksFrom]);
     }
     await connection.execute('COMMIT');

@@ -7,8 +7,8 @@ import { SvcError } from '../../../../base/svc-error.ts';
 import { schemaTooNew, schemaTooOld } from '../../../ports/errors.ts';
 import { closing, isSound } from './connections.ts';
 
-/** The SQL of one schema version. It runs in a transaction of its own. */
-export type Migration = string;
+/** The SQL of one schema version, or code that runs it. It runs in a transaction of its own. */
+export type Migration = string | ((db: Database) => void);
 
 interface MigrateOptions {
   db: Database;
@@ -37,7 +37,8 @@ export function migrate({ db, migrations, now }: MigrateOptions): void {
   for (const [index, migration] of migrations.entries()) {
     if (index < from) continue;
     db.transaction(() => {
-      db.exec(migration);
+      if (typeof migration === 'string') db.exec(migration);
+      else migration(db);
       db.pragma(`user_version = ${index + 1}`);
       db.pragma(`application_id = ${APPLICATION_ID}`);
     }).exclusive();

@@ -10,14 +10,8 @@ import Database from 'better-sqlite3';
 import { listEvents } from '../dist/server/core/events.js';
 import { getStats } from '../dist/server/core/stats.js';
 import { listSamples, readSeries } from '../dist/server/core/telemetry.js';
-import {
-  Aggregate,
-  encodeAggregate,
-  noNames,
-  numbered,
-  rollUpNames,
-} from '../dist/server/store/rows/aggregate.js';
 import { openSqliteStore } from '../dist/server/store/sqlite/open-store.js';
+import { readingsOf, summaryWith } from '../dist/server/store/telemetry/roll-ups.js';
 
 const ROBOTS = 10;
 const EVERY_MS = 5 * 60_000;
@@ -32,8 +26,7 @@ const now = Date.UTC(2026, 0, 15, 12);
 const clock = { now: () => now };
 const wallet = `0x${'ab'.repeat(20)}`;
 const robotId = (i) => `00000000-0000-7000-8000-${String(i).padStart(12, '0')}`;
-const metrics = Object.entries({ cpu: 0.5, temp_c: 41.5 });
-const metricsJson = JSON.stringify(Object.fromEntries(metrics));
+const metrics = JSON.stringify({ cpu: 0.5, temp_c: 41.5 });
 
 const queries = {
   'stats of the account': (deps) => getStats(deps, wallet, null),
@@ -84,7 +77,7 @@ function fillRobot(db, id, samples) {
     `${counting} INSERT INTO telemetry
      SELECT ?, ? - n * ${EVERY_MS}, printf('%08x-0000-7000-8000-000000000000', n), n % 101, 'busy', ?
      FROM c`,
-  ).run(samples, id, now, metricsJson);
+  ).run(samples, id, now, metrics);
   for (const [resolution, stepMs] of [
     ['minute', MINUTE_MS],
     ['hour', HOUR_MS],
@@ -94,18 +87,12 @@ function fillRobot(db, id, samples) {
     const steps = Math.floor(samples / inStep);
     const everyMs = Math.max(stepMs, EVERY_MS);
     const first = Math.floor(now / stepMs) * stepMs;
+    const { battery, states, metrics } = summaryOf(inStep);
     db.prepare(
-      `${counting} INSERT INTO telemetry_rollups SELECT ?, ?, ? - n * ${everyMs}, ?, ? FROM c`,
-    ).run(steps, id, resolution, first, inStep, tallyOf(inStep));
+      `${counting} INSERT INTO telemetry_rollups
+       SELECT ?, ?, ? - n * ${everyMs}, ?, ?, ?, ? FROM c`,
+    ).run(steps, id, resolution, first, inStep, battery, states, metrics);
   }
-  const days = Math.floor((samples * EVERY_MS) / DAY_MS) + 1;
-  const today = Math.floor(now / DAY_MS) * DAY_MS;
-  db.prepare(`${counting} INSERT INTO telemetry_names SELECT ?, ? - n * ${DAY_MS}, ? FROM c`).run(
-    days,
-    id,
-    today + DAY_MS,
-    '{"states":["busy"],"metrics":["cpu","temp_c"]}',
-  );
   db.prepare(
     `${counting} INSERT INTO events
        (robot_id, id, event_type, severity, message, payload, created_at)
@@ -126,13 +113,13 @@ function fillHours(db, samplesOfRobot) {
   ).run(Math.floor(samplesOfRobot / inHour), wallet, now, inHour * ROBOTS);
 }
 
-function tallyOf(samples) {
-  const aggregate = new Aggregate();
-  const names = rollUpNames(noNames);
-  for (let i = 0; i < samples; i += 1) {
-    aggregate.add(numbered(names, { batteryPct: i % 101, state: 'busy', metrics }));
-  }
-  return encodeAggregate(aggregate);
+function summaryOf(samples) {
+  return summaryWith(
+    undefined,
+    Array.from({ length: samples }, (_, i) =>
+      readingsOf({ recordedAt: 0, batteryPct: i % 101, state: 'busy', metrics }),
+    ),
+  );
 }
 
 /** Medians in ms, the stores by turns so that a busy machine is busy for all. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { v7 as newId } from 'uuid';
 import { openSqliteStore } from '../../dist/server/store/sqlite/open-store.js';
-import { rollupWriter } from '../../dist/server/store/sqlite/roll-ups.js';
+import { intervalsOf, summaryWith } from '../../dist/server/store/telemetry/roll-ups.js';
 import { SAMPLES_PER_REQUEST, sampleAt } from './telemetry.js';
 
 const ROBOTS = 200;
@@ -53,7 +53,11 @@ export async function rawRowsPerSecond({ seconds }) {
 
 function requestWriter(db) {
   const insert = db.prepare('INSERT INTO telemetry VALUES (?, ?, ?, ?, ?, ?)');
-  const addToRollups = rollupWriter(db);
+  const find = db.prepare(
+    `SELECT samples, battery, states, metrics FROM telemetry_rollups
+     WHERE robot_id = ? AND resolution = ? AND at = ?`,
+  );
+  const save = db.prepare('INSERT OR REPLACE INTO telemetry_rollups VALUES (?, ?, ?, ?, ?, ?, ?)');
   const count = db.prepare(
     `INSERT INTO activity_hours (scope, at, samples) VALUES (?, ?, ?)
      ON CONFLICT (scope, at) DO UPDATE SET samples = samples + excluded.samples`,
@@ -70,9 +74,12 @@ function requestWriter(db) {
       const recordedAt = from + i * 1000;
       const batteryPct = 80 - ((n + i) % 60);
       insert.run(robot, recordedAt, newId(), batteryPct, state, text);
-      readings.push({ recordedAt, readings: { batteryPct, state, metrics: entries } });
+      readings.push({ recordedAt, batteryPct, state, metrics: entries });
     }
-    addToRollups(robot, readings);
+    for (const { resolution, at, samples } of intervalsOf(readings)) {
+      const summary = summaryWith(find.get(robot, resolution, at), samples);
+      save.run(robot, resolution, at, ...Object.values(summary));
+    }
     count.run('0x', from - (from % HOUR_MS), SAMPLES_PER_REQUEST);
     const last = from + SAMPLES_PER_REQUEST * 1000;
     show.run(last, 50, last, robot);

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/protocol/limits.ts';
-import type { Spread } from '../../src/server/ports/telemetry.ts';
+import type { SampleRecord, Spread } from '../../src/server/ports/telemetry.ts';
 import {
-  type Readings,
   readSummary,
   type StoredSummary,
-  summaryWith,
+  storedWith,
+  summarize,
 } from '../../src/server/store/telemetry/roll-ups.ts';
 import { decodeSummary } from '../../src/server/store/telemetry/roll-ups-002.ts';
 import { isMeanOf } from '../support/exact-mean.ts';
@@ -19,19 +19,22 @@ const reading = fc.oneof(
   fc.constantFrom(Number.MIN_VALUE, 2 ** -1022, 0),
 );
 
-function of(metrics: Readings['metrics'], state: string | null = null): Readings {
-  return { recordedAt: 0, batteryPct: null, state, metrics };
+function sample(metrics: Record<string, number>, state: string | null = null): SampleRecord {
+  return { id: '', recordedAt: 0, batteryPct: null, state, metrics: JSON.stringify(metrics) };
+}
+
+/** What is stored of the minute of these samples, which arrive in groups. */
+function stored(groups: readonly SampleRecord[][]): StoredSummary | undefined {
+  return groups.reduce<StoredSummary | undefined>((before, samples) => {
+    const [minute] = summarize(samples);
+    return minute && storedWith(before, minute.summary);
+  }, undefined);
 }
 
 /** The spread of the readings, added and stored in these groups. */
 function spreadOf(groups: readonly number[][]): Spread | undefined {
-  let stored: StoredSummary | undefined;
-  for (const group of groups)
-    stored = summaryWith(
-      stored,
-      group.map((t) => of([['t', t]])),
-    );
-  return stored && readSummary(stored).metrics.get('t');
+  const found = stored(groups.map((group) => group.map((t) => sample({ t }))));
+  return found && readSummary(found).metrics.get('t');
 }
 
 describe('a roll-up', () => {
@@ -70,16 +73,12 @@ describe('a roll-up', () => {
       Array.from({ length: count }, (_, i) => `${prefix}${i}`);
     const states = names('s', limits.seriesStates + 1);
     const metrics = names('m', limits.seriesMetrics + 1);
-    const readings = states.map((state) =>
-      of(
-        metrics.map((name) => [name, 1]),
-        state,
-      ),
-    );
+    const all = Object.fromEntries(metrics.map((name) => [name, 1]));
+    const samples = states.map((state) => sample(all, state));
 
-    const summary = readSummary(summaryWith(summaryWith(undefined, readings), readings));
+    const summary = readSummary(stored([samples, samples]) as StoredSummary);
 
-    expect(summary.samples).toBe(2 * readings.length);
+    expect(summary.samples).toBe(2 * samples.length);
     expect([...summary.states]).toEqual(states.slice(0, -1).map((state) => [state, 2]));
     expect([...summary.metrics.keys()]).toEqual(metrics.slice(0, -1));
   });

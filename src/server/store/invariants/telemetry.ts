@@ -1,5 +1,6 @@
 // Checks the roll-ups of telemetry against the samples.
 
+import { limits } from '../../../protocol/limits.ts';
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import {
   type SampleRecord,
@@ -9,10 +10,10 @@ import {
 } from '../../ports/telemetry.ts';
 import { sql } from '../db/sql.ts';
 import {
-  addReadings,
+  addSample,
+  addSummary,
   beginOf,
   emptySummary,
-  readingsOf,
   readSummary,
   resolutions,
   type StoredSummary,
@@ -98,15 +99,16 @@ function undamaged(summary: StoredSummary): SampleSummary | undefined {
 
 /** The names of a roll-up without samples: which names had room depends on the order of arrival. */
 function namesOf({ states, metrics }: SampleSummary): Pick<SampleSummary, 'states' | 'metrics'> {
-  const none: Spread = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+  const none = (): Spread => [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
   return {
     states: new Map([...states.keys()].map((state) => [state, 0])),
-    metrics: new Map([...metrics.keys()].map((name) => [name, none])),
+    metrics: new Map([...metrics.keys()].map((name) => [name, none()])),
   };
 }
 
 function withSample(day: RobotDay, row: SampleRow): RobotDay {
-  const readings = readingsOf(row);
+  const sample = emptySummary();
+  addSample(sample, row);
   for (const resolution of resolutions) {
     const at = beginOf(resolution, row.recordedAt);
     const key = `${resolution} ${at}`;
@@ -117,7 +119,7 @@ function withSample(day: RobotDay, row: SampleRow): RobotDay {
       computed: emptySummary(),
     };
     day.rollups.set(key, rollup);
-    addReadings(rollup.computed, readings);
+    addSummary(rollup.computed, sample, limits);
   }
   return day;
 }

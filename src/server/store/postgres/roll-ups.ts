@@ -6,11 +6,10 @@ import type { NewSamples } from '../../ports/telemetry.ts';
 import { sql } from '../db/sql.ts';
 import type { Tx } from '../db/tx.ts';
 import {
-  intervalsOf,
-  readingsOf,
   type StoredSummary,
   SUMMARY_COLUMNS,
-  summaryWith,
+  storedWith,
+  summarize,
 } from '../telemetry/roll-ups.ts';
 
 interface RollupRow extends StoredSummary {
@@ -28,23 +27,25 @@ type RobotSamples = Pick<NewSamples, 'robotId' | 'samples'>;
  */
 export async function addToRollups(tx: Tx, robots: readonly RobotSamples[]): Promise<void> {
   if (robots.every(({ samples }) => samples.length === 0)) return;
-  const stored = await storedRollups(tx, robots);
-  const rows: RollupRow[] = [];
   const step = startYielding();
+  const added: Added[] = [];
   for (const { robotId, samples } of robots) {
-    for (const { resolution, at, samples: added } of intervalsOf(samples.map(readingsOf))) {
-      const summary = summaryWith(stored.get(keyOf(robotId, resolution, at)), added);
-      rows.push({ robot_id: robotId, resolution, at, ...summary });
-    }
+    added.push(...summarize(samples).map((each) => ({ robotId, ...each })));
+    await step();
+  }
+  const stored = await storedRollups(tx, added);
+  const rows: RollupRow[] = [];
+  for (const { robotId, resolution, at, summary } of added) {
+    const before = stored.get(keyOf(robotId, resolution, at));
+    rows.push({ robot_id: robotId, resolution, at, ...storedWith(before, summary) });
     await step();
   }
   await save(tx, rows);
 }
 
-async function storedRollups(tx: Tx, robots: readonly RobotSamples[]) {
-  const intervals = robots.flatMap(({ robotId, samples }) =>
-    intervalsOf(samples).map((interval) => ({ robotId, ...interval })),
-  );
+type Added = ReturnType<typeof summarize>[number] & { robotId: string };
+
+async function storedRollups(tx: Tx, intervals: readonly Added[]) {
   const rows = await tx.all<RollupRow>(sql`SELECT robot_id, resolution, at, ${SUMMARY_COLUMNS}
     FROM unnest(${intervals.map(({ robotId }) => robotId)}::uuid[],
       ${intervals.map(({ resolution }) => resolution)}::text[],

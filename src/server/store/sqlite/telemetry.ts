@@ -10,11 +10,10 @@ import { countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { SHOWN_COLUMNS, type ShownRow, shownAfter } from '../telemetry/readings.ts';
 import {
-  intervalsOf,
-  readingsOf,
   type StoredSummary,
   SUMMARY_COLUMNS,
-  summaryWith,
+  storedWith,
+  summarize,
 } from '../telemetry/roll-ups.ts';
 import { isSameSample, SAMPLE_COLUMNS } from '../telemetry.ts';
 
@@ -75,10 +74,10 @@ async function insertSample(tx: Tx, robotId: string, sample: SampleRecord, index
 /** Adds new samples to the roll-ups of their minutes, hours and days. Each is read and written once. */
 async function addToRollups(tx: Tx, robotId: string, added: readonly SampleRecord[]) {
   // Not parsed before the write: otherwise all waiting requests would hold their readings in memory.
-  for (const { resolution, at, samples } of intervalsOf(added.map(readingsOf))) {
+  for (const { resolution, at, summary: more } of summarize(added)) {
     const stored = await tx.get<StoredSummary>(sql`SELECT ${SUMMARY_COLUMNS} FROM telemetry_rollups
       WHERE robot_id = ${robotId} AND resolution = ${resolution} AND at = ${at}`);
-    const summary = summaryWith(stored, samples);
+    const summary = storedWith(stored, more);
     await tx.run(sql`INSERT INTO telemetry_rollups (robot_id, resolution, at, ${SUMMARY_COLUMNS})
       VALUES (${robotId}, ${resolution}, ${at}, ${summary.samples}, ${summary.battery},
         ${summary.states}, ${summary.metrics})

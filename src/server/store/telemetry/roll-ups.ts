@@ -32,29 +32,43 @@ export function byInterval<Item extends { recordedAt: number }>(
   return intervals;
 }
 
-/** Groups samples by their minutes, hours and days. Each sample is in one of each. */
-export function intervalsOf<Item extends { recordedAt: number }>(samples: readonly Item[]) {
+/** New samples, summed up for one interval. */
+interface NewSummary {
+  resolution: Resolution;
+  at: number;
+  summary: SampleSummary;
+}
+
+/** Sums up samples by their minutes, hours and days. The limits on states and metrics apply when it is stored. */
+export function summarize(samples: readonly SampleRecord[]): NewSummary[] {
+  const minutes = new Map<number, SampleSummary>();
+  for (const sample of samples) {
+    addSample(intervalOf(minutes, 'minute', sample.recordedAt), sample);
+  }
+  const hours = joined(minutes, 'hour');
+  const intervals = { minute: minutes, hour: hours, day: joined(hours, 'day') };
   return resolutions.flatMap((resolution) =>
-    [...byInterval(resolution, samples)].map(([at, ofInterval]) => {
-      return { resolution, at, samples: ofInterval };
-    }),
+    [...intervals[resolution]].map(([at, summary]) => ({ resolution, at, summary })),
   );
 }
 
-/** The readings of a sample that are rolled up: of its metrics, the top-level numbers whose names are short enough. */
-export interface Readings {
-  recordedAt: number;
-  batteryPct: number | null;
-  state: string | null;
-  metrics: [name: string, reading: number][];
+/** The summaries of longer intervals. */
+function joined(parts: ReadonlyMap<number, SampleSummary>, resolution: Resolution) {
+  const intervals = new Map<number, SampleSummary>();
+  for (const [at, part] of parts) addSummary(intervalOf(intervals, resolution, at), part);
+  return intervals;
 }
 
-export function readingsOf(sample: SampleRecord): Readings {
-  const metrics: Readings['metrics'] = [];
-  for (const [name, value] of Object.entries(JSON.parse(sample.metrics))) {
-    if (typeof value === 'number' && isShort(name)) metrics.push([name, value]);
-  }
-  return { ...sample, metrics };
+/** The summary of the interval around an instant. Adds an empty one. */
+function intervalOf(
+  intervals: Map<number, SampleSummary>,
+  resolution: Resolution,
+  instant: number,
+): SampleSummary {
+  const at = beginOf(resolution, instant);
+  const summary = intervals.get(at) ?? emptySummary();
+  intervals.set(at, summary);
+  return summary;
 }
 
 /** Compares code points with the limit. A code point is one or two UTF-16 units, which is what `length` counts. */
@@ -87,13 +101,10 @@ export function readSummary({ samples, battery, states, metrics }: StoredSummary
   };
 }
 
-/** The stored summary with more samples. */
-export function summaryWith(
-  stored: StoredSummary | undefined,
-  added: readonly Readings[],
-): StoredSummary {
+/** The stored summary with more samples. States and metrics that are new to a full summary are left out. */
+export function storedWith(stored: StoredSummary | undefined, added: SampleSummary): StoredSummary {
   const summary = stored === undefined ? emptySummary() : readSummary(stored);
-  for (const readings of added) addReadings(summary, readings);
+  addSummary(summary, added, limits);
   const { samples, battery, states, metrics } = summary;
   return {
     samples,
@@ -103,27 +114,70 @@ export function summaryWith(
   };
 }
 
-/** Adds the readings of a sample. States and metrics that are new to a full summary are left out. */
-export function addReadings(
-  summary: SampleSummary,
-  { batteryPct, state, metrics }: Readings,
-): void {
-  const { states, metrics: spreads } = summary;
+/** Adds a sample: its battery, its state, and of its metrics the top-level numbers whose names are short enough. */
+export function addSample(summary: SampleSummary, sample: SampleRecord): void {
+  const { batteryPct, state } = sample;
   summary.samples += 1;
-  if (batteryPct !== null) summary.battery = spreadWith(summary.battery, batteryPct);
-  if (state !== null && (states.has(state) || states.size < limits.seriesStates)) {
-    states.set(state, (states.get(state) ?? 0) + 1);
-  }
-  for (const [name, reading] of metrics) {
-    const spread = spreads.get(name);
-    if (spread !== undefined || spreads.size < limits.seriesMetrics) {
-      spreads.set(name, spreadWith(spread, reading));
-    }
+  if (batteryPct !== null) summary.battery = addReading(summary.battery, batteryPct);
+  if (state !== null) summary.states.set(state, (summary.states.get(state) ?? 0) + 1);
+  if (sample.metrics === '{}') return;
+  const metrics: Record<string, unknown> = JSON.parse(sample.metrics);
+  for (const name of Object.keys(metrics)) {
+    const value = metrics[name];
+    if (typeof value !== 'number' || !isShort(name)) continue;
+    const spread = summary.metrics.get(name);
+    if (spread === undefined) summary.metrics.set(name, addReading(null, value));
+    else addReading(spread, value);
   }
 }
 
-function spreadWith(spread: Spread | null | undefined, reading: number): Spread {
-  const [count, min, max, sum] = spread ?? [0, reading, reading, 0];
-  const total = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, sum + reading));
-  return [count + 1, Math.min(min, reading), Math.max(max, reading), total];
+const UNLIMITED = {
+  seriesStates: Number.POSITIVE_INFINITY,
+  seriesMetrics: Number.POSITIVE_INFINITY,
+};
+
+/** Adds a summary to another one. Names that have no room are left out. */
+export function addSummary(
+  summary: SampleSummary,
+  { samples, battery, states, metrics }: SampleSummary,
+  { seriesStates, seriesMetrics }: typeof UNLIMITED = UNLIMITED,
+): void {
+  summary.samples += samples;
+  if (battery !== null) summary.battery = addSpread(summary.battery, battery);
+  for (const [state, count] of states) {
+    const before = summary.states.get(state);
+    if (before === undefined && summary.states.size >= seriesStates) continue;
+    summary.states.set(state, (before ?? 0) + count);
+  }
+  for (const [name, spread] of metrics) {
+    const before = summary.metrics.get(name);
+    if (before !== undefined) addSpread(before, spread);
+    else if (summary.metrics.size < seriesMetrics)
+      summary.metrics.set(name, addSpread(null, spread));
+  }
+}
+
+/** Changes the spread in place. */
+function addReading(spread: Spread | null, reading: number): Spread {
+  if (spread === null) return [1, reading, reading, reading];
+  spread[0] += 1;
+  if (reading < spread[1]) spread[1] = reading;
+  if (reading > spread[2]) spread[2] = reading;
+  spread[3] = finite(spread[3] + reading);
+  return spread;
+}
+
+/** Changes the first spread in place. */
+function addSpread(spread: Spread | null, [count, min, max, sum]: Spread): Spread {
+  if (spread === null) return [count, min, max, sum];
+  spread[0] += count;
+  spread[1] = Math.min(spread[1], min);
+  spread[2] = Math.max(spread[2], max);
+  spread[3] = finite(spread[3] + sum);
+  return spread;
+}
+
+/** A sum stays a number: JSON has no infinity. */
+function finite(sum: number): number {
+  return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, sum));
 }

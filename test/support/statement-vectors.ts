@@ -1,5 +1,5 @@
 // Makes the test vectors of keys, statements, sequences and promises: `node --import ./test/support/typescript.js
-// test/support/statement-vectors.ts > test/fixtures/statements.json`. Each run makes the same ones.
+// test/support/statement-vectors.ts > test/fixtures/statements.json`, then `npm run format`. Each run makes the same ones.
 import { createHash, createPrivateKey, sign } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { p256 } from '@noble/curves/nist.js';

@@ -70,6 +70,8 @@ describe('alerts', () => {
     const over = new AbortController();
     service.store.watchChanges(owner.wallet, (changes) => seen.push(changes), over.signal);
     await rule('battery_low', 20);
+    await waitFor('the rule', () => seen.includes(null));
+    seen.length = 0;
     await charge(12);
     await evaluate();
     await waitFor('the opening', () => seen.includes(null));

@@ -11,7 +11,7 @@ import { listEvents } from '../dist/server/core/events.js';
 import { getStats } from '../dist/server/core/stats.js';
 import { listSamples, readSeries } from '../dist/server/core/telemetry.js';
 import { openSqliteStore } from '../dist/server/store/sqlite/open-store.js';
-import { readingsOf, summaryWith } from '../dist/server/store/telemetry/roll-ups.js';
+import { storedWith, summarize } from '../dist/server/store/telemetry/roll-ups.js';
 
 const ROBOTS = 10;
 const EVERY_MS = 5 * 60_000;
@@ -113,13 +113,13 @@ function fillHours(db, samplesOfRobot) {
   ).run(Math.floor(samplesOfRobot / inHour), wallet, now, inHour * ROBOTS);
 }
 
+/** What is stored of an interval with this many samples. */
 function summaryOf(samples) {
-  return summaryWith(
-    undefined,
-    Array.from({ length: samples }, (_, i) =>
-      readingsOf({ recordedAt: 0, batteryPct: i % 101, state: 'busy', metrics }),
-    ),
-  );
+  const all = Array.from({ length: samples }, (_, i) => {
+    return { recordedAt: 0, batteryPct: i % 101, state: 'busy', metrics };
+  });
+  const [{ summary }] = summarize(all);
+  return storedWith(undefined, summary);
 }
 
 /** Medians in ms, the stores by turns so that a busy machine is busy for all. */

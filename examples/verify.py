@@ -12,7 +12,8 @@ Exit code 0: every check passed. 3: a check failed, or the bundle has a member t
 unreadable file, or a file that is not a bundle with a chain proof. 9: every check passed, but you named no account, and
 anyone can write an anchor. `svc verify --block-hash` has the same codes.
 
-This program implements docs/anchoring.md and shares no code with svc. It needs Python 3.8 or later and nothing else.
+This program implements docs/anchoring.md, and reads the formats of docs/statements.md. It shares no code with svc. It
+needs Python 3.8 or later and nothing else.
 Take the block hash and the address of the account from sources that you trust, never from the sender of the bundle.
 """
 
@@ -132,14 +133,18 @@ def added(one, other):
     return x, (r * (v - x) - s1 * h3) % P, h * one[2] * other[2] % P
 
 
-def times(scalar, point):
-    result, addend = (1, 1, 0), (point[0], point[1], 1)
+def multiple(scalar, point, add, zero):
+    result = zero
     while scalar:
         if scalar & 1:
-            result = added(result, addend)
-        addend = doubled(addend)
+            result = add(result, point)
+        point = add(point, point)
         scalar >>= 1
     return result
+
+
+def times(scalar, point):
+    return multiple(scalar, (point[0], point[1], 1), added, (1, 1, 0))
 
 
 def recovered_address(digest, parity, r, s):
@@ -683,13 +688,7 @@ def edwards_added(one, other):
 
 
 def edwards_times(scalar, point):
-    result = (0, 1, 1, 0)
-    while scalar:
-        if scalar & 1:
-            result = edwards_added(result, point)
-        point = edwards_added(point, point)
-        scalar >>= 1
-    return result
+    return multiple(scalar, point, edwards_added, (0, 1, 1, 0))
 
 
 def edwards_point(data):
@@ -741,13 +740,7 @@ def nist_added(one, other):
 
 
 def nist_times(scalar, point):
-    result = None
-    while scalar:
-        if scalar & 1:
-            result = nist_added(result, point)
-        point = nist_added(point, point)
-        scalar >>= 1
-    return result
+    return multiple(scalar, point, nist_added, None)
 
 
 def is_es256(key, message, signature):

@@ -4,7 +4,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { v7 as newId } from 'uuid';
 import { openSqliteStore } from '../../dist/server/store/sqlite/open-store.js';
-import { intervalsOf, summaryWith } from '../../dist/server/store/telemetry/roll-ups.js';
+import { storedWith, summarize } from '../../dist/server/store/telemetry/roll-ups.js';
 import { SAMPLES_PER_REQUEST, sampleAt } from './telemetry.js';
 
 const ROBOTS = 200;
@@ -67,18 +67,17 @@ function requestWriter(db) {
   );
   const { state, metrics } = sampleAt(0, 1);
   const text = JSON.stringify(metrics);
-  const entries = Object.entries(metrics);
   return (robot, from, n) => {
-    const readings = [];
+    const samples = [];
     for (let i = 0; i < SAMPLES_PER_REQUEST; i += 1) {
       const recordedAt = from + i * 1000;
       const batteryPct = 80 - ((n + i) % 60);
       insert.run(robot, recordedAt, newId(), batteryPct, state, text);
-      readings.push({ recordedAt, batteryPct, state, metrics: entries });
+      samples.push({ recordedAt, batteryPct, state, metrics: text });
     }
-    for (const { resolution, at, samples } of intervalsOf(readings)) {
-      const summary = summaryWith(find.get(robot, resolution, at), samples);
-      save.run(robot, resolution, at, ...Object.values(summary));
+    for (const { resolution, at, summary } of summarize(samples)) {
+      const stored = storedWith(find.get(robot, resolution, at), summary);
+      save.run(robot, resolution, at, ...Object.values(stored));
     }
     count.run('0x', from - (from % HOUR_MS), SAMPLES_PER_REQUEST);
     const last = from + SAMPLES_PER_REQUEST * 1000;

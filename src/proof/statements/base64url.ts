@@ -12,3 +12,9 @@ export function bytesOfBase64url(text: string): Uint8Array | null {
   const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
   return base64urlOf(bytes) === text ? bytes : null;
 }
+
+/** The form of 32 bytes, such as a SHA-256. Its last character has two bits that encode nothing. */
+export const BASE64URL_32 = {
+  pattern: /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/,
+  name: '32 bytes as base64url',
+};

@@ -8,7 +8,7 @@ import { parseStrictJson } from '../strict-json.ts';
 import { StrictJsonError } from '../strict-json-error.ts';
 import { isObject, Members } from '../subject/members.ts';
 import { decodeUtf8, encodeUtf8 } from '../utf8.ts';
-import { base64urlOf, bytesOfBase64url } from './base64url.ts';
+import { BASE64URL_32, base64urlOf, bytesOfBase64url } from './base64url.ts';
 import type { Algorithm } from './public-key.ts';
 
 /** Longest text read, in characters: a promise for 50 proofs has about 12 000. */
@@ -63,7 +63,7 @@ export function readJws(noun: DocumentError['document'], typ: string, text: stri
   }
   const members = new Members(noun, canonicalPart(noun, 'header', header));
   const alg = members.text('alg', ALGORITHM) as Algorithm; // The form allows no other.
-  const kid = members.text('kid', KID);
+  const kid = members.text('kid', BASE64URL_32);
   members.require('typ', typ);
   members.requireNoOther();
   return {
@@ -75,12 +75,6 @@ export function readJws(noun: DocumentError['document'], typ: string, text: stri
 }
 
 const ALGORITHM = { pattern: /^(?:Ed25519|ES256)$/, name: 'Ed25519 or ES256' };
-
-/** A SHA-256 as base64url. */
-export const KID = {
-  pattern: /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/,
-  name: '32 bytes as base64url',
-};
 
 function partOf(value: object): string {
   return base64urlOf(encodeUtf8(canonicalJson(value)));

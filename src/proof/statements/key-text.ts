@@ -3,8 +3,8 @@
 import { type Hex, hexToBytes } from '../bytes.ts';
 import { DocumentError } from '../document-error.ts';
 import { ADDRESS, UUID } from '../subject/members.ts';
-import { base64urlOf } from './base64url.ts';
-import { hashText, KID } from './jws.ts';
+import { BASE64URL_32, base64urlOf } from './base64url.ts';
+import { hashText } from './jws.ts';
 import type { Algorithm } from './public-key.ts';
 
 /** What the owner states about the key of a robot. */
@@ -69,8 +69,13 @@ export function readGrantText(text: string): KeyGrant {
   const fields = fieldsOf(text, GRANT, ['Key', 'Previous key', 'First number'], `\n${PROMISE}`);
   const [key = '', predecessor = '', number = ''] = fields.rest;
   const [, algorithm, thumbprint = ''] = /^(Ed25519|ES256) (\S+)$/.exec(key) ?? [];
-  const isKnown = predecessor === 'none' || KID.pattern.test(predecessor);
-  if (algorithm === undefined || !KID.pattern.test(thumbprint) || !isKnown || !isNumber(number)) {
+  const isKnown = predecessor === 'none' || BASE64URL_32.pattern.test(predecessor);
+  if (
+    algorithm === undefined ||
+    !BASE64URL_32.pattern.test(thumbprint) ||
+    !isKnown ||
+    !isNumber(number)
+  ) {
     throw malformed();
   }
   return {
@@ -87,7 +92,7 @@ export function readRevocationText(text: string): KeyRevocation {
   const { owner, rest } = fieldsOf(text, REVOCATION, ['Key', 'Last number'], '');
   const [kid = '', last = ''] = rest;
   const [, number = '', hash = ''] = /^(\d+) (0x[0-9a-f]{64})$/.exec(last) ?? [];
-  if (!KID.pattern.test(kid) || (last !== 'none' && !isNumber(number))) throw malformed();
+  if (!BASE64URL_32.pattern.test(kid) || (last !== 'none' && !isNumber(number))) throw malformed();
   return {
     ...owner,
     kid,

@@ -6,7 +6,7 @@ import { DocumentError } from '../document-error.ts';
 import type { JsonValue } from '../json-value.ts';
 import { Members } from '../subject/members.ts';
 import { encodeUtf8 } from '../utf8.ts';
-import { base64urlOf, bytesOfBase64url } from './base64url.ts';
+import { BASE64URL_32, base64urlOf, bytesOfBase64url } from './base64url.ts';
 
 /** The `alg` of a JWS: RFC 9864 for `Ed25519`, RFC 7518 for `ES256` (ECDSA on P-256 with SHA-256). */
 export type Algorithm = 'Ed25519' | 'ES256';
@@ -30,10 +30,10 @@ export function readPublicKey(document: JsonValue | undefined): PublicKey {
   const isEdwards = members.value('kty') === 'OKP';
   members.require('kty', isEdwards ? 'OKP' : 'EC');
   members.require('crv', isEdwards ? 'Ed25519' : 'P-256');
-  const x = coordinate(members, 'x');
+  const x = members.text('x', BASE64URL_32);
   const key: PublicKey = isEdwards
     ? { kty: 'OKP', crv: 'Ed25519', x }
-    : { kty: 'EC', crv: 'P-256', x, y: coordinate(members, 'y') };
+    : { kty: 'EC', crv: 'P-256', x, y: members.text('y', BASE64URL_32) };
   members.requireNoOther();
   if (!isSafe(key)) throw new DocumentError('key', `x must be a point of ${key.crv}`);
   return key;
@@ -74,7 +74,7 @@ export async function openKey(key: PublicKey): Promise<CheckSignature> {
 async function openWithoutPlatform({ x }: PublicKey): Promise<CheckSignature> {
   const { ed25519 } = await import('@noble/curves/ed25519.js');
   const Point = ed25519.ExtendedPoint;
-  const keyBytes = bytesOfBase64url(x) ?? new Uint8Array();
+  const keyBytes = coordinate(x);
   return async (signed, signature) => {
     const [r, s] = [signature.slice(0, 32), littleEndian(signature.slice(32))];
     if (signature.length !== 64 || s >= ORDER_25519) return false;
@@ -108,13 +108,13 @@ const B_256 = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b
 const ORDER_256 = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
 function isSafe(key: PublicKey): boolean {
-  const x = bytesOfBase64url(key.x)?.toReversed() ?? new Uint8Array();
   if (key.kty === 'OKP') {
-    const y = bigEndian(x) & (2n ** 255n - 1n);
+    // Its highest bit is the sign of x (RFC 8032, section 5.1.2).
+    const y = littleEndian(coordinate(key.x)) & (2n ** 255n - 1n);
     return y < P_25519 && !SMALL_ORDER_Y.includes(y);
   }
-  const [px, py] = [littleEndian(x), bigEndian(bytesOfBase64url(key.y) ?? new Uint8Array())];
-  return px < P_256 && py < P_256 && (py * py - px * px * px + 3n * px - B_256) % P_256 === 0n;
+  const [x, y] = [bigEndian(coordinate(key.x)), bigEndian(coordinate(key.y))];
+  return x < P_256 && y < P_256 && (y * y - x * x * x + 3n * x - B_256) % P_256 === 0n;
 }
 
 function isLowS(signature: Uint8Array): boolean {
@@ -122,11 +122,8 @@ function isLowS(signature: Uint8Array): boolean {
   return r > 0n && r < ORDER_256 && s > 0n && s <= ORDER_256 / 2n;
 }
 
-function coordinate(members: Members, name: string): string {
-  return members.text(name, {
-    pattern: /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/,
-    name: '32 bytes as base64url',
-  });
+function coordinate(base64url: string): Uint8Array {
+  return bytesOfBase64url(base64url) ?? new Uint8Array();
 }
 
 function bigEndian(bytes: Uint8Array): bigint {

@@ -1,5 +1,6 @@
 // Checks the roll-ups of telemetry against the samples.
 
+import { orNull } from '../../../base/or-null.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import {
@@ -30,8 +31,8 @@ interface Interval {
 }
 
 interface Rollup extends Interval {
-  /** `undefined` if it is missing or damaged. */
-  stored: SampleSummary | undefined;
+  /** Null if it is missing or damaged. */
+  stored: SampleSummary | null;
   /** Of the samples. */
   computed: SampleSummary;
 }
@@ -82,19 +83,11 @@ async function startDay({ tx }: Snapshot, { robotId, recordedAt }: SampleRow): P
   );
   const rollups = new Map<string, Rollup>();
   for (const { resolution, at, ...summary } of rows) {
-    const stored = undamaged(summary);
+    const stored = orNull(() => readSummary(summary));
     const computed = { ...emptySummary(), ...(stored && namesOf(stored)) };
     rollups.set(`${resolution} ${at}`, { resolution, at, stored, computed });
   }
   return { robotId, day, rollups };
-}
-
-function undamaged(summary: StoredSummary): SampleSummary | undefined {
-  try {
-    return readSummary(summary);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The names of a roll-up without samples: which names had room depends on the order of arrival. */
@@ -115,7 +108,7 @@ function withSample(day: RobotDay, row: SampleRow): RobotDay {
     const rollup = day.rollups.get(key) ?? {
       resolution,
       at,
-      stored: undefined,
+      stored: null,
       computed: emptySummary(),
     };
     day.rollups.set(key, rollup);
@@ -134,7 +127,7 @@ async function violationsOfDay({ tx }: Snapshot, { robotId, rollups }: RobotDay)
   for (const { resolution, at, stored, computed } of rollups.values()) {
     const isPartial = resolution === 'minute' || computed.samples <= (stored?.samples ?? 0);
     if (at < horizon && isPartial) continue;
-    if (stored !== undefined && agree(computed, stored)) continue;
+    if (stored !== null && agree(computed, stored)) continue;
     violations.push(`the ${resolution} ${at} of robot ${robotId} differs from its samples`);
   }
   return violations;

@@ -26,6 +26,8 @@ export const auditKinds = {
   robot_deleted: ['the robot', 'its name'],
   key_rotated: ['the robot', 'its name'],
   key_revoked: ['the robot', 'its name'],
+  signing_key_granted: ['the robot', 'the `kid` of the key'],
+  signing_key_revoked: ['the robot', 'the `kid` of the key'],
   fleet_created: ['the fleet', 'its name'],
   fleet_changed: ['the fleet', 'its name after the change'],
   fleet_deleted: ['the fleet', 'its name'],

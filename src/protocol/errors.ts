@@ -17,6 +17,10 @@ export const errors = {
   invalid_session: permanent(401, 'the session is unknown or ended'),
   invalid_token: permanent(401, 'the account token is unknown, expired or revoked'),
   invalid_signature: permanent(401, 'the signature matches no open challenge of the wallet'),
+  statement_required: permanent(
+    403,
+    'the robot signs its work, and the request has no valid statement; nothing was stored',
+  ),
   forbidden_origin: permanent(403, 'the request comes from another site'),
   signup_refused: permanent(403, 'the wallet lacks the token that a new account requires'),
   account_suspended: retryable(
@@ -38,6 +42,11 @@ export const errors = {
     'the evidence is JSON that two parsers may read differently, for example because of a duplicate member name',
   ),
   invalid_proof_hash: permanent(400, 'the proof hash is malformed'),
+  invalid_key: permanent(400, 'the public key has a form that no statement may be signed with'),
+  invalid_key_text: permanent(
+    400,
+    'the text does not put a key of this robot into use or out of use',
+  ),
   invalid_address: permanent(400, 'the wallet address is malformed'),
   invalid_code: permanent(
     400,
@@ -61,6 +70,10 @@ export const errors = {
     'a completion of the task is still being anchored; poll the task',
   ),
   id_conflict: permanent(409, 'the id is already used with other content'),
+  statement_conflict: permanent(
+    409,
+    'the robot signed another statement with this number in the same epoch; both are kept',
+  ),
   fleet_limit_reached: permanent(409, 'the account has 100 fleets'),
   robot_limit_reached: permanent(409, 'the account has 500 robots'),
   storage_quota: retryable(409, 'the account has no storage left; nothing was stored'),

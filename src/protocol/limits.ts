@@ -111,6 +111,12 @@ export const limits = {
   eventTypeLength: 64,
   /** Message of an event. */
   eventMessageLength: 2000,
+  /** Text that puts a key into use or out of use. */
+  keyTextLength: 1000,
+  /** A statement of a robot. */
+  statementLength: 16_384,
+  /** Statements in one request. */
+  statementsPerRequest: 50,
   /** How far the time of a sample may be in the future, by the clock of the service. */
   sampleAheadMs: 24 * 60 * 60_000,
   /** Maximum number of different states in one point of a time series: those that arrived first for its minute, hour or day. */

@@ -18,6 +18,11 @@ import { limits } from './limits.ts';
 
 export const TaskStatus = { ...OneOf(['claimed', 'verified']), examples: ['verified'] };
 
+export const TaskOutcome = OneOf(
+  ['succeeded', 'failed', 'aborted'],
+  'how the work ended, as the robot states it',
+);
+
 /** A task in the response of `POST /api/v1/tasks` (docs/http-api.md). */
 export const Task = Closed({
   id: Uuid,
@@ -39,6 +44,7 @@ const stored = {
   occurred_at: Nullable(Type.String({ examples: ['2026-11-20T19:56:45.000Z'] })),
   robot_id: Uuid,
   credit_refused_at: CreditRefusedAt,
+  outcome: Nullable(TaskOutcome),
 };
 
 /** A task in the response of `GET /api/v1/tasks/:id`. */
@@ -69,9 +75,7 @@ const Hex = Type.String({
 
 export const Finality = OneOf(['included', 'safe', 'finalized', 'reorged']);
 
-/** The receipt of a verified task (docs/anchoring.md). */
-export const Verification = Closed({
-  format: Type.Literal('svc-receipt/1'),
+const receipt = {
   task_id: Uuid,
   robot_id: Uuid,
   status: Type.Literal('verified'),
@@ -84,7 +88,13 @@ export const Verification = Closed({
   claim_hash: Hash,
   inclusion: Nullable(Inclusion),
   finality: Finality,
-});
+};
+
+/** The receipt of a verified task (docs/anchoring.md); the second form if the robot signed the work. */
+export const Verification = Type.Union([
+  Closed({ format: Type.Literal('svc-receipt/1'), ...receipt }),
+  Closed({ format: Type.Literal('svc-receipt/2'), ...receipt, statement_hash: Hash }),
+]);
 
 const states = ['queued', 'submitted', 'included', 'finalized', 'reorged', 'failed'] as const;
 
@@ -212,6 +222,7 @@ export const AnchorTransaction = Closed({
 
 export type Task = Static<typeof Task>;
 export type TaskDetail = Static<typeof TaskDetail>;
+export type TaskOutcome = Static<typeof TaskOutcome>;
 export type TaskListItem = Static<typeof TaskListItem>;
 export type Inclusion = Static<typeof Inclusion>;
 export type Finality = Static<typeof Finality>;

@@ -9,6 +9,7 @@ import { anchoringAccountRoutes } from './routes/anchoring-accounts.ts';
 import { cliSignInRoutes } from './routes/cli-sign-in.ts';
 import { evidenceRoutes } from './routes/evidence.ts';
 import { fleetRoutes } from './routes/fleets.ts';
+import { identityRoutes } from './routes/identity.ts';
 import { operationsRoutes } from './routes/operations.ts';
 import { publicRoutes } from './routes/public.ts';
 import { robotRoutes } from './routes/robots.ts';
@@ -29,6 +30,7 @@ export const routes = {
   ...anchoringAccountRoutes,
   ...robotRoutes,
   ...fleetRoutes,
+  ...identityRoutes,
   ...taskRoutes,
   ...telemetryRoutes,
   ...evidenceRoutes,

@@ -11,6 +11,7 @@ import {
   Uuid,
   VisibleText,
 } from '../fields.ts';
+import { StatementText } from '../identity.ts';
 import { limits } from '../limits.ts';
 import { Id, PageQuery, PeriodQuery, page, TimeCursor } from '../paging.ts';
 import {
@@ -20,6 +21,7 @@ import {
   Task,
   TaskDetail,
   TaskListItem,
+  TaskOutcome,
   TaskStatus,
   Verification,
 } from '../resources.ts';
@@ -57,10 +59,11 @@ export const taskRoutes = {
       description: Type.Optional(Text(limits.descriptionLength)),
       expected_result: Type.Optional(JsonObject),
       occurred_at: Type.Optional(CallerTimestamp),
+      statement: Type.Optional(StatementText),
     }),
     document: { field: 'expected_result', maxBytes: limits.expectedResultBytes },
     responses: { 201: Closed({ task: Task, next: Type.String() }) },
-    errors: ['id_conflict', 'storage_quota'],
+    errors: ['id_conflict', 'storage_quota', 'statement_required', 'statement_conflict'],
   },
   completeTask: {
     ...robotChange,
@@ -68,7 +71,11 @@ export const taskRoutes = {
     summary:
       'Submit the evidence of a task as `proof`. The service waits until the hash of the evidence is anchored, at most for SVC_ANCHOR_TIMEOUT_MS',
     params: Id,
-    body: Closed({ proof: Proof }),
+    body: Closed({
+      proof: Proof,
+      outcome: Type.Optional(TaskOutcome),
+      statement: Type.Optional(StatementText),
+    }),
     document: { field: 'proof', maxBytes: limits.proofBytes },
     fieldErrors: { proof: 'invalid_proof' },
     lateValidation: true,
@@ -78,6 +85,8 @@ export const taskRoutes = {
     },
     errors: [
       'not_found',
+      'statement_required',
+      'statement_conflict',
       'already_completed',
       'completion_in_progress',
       'no_anchor_quota',

@@ -71,6 +71,12 @@ export const StatementItem = Closed({
   received_at: Timestamp,
 });
 
+/** Cursor of a list of statements: the last one's number, and its place among those with this number. */
+export const StatementCursor = Type.String({
+  pattern: '^\\d{1,16}_\\d{1,2}$',
+  description: 'the next_cursor of the previous page',
+});
+
 export type PublicKey = Static<typeof PublicKey>;
 export type SigningIdentity = Static<typeof SigningIdentity>;
 export type SigningKey = Static<typeof SigningKey>;

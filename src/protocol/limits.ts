@@ -117,6 +117,8 @@ export const limits = {
   statementLength: 16_384,
   /** Statements in one request. */
   statementsPerRequest: 50,
+  /** Different statements with the same number that are kept of one key. */
+  statementsPerNumber: 16,
   /** How far the time of a sample may be in the future, by the clock of the service. */
   sampleAheadMs: 24 * 60 * 60_000,
   /** Maximum number of different states in one point of a time series: those that arrived first for its minute, hour or day. */

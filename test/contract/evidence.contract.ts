@@ -49,6 +49,7 @@ export function evidenceContract(open: OpenStore): void {
         progress: {
           state: 'included',
           proofHash: world.completion(verified ?? claimed).proofHash,
+          outcome: null,
           attempts: 1,
           txHash: attempt.variant.txHash,
           updatedAt: expect.any(Number),

@@ -221,6 +221,7 @@ export class World {
       occurredAt: null,
       createdAt: this.now,
       idGiven: false,
+      isSigned: false,
       ...changes,
     };
   }
@@ -253,6 +254,8 @@ export class World {
         robot_id: task.robotId,
         claim_hash: claimHash,
       }),
+      statementHash: null,
+      outcome: null,
       now: this.now,
     };
   }

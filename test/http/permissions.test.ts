@@ -53,6 +53,15 @@ function bodyOf(name: RouteName, { owner, robot, fleetId }: Scene): unknown {
     reorderFleets: { order: [fleetId] },
     createTask: { title: 'Sort the parcels' },
     completeTask: { proof: newEvidence() },
+    proposeKey: {
+      public_key: {
+        kty: 'OKP',
+        crv: 'Ed25519',
+        x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+      },
+    },
+    signKeyText: { text: 'Sign with this key.', signature: `0x${'00'.repeat(65)}` },
+    sendStatements: { statements: ['YQ.YQ.YQ'] },
     recordSamples: { battery_pct: 80 },
     createEvent: { event_type: 'info' },
     createWebhook: { url: 'https://ops.example.org', events: ['task.failed'] },
@@ -66,6 +75,7 @@ function pathOf({ path }: Route, scene: Scene): string {
   const { robot, fleetId, taskId, sessionId, tokenId, webhookId, deliveryId } = scene;
   return path
     .replace(/:(proofHash|txHash)/, `0x${'ab'.repeat(32)}`)
+    .replace('/robots/:id/statements', `/robots/${robot.id}/statements?kid=${'A'.repeat(43)}`)
     .replace('/robots/:id', `/robots/${robot.id}`)
     .replace('/fleets/:id', `/fleets/${fleetId}`)
     .replace('/tasks/:id', `/tasks/${taskId}`)

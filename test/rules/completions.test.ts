@@ -23,6 +23,7 @@ const quote = fc.record({
 const situation = fc.record({
   hasKey: fc.boolean(),
   task: fc.option(task),
+  lacksStatement: fc.boolean(),
   balance: fc.option(fc.record({ anchorQuota: fc.nat({ max: 3 }), gasCreditWei: wei })),
   quote: fc.option(quote),
 });
@@ -32,6 +33,7 @@ type Situation = CompletionSituation<{
 }>;
 const allowed: Situation = {
   hasKey: true,
+  lacksStatement: false,
   task: { status: 'claimed', state: null },
   balance: { anchorQuota: 1, gasCreditWei: 300n },
   quote: { singleGas: 100n, baseFeePerGas: 1n, maxPriorityFeePerGas: 0n, dataFeeWei: 100n },
@@ -56,7 +58,7 @@ describe('a completion', () => {
       fc.property(situation, (given) => {
         if (decideCompletion(given).outcome !== 'queued') return;
 
-        expect(given).toMatchObject({ hasKey: true, task: { status: 'claimed' } });
+        expect(given).toMatchObject({ hasKey: true, lacksStatement: false, task: { status: 'claimed' } });
         expect([null, 'failed']).toContain(given.task?.state);
       }),
     );
@@ -77,15 +79,25 @@ describe('a completion', () => {
     ['a failed completion', 'queued', { task: { status: 'claimed', state: 'failed' } }],
     ['another robot’s task', 'not_found', { task: null }],
     ['a replaced key', 'key_revoked', { hasKey: false }],
+    ['a missing statement', 'statement_required', { lacksStatement: true }],
   ])('with %s is %s', (_, outcome, change) => {
     expect(decideCompletion({ ...allowed, ...change })).toMatchObject({ outcome });
   });
 
   it('is refused for the first reason in the order of the checks', () => {
-    const nothing = { hasKey: false, task: null, balance: null, quote: null };
+    const nothing = {
+      hasKey: false,
+      lacksStatement: true,
+      task: null,
+      balance: null,
+      quote: null,
+    };
 
     expect(decideCompletion(nothing).outcome).toBe('key_revoked');
-    expect(decideCompletion({ ...nothing, hasKey: true }).outcome).toBe('not_found');
+    expect(decideCompletion({ ...nothing, hasKey: true }).outcome).toBe('statement_required');
+    expect(decideCompletion({ ...nothing, hasKey: true, lacksStatement: false }).outcome).toBe(
+      'not_found',
+    );
     expect(decideCompletion({ ...allowed, balance: null, quote: null }).outcome).toBe(
       'no_anchor_quota',
     );

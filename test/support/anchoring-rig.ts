@@ -201,6 +201,7 @@ async function queueOne(store: Store, robotId: string): Promise<string> {
     occurredAt: null,
     createdAt: now,
     idGiven: false,
+    isSigned: false,
   });
   const proof = { nonce: randomUUID() };
   const proofHash = hashProof(proof);
@@ -218,6 +219,8 @@ async function queueOne(store: Store, robotId: string): Promise<string> {
       robot_id: robotId,
       claim_hash: claimHash,
     }),
+    statementHash: null,
+    outcome: null,
     now,
   });
   if (queued.outcome !== 'queued') throw new Error(`Not queued: ${queued.outcome}`);

@@ -195,7 +195,12 @@ export async function readTask(deps: LocalDeps, id: string): Promise<LocalTask |
   } catch (error) {
     if (receipt?.task == null) throw error;
     const { task, verification } = receipt;
-    const unknown = { expected_result: null, occurred_at: null, credit_refused_at: null };
+    const unknown = {
+      expected_result: null,
+      occurred_at: null,
+      credit_refused_at: null,
+      outcome: null,
+    };
     return {
       task: { ...task, ...unknown, status: 'verified', robot_id: verification.robot_id },
       anchor: null,
@@ -214,6 +219,7 @@ function viewLocally({ spool }: LocalDeps, claim: Claim): LocalTask {
       occurred_at: utcOf(content.occurred_at),
       robot_id: spool.read(({ state }) => state.robotId()),
       credit_refused_at: null,
+      outcome: null,
     },
     anchor:
       completion === null

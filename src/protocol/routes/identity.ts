@@ -6,6 +6,7 @@ import {
   Kid,
   PublicKey,
   SigningIdentity,
+  StatementCursor,
   StatementItem,
   StatementText,
 } from '../identity.ts';
@@ -37,7 +38,13 @@ export const identityRoutes = {
       'Put a key of a robot into use or out of use, with a text that the wallet of the account has signed (docs/statements.md). Repeating it changes nothing',
     body: KeyText,
     responses: { 200: Closed({ identity: SigningIdentity }) },
-    errors: ['not_found', 'invalid_key_text', 'invalid_signature', 'chain_unavailable'],
+    errors: [
+      'not_found',
+      'invalid_key_text',
+      'invalid_signature',
+      'chain_unavailable',
+      'storage_quota',
+    ],
   },
   sendStatements: {
     ...robotChange,
@@ -70,7 +77,7 @@ export const identityRoutes = {
     ...accountReadById,
     path: '/api/v1/robots/:id/statements',
     summary: 'List the statements of one key of a robot, in the order of their numbers',
-    query: Closed({ ...PageQuery, kid: Kid }),
+    query: Closed({ limit: PageQuery.limit, kid: Kid, cursor: Type.Optional(StatementCursor) }),
     longAnswer: true,
     responses: { 200: page(StatementItem) },
   },

@@ -4,17 +4,21 @@ import type { Hex } from '../../proof/bytes.ts';
 import { hashCanonicalText, hashClaimInPieces } from '../../proof/hash.ts';
 import type { Proof } from '../../proof/json-value.ts';
 import { leafHash } from '../../proof/leaf.ts';
+import { contentHash } from '../../proof/statements/statement.ts';
 import { limits } from '../../protocol/limits.ts';
-import type { Answer } from '../../protocol/routes.ts';
+import type { Answer, Body } from '../../protocol/routes.ts';
 import type { NewCompletion } from '../ports/completions.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import type { TaskRecord } from '../ports/tasks.ts';
-import type { Deps } from './deps.ts';
+import { rowBytes } from '../rules/storage.ts';
+import { type Deps, keyRevoked } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
-import { canonicalSteps, claimOf, keyRevoked, taskNotFound, verificationOf } from './tasks.ts';
+import { statementRequired, takeStatement } from './signing/statements.ts';
+import { canonicalSteps, claimOf, taskNotFound, verificationOf } from './tasks.ts';
 
 type Completed = Answer<'completeTask'>;
+type Result = Omit<Body<'completeTask'>, 'proof'> & { proof: Proof };
 
 /** By `same_evidence`. */
 const REASONS = {
@@ -29,14 +33,14 @@ const REASONS = {
  * request. The response depends only on what is stored afterwards.
  *
  * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`, `no_anchor_quota`,
- * `no_gas_credit`, `chain_unavailable` (fees were never read), `anchoring_failed`, and `invalid_api_key` if the key ended
- * in the meantime.
+ * `no_gas_credit`, `chain_unavailable` (fees were never read), `anchoring_failed`, `invalid_api_key` if the key ended
+ * in the meantime, and as `takeStatement`.
  */
 export function completeTask(
   deps: Deps,
   robot: RobotCaller,
   taskId: string,
-  proof: Proof,
+  result: Result,
   wait: (work: (enough: AbortController) => Promise<Completed>) => Promise<Completed>,
 ): Promise<Completed> {
   const answer = (proofHash: Hex) =>
@@ -45,19 +49,71 @@ export function completeTask(
       return answerByState(deps, await requireTask(deps, robot, taskId), proofHash);
     });
   // Not an async function: it would keep the proof, and then its text, in memory until the anchor.
-  return newCompletion(deps, robot, taskId, proof)
+  return newCompletion(deps, robot, taskId, result)
     .then((completion) => queue(deps, robot, completion))
     .then(answer);
 }
 
-/** Canonicalizes and hashes the proof. */
-async function newCompletion(deps: Deps, robot: RobotCaller, taskId: string, proof: Proof) {
+/** Canonicalizes and hashes the proof, and stores the statement. */
+async function newCompletion(
+  deps: Deps,
+  robot: RobotCaller,
+  taskId: string,
+  { proof, ...stated }: Result,
+): Promise<NewCompletion> {
   const task = await requireTask(deps, robot, taskId);
   const steps = canonicalSteps('proof', proof, limits.proofBytes);
-  const canonical = await runYielding(steps).catch((error) => refuseProof(deps, task, error));
-  const commitment = await commitmentOf(task, canonical);
+  const canonical = await runYielding(steps).catch(async (error) => {
+    await takeResult(deps, robot, task, stated);
+    return refuseProof(deps, task, error);
+  });
+  const proofHash = hashCanonicalText(canonical);
+  const taken = await takeResult(deps, robot, task, stated, proofHash);
+  const statementHash = taken?.hash ?? null;
+  const claimHash = await runYielding(hashClaimInPieces(claimOf(task)));
   const { id: robotId, keyHash } = robot;
-  return { taskId, robotId, keyHash, proof: canonical, ...commitment, now: deps.clock.now() };
+  return {
+    taskId,
+    robotId,
+    keyHash,
+    proof: canonical,
+    proofHash,
+    claimHash,
+    leaf: leafHash({
+      proof_hash: proofHash,
+      task_id: task.id,
+      robot_id: task.robotId,
+      claim_hash: claimHash,
+      statement_hash: statementHash,
+    }),
+    statementHash,
+    outcome: taken?.outcome ?? stated.outcome ?? null,
+    now: deps.clock.now(),
+  };
+}
+
+/** Stores the statement of a result; null without one. `proofHash` is absent if the evidence is too large. */
+async function takeResult(
+  deps: Deps,
+  robot: RobotCaller,
+  task: TaskRecord,
+  { statement, outcome }: Omit<Result, 'proof'>,
+  proofHash?: Hex,
+) {
+  if (statement === undefined) return null;
+  const expected = {
+    type: 'result',
+    task_id: task.id,
+    content_hash: contentHash(claimOf(task)),
+    ...(proofHash && { proof_hash: proofHash }),
+    ...(outcome && { outcome }),
+  } as const;
+  const bytes = rowBytes(statement);
+  const room = await deps.store.takeStorage(robot.wallet, bytes, deps.clock.now());
+  const hasRoom = room.outcome === 'taken';
+  return takeStatement(deps, robot, statement, expected, hasRoom).finally(() => {
+    if (hasRoom) room.release();
+  });
 }
 
 /** Refuses what is no proof. A task that is completed or being anchored is reported first, whatever was sent. */
@@ -80,18 +136,6 @@ async function requireTask(deps: Deps, robot: RobotCaller, taskId: string): Prom
   const task = await deps.store.getTask(taskId, { robotId: robot.id });
   if (task === null) throw taskNotFound();
   return task;
-}
-
-async function commitmentOf(task: TaskRecord, canonicalProof: string) {
-  const proofHash = hashCanonicalText(canonicalProof);
-  const claimHash = await runYielding(hashClaimInPieces(claimOf(task)));
-  const leaf = leafHash({
-    proof_hash: proofHash,
-    task_id: task.id,
-    robot_id: task.robotId,
-    claim_hash: claimHash,
-  });
-  return { proofHash, claimHash, leaf };
 }
 
 /** Returns the hash of the proof once it is durable. */
@@ -124,6 +168,8 @@ async function queue(deps: Deps, { wallet }: RobotCaller, completion: NewComplet
         'chain_unavailable',
         'The anchoring chain has not been reached yet, so fees are unknown. The task stays claimed.',
       );
+    case 'statement_required':
+      throw statementRequired('it has none');
     case 'not_found':
       throw taskNotFound();
     case 'key_revoked':

@@ -94,6 +94,10 @@ export function noSuch(what: 'robot' | 'fleet' | 'session' | 'token' | 'alert') 
   return wireError('not_found', `This account has no ${what} with this id.`);
 }
 
+export function keyRevoked() {
+  return wireError('invalid_api_key', 'The API key has been revoked.');
+}
+
 /**
  * Runs a write of `bytes` that adds to what is stored, if the account's quota and the disk have room for it.
  * Completions continue below these limits, so that finished work is not lost. Throws `storage_quota`, and

@@ -8,7 +8,7 @@ import { wireError } from '../ports/errors.ts';
 import type { EventRecord } from '../ports/events.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, found, storing } from './deps.ts';
+import { type Deps, found, keyRevoked, storing } from './deps.ts';
 import {
   filteredPage,
   fleetMembers,
@@ -19,7 +19,7 @@ import {
   withDocument,
   writtenPage,
 } from './paging.ts';
-import { canonicalDocument, keyRevoked } from './tasks.ts';
+import { canonicalDocument } from './tasks.ts';
 
 /**
  * Logs an event of the robot. Repeating an id with the same content returns the stored event. Throws

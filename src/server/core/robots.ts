@@ -9,10 +9,18 @@ import { wireError } from '../ports/errors.ts';
 import type { RobotCaller, RobotRecord } from '../ports/robots.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deleted, type Deps, deleted, found, noSuch, recording, storing } from './deps.ts';
+import {
+  type Deleted,
+  type Deps,
+  deleted,
+  found,
+  keyRevoked,
+  noSuch,
+  recording,
+  storing,
+} from './deps.ts';
 import { pageById } from './paging.ts';
 import { hashToken } from './sessions.ts';
-import { keyRevoked } from './tasks.ts';
 
 /**
  * Registers a robot. Only this response contains the key. Repeating an id with the same content returns the robot, with a

@@ -5,6 +5,7 @@ import { newId } from '../../base/new-id.ts';
 import { canonicalPieces } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
 import { runSteps } from '../../proof/run-steps.ts';
+import { contentHash, type TaskContent } from '../../proof/statements/statement.ts';
 import { tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type {
@@ -26,20 +27,22 @@ import type {
   Viewer,
 } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
-import { type Deps, found, type Network, noSuch, storing } from './deps.ts';
+import { type Deps, found, keyRevoked, type Network, noSuch, storing } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import type { Page } from './paging.ts';
 import { filteredPage, fleetMembers, periodOf, readCursor } from './paging.ts';
+import { statementRequired, takeStatement } from './signing/statements.ts';
 
 /**
  * Claims a task for the robot. Repeating an id with the same content returns the stored task. Throws
- * `payload_too_large`, `id_conflict`, and `invalid_api_key` if the key ended in the meantime.
+ * `payload_too_large`, `id_conflict`, `invalid_api_key` if the key ended in the meantime, and as `takeStatement`.
  */
 export async function claimTask(
   deps: Deps,
   robot: RobotCaller,
   claim: Body<'createTask'>,
 ): Promise<{ task: Task; next: string }> {
+  const taken = await takeClaim(deps, robot, claim);
   const { expected_result: expected } = claim;
   const expectedResult =
     expected === undefined
@@ -55,6 +58,7 @@ export async function claimTask(
     occurredAt: utcOf(claim.occurred_at),
     createdAt: deps.clock.now(),
     idGiven: claim.id !== undefined,
+    isSigned: taken !== null,
   };
   const bytes = rowBytes(task.title, task.description, task.expectedResult);
   const result = await storing(deps, robot, bytes, () => deps.store.createTask(task));
@@ -65,9 +69,28 @@ export async function claimTask(
       return { task: viewTask(result.task), next: nextStep(result.task) };
     case 'id_conflict':
       throw wireError('id_conflict', 'The task id is already used with other content.');
+    case 'statement_required':
+      throw statementRequired('it has none');
     case 'key_revoked':
       throw keyRevoked();
   }
+}
+
+/** Stores the statement of a claim; null without one. */
+async function takeClaim(deps: Deps, robot: RobotCaller, claim: Body<'createTask'>) {
+  const { statement, id, title, description, expected_result, occurred_at } = claim;
+  if (statement === undefined) return null;
+  if (id === undefined) throw statementRequired('the claim needs the id of its task');
+  // As the claim is stored, and so as its bundle has it.
+  const content = { title, description, expected_result, occurred_at: utcOf(occurred_at) };
+  const expected = {
+    type: 'claim',
+    task_id: id,
+    content_hash: contentHash(content as TaskContent), // Parsed from JSON.
+  } as const;
+  return storing(deps, robot, rowBytes(statement), () =>
+    takeStatement(deps, robot, statement, expected, true),
+  );
 }
 
 /** The task with its anchor and receipt. Throws `not_found`, also for a task that the viewer may not see. */
@@ -123,10 +146,6 @@ export function canonicalDocument(field: string, document: object, maxBytes: num
 
 export function taskNotFound() {
   return wireError('not_found', 'The task does not exist, or the caller may not read it.');
-}
-
-export function keyRevoked() {
-  return wireError('invalid_api_key', 'The API key has been revoked.');
 }
 
 /**
@@ -185,8 +204,8 @@ export function viewVerification(
   receipt: ReceiptRecord,
   network: Network,
 ): Verification {
-  return {
-    format: 'svc-receipt/1',
+  const { statementHash } = completion;
+  const members = {
     task_id: task.id,
     robot_id: task.robotId,
     status: 'verified',
@@ -199,7 +218,9 @@ export function viewVerification(
     claim_hash: completion.claimHash,
     inclusion: receipt.inclusion,
     finality: receipt.finality,
-  };
+  } as const;
+  if (statementHash === null) return { format: 'svc-receipt/1', ...members };
+  return { format: 'svc-receipt/2', ...members, statement_hash: statementHash };
 }
 
 async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor | null> {
@@ -223,6 +244,7 @@ async function viewTaskListItem(deps: Deps, task: TaskListRecord): Promise<TaskL
     occurred_at: task.occurredAt,
     robot_id: task.robotId,
     credit_refused_at: formatIfAny(task.creditRefusedAt),
+    outcome: progress?.outcome ?? null,
     anchor: progress && viewAnchor(progress, network),
   };
 }
@@ -244,6 +266,7 @@ function viewTaskDetail(task: TaskRecord): TaskDetail {
     occurred_at: task.occurredAt,
     robot_id: task.robotId,
     credit_refused_at: formatIfAny(task.creditRefusedAt),
+    outcome: task.completion?.outcome ?? null,
   };
 }
 

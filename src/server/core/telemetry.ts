@@ -24,9 +24,9 @@ import {
   type TimeRange,
 } from '../ports/telemetry.ts';
 import { samplesBytes } from '../rules/storage.ts';
-import { type Deps, found, storing } from './deps.ts';
+import { type Deps, found, keyRevoked, storing } from './deps.ts';
 import { instantOf, JsonText, pageOf, periodOf, readCursor, writtenPage } from './paging.ts';
-import { canonicalDocument, keyRevoked } from './tasks.ts';
+import { canonicalDocument } from './tasks.ts';
 
 type TelemetryQuery = Query<'readTelemetry'>;
 type SeriesQuery = TelemetryQuery & { resolution: Series['resolution'] };

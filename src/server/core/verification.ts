@@ -142,6 +142,7 @@ async function viewAnchored(
     task_id: task.id,
     robot_id: task.robotId,
     claim_hash: completion.claimHash,
+    statement_hash: completion.statementHash,
     inclusion: receipt.inclusion,
     tx_hash: receipt.txHash,
     block_number: receipt.blockNumber.toString(),

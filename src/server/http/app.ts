@@ -23,6 +23,7 @@ import { JsonText } from '../core/paging.ts';
 import type { Answered } from '../metrics/metrics.ts';
 import { wireError } from '../ports/errors.ts';
 import { accountHandlers, streamHandlers } from './routes/account.ts';
+import { identityHandlers } from './routes/identity.ts';
 import { dashboardPages, type Metrics, metricsPage, sendDocument } from './routes/pages.ts';
 import { publicHandlers } from './routes/public.ts';
 import { fleetHandlers, robotHandlers } from './routes/robots.ts';
@@ -293,6 +294,7 @@ function createHandlers(deps: HttpDeps): Handlers {
     ...accountHandlers(deps, longReads),
     ...robotHandlers(deps, longReads),
     ...fleetHandlers(deps),
+    ...identityHandlers(deps, longReads),
     ...taskHandlers(deps, longReads),
     ...telemetryHandlers(deps, longReads),
     ...streamHandlers(deps),

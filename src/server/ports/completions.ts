@@ -1,5 +1,6 @@
 // The store's contract for completions.
 import type { Hex } from '../../proof/bytes.ts';
+import type { TaskOutcome } from '../../protocol/resources.ts';
 import type { TaskRecord } from './tasks.ts';
 
 export interface NewCompletion {
@@ -12,6 +13,9 @@ export interface NewCompletion {
   proofHash: Hex;
   claimHash: Hex;
   leaf: Hex;
+  /** Of the statement in the leaf; null without one. */
+  statementHash: Hex | null;
+  outcome: TaskOutcome | null;
   now: number;
 }
 
@@ -22,6 +26,8 @@ export type QueueOutcome =
       outcome:
         | 'not_found'
         | 'key_revoked'
+        /** The robot signs its work, and the completion has no statement. */
+        | 'statement_required'
         | 'no_anchor_quota'
         | 'no_gas_credit'
         /** The chain was never reached, so the reservation cannot be computed. */
@@ -32,8 +38,8 @@ export interface CompletionStore {
   /**
    * Step 1 of anchoring: stores the proof, reserves one anchor and the gas of a single (`reservation` in
    * rules/credits.ts, from the last fee quote), writes the ledger and queues the leaf, in one commit. A completion that
-   * failed before is retried under the next cycle. Checks in this order: key (`key_revoked`), task, state, anchor
-   * quota, gas credit.
+   * failed before is retried under the next cycle. Checks in this order: key (`key_revoked`), statement, task, state,
+   * anchor quota, gas credit.
    */
   queueCompletion(completion: NewCompletion): Promise<QueueOutcome>;
   /**

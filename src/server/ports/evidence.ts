@@ -2,6 +2,7 @@
 import type { Hex } from '../../proof/bytes.ts';
 import type { ChainProof } from '../../proof/chain-proof.ts';
 import type { Actor } from './account.ts';
+import type { RobotKey } from './identity.ts';
 import type { TaskRecord, Viewer } from './tasks.ts';
 
 export interface EvidenceRecord {
@@ -19,6 +20,14 @@ export interface BundleRecord extends EvidenceRecord {
     rawTx: Hex;
     /** Null until one is stored. */
     chainProof: ChainProof | null;
+  } | null;
+  /** Null if the robot did not sign the work. */
+  signing: {
+    key: RobotKey;
+    /** The statement of the result, whose hash is in the leaf. */
+    result: string;
+    /** The first statement that claims the task; null if it was claimed before the robot had a key. */
+    claim: string | null;
   } | null;
 }
 

@@ -14,6 +14,7 @@ import type { CompletionStore } from './completions.ts';
 import type { EventStore } from './events.ts';
 import type { EvidenceStore } from './evidence.ts';
 import type { FleetStore } from './fleets.ts';
+import type { IdentityStore } from './identity.ts';
 import type {
   AnchoringAccountStore,
   CheckStore,
@@ -22,6 +23,7 @@ import type {
 } from './operations.ts';
 import type { RobotStore } from './robots.ts';
 import type { SessionStore, SignInStore } from './sign-in.ts';
+import type { StatementStore } from './statements.ts';
 import type { TaskStore } from './tasks.ts';
 import type { StatsStore, TelemetryStore } from './telemetry.ts';
 import type { WebhookStore } from './webhooks.ts';
@@ -44,6 +46,8 @@ export interface Store
     AuditLogStore,
     RobotStore,
     FleetStore,
+    IdentityStore,
+    StatementStore,
     TaskStore,
     CompletionStore,
     EvidenceStore,

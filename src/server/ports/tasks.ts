@@ -1,6 +1,6 @@
 // The store's contract for tasks.
 import type { Hex } from '../../proof/bytes.ts';
-import type { AnchorState, Finality, Inclusion } from '../../protocol/resources.ts';
+import type { AnchorState, Finality, Inclusion, TaskOutcome } from '../../protocol/resources.ts';
 
 export interface NewTask
   extends Omit<TaskRecord, 'wallet' | 'status' | 'creditRefusedAt' | 'completion'> {
@@ -8,6 +8,8 @@ export interface NewTask
   keyHash: string;
   /** The caller chose the id: repeating it with the same content returns the stored task. */
   idGiven: boolean;
+  /** The claim has a valid statement. */
+  isSigned: boolean;
 }
 
 export interface TaskRecord {
@@ -36,6 +38,9 @@ export interface CompletionRecord {
   proofHash: Hex;
   claimHash: Hex;
   leaf: Hex;
+  /** Of the statement in the leaf; null without one. */
+  statementHash: Hex | null;
+  outcome: TaskOutcome | null;
   /** Number of transactions signed for this proof, not counting fee variants of one nonce. */
   attempts: number;
   /** The live attempt's mined variant, or its newest one if none is mined. */
@@ -72,13 +77,13 @@ export interface TaskStore {
   /**
    * Creates a task. `repeated`: the id exists with the same robot and content, and nothing was written. `id_conflict`:
    * the id exists otherwise; it does not say whose it is. `key_revoked`: the robot or this key has ended since it was
-   * authenticated.
+   * authenticated. `statement_required`: the robot signs its work, and the claim has no statement.
    */
   createTask(
     task: NewTask,
   ): Promise<
     | { outcome: 'created' | 'repeated'; task: TaskRecord }
-    | { outcome: 'id_conflict' | 'key_revoked' }
+    | { outcome: 'id_conflict' | 'key_revoked' | 'statement_required' }
   >;
   getTask(id: string, viewer: Viewer): Promise<TaskRecord | null>;
   /**
@@ -112,7 +117,10 @@ export interface TaskFilter {
 
 /** The progress of a completion, without the fields that only the view of a single task needs. */
 export interface AnchorProgress
-  extends Pick<CompletionRecord, 'state' | 'proofHash' | 'attempts' | 'txHash' | 'updatedAt'> {
+  extends Pick<
+    CompletionRecord,
+    'state' | 'proofHash' | 'attempts' | 'txHash' | 'updatedAt' | 'outcome'
+  > {
   /** Chain of the transaction; null while there is none. */
   chainId: number | null;
 }

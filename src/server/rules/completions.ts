@@ -14,6 +14,8 @@ interface TaskState {
 export interface CompletionSituation<Task extends TaskState> {
   /** Whether the robot still has the key of the call. */
   hasKey: boolean;
+  /** Whether the robot signs its work, and the completion has no statement. */
+  lacksStatement: boolean;
   /** Null: the robot does not have the task. */
   task: Task | null;
   balance: Credits | null;
@@ -26,12 +28,13 @@ type CompletionDecision<Task extends TaskState> =
   | { outcome: 'already_completed' | 'completion_in_progress'; task: Task }
   | { outcome: Exclude<QueueOutcome, { task: unknown } | { outcome: 'queued' }>['outcome'] };
 
-/** Checks in this order: key, task, state, anchor quota, fee quote, gas credit. */
+/** Checks in this order: key, statement, task, state, anchor quota, fee quote, gas credit. */
 export function decideCompletion<Task extends TaskState>(
   situation: CompletionSituation<Task>,
 ): CompletionDecision<Task> {
-  const { hasKey, task, balance, quote } = situation;
+  const { hasKey, lacksStatement, task, balance, quote } = situation;
   if (!hasKey) return { outcome: 'key_revoked' };
+  if (lacksStatement) return { outcome: 'statement_required' };
   if (task === null) return { outcome: 'not_found' };
   if (task.status === 'verified') return { outcome: 'already_completed', task };
   const isOpen = task.state !== null && task.state !== 'failed';

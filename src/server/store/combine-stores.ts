@@ -20,6 +20,8 @@ import { anchoringAccountStore, operationsStore } from './operations.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion, robotStore } from './robots.ts';
 import { sessionStore, signInStore } from './sign-in.ts';
+import { identityStore } from './signing/identity.ts';
+import { statementStore } from './signing/statements.ts';
 import { statsStore } from './stats.ts';
 import type { StorageUsage } from './storage-usage.ts';
 import type { ChangeFeed } from './stream.ts';
@@ -61,6 +63,8 @@ function sharedStores(db: Db, { usage, feed }: Shared) {
     ...operationsStore(db),
     ...checkedTimeStore(db),
     ...eventStore(db, usage),
+    ...identityStore(db, usage),
+    ...statementStore(db, usage),
     takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
     recountStorage: () => usage.recount(),
     changed: (wallet, changes) => feed.changed(wallet, changes),

@@ -10,6 +10,7 @@ import type { Db } from './db/database.ts';
 import { deleteInCommit } from './db/deletion.ts';
 import { onPostgres, selected } from './db/dialect.ts';
 import { perDialect, raw, sql } from './db/sql.ts';
+import { KEY_COLUMNS, type KeyRow, toKey } from './signing/identity.ts';
 import { freed, freeing } from './storage-usage.ts';
 import { isVisible, TASK_COLUMNS, TASK_JOINS, type TaskRow, toTask } from './tasks.ts';
 
@@ -41,11 +42,15 @@ interface EvidenceRow extends TaskRow {
   key: Buffer | null;
 }
 
-interface BundleRow extends EvidenceRow, ChainProofRow {
+interface BundleRow extends EvidenceRow, ChainProofRow, Omit<KeyRow, 'kid'> {
   robotName: string;
   blockHash: Hex | null;
   txIndex: number | null;
   rawTx: Hex | null;
+  /** Null if the robot did not sign the work, as all columns of its key. */
+  kid: string | null;
+  result: string | null;
+  claim: string | null;
 }
 
 const COLUMNS = sql`${TASK_COLUMNS}, sealed, key`;
@@ -86,11 +91,15 @@ export function evidenceStore({
       read(async (tx) => {
         const row = await tx.get<BundleRow>(sql`SELECT ${COLUMNS}, robots.name AS "robotName",
             ra.mined_block_hash AS "blockHash", ra.mined_tx_index AS "txIndex", v.raw_tx AS "rawTx",
-            cp.header, cp.nodes
+            cp.header, cp.nodes, ${KEY_COLUMNS}, s.statement AS result,
+            (SELECT statement FROM statements WHERE task_id = t.id AND type = 'claim'
+              ORDER BY number, place LIMIT 1) AS claim
           ${FROM}
           JOIN robots ON robots.id = t.robot_id
           LEFT JOIN variants v ON v.tx_hash = ra.mined_tx_hash
           LEFT JOIN chain_proofs cp ON cp.attempt_id = ra.id
+          LEFT JOIN statements s ON s.task_id = t.id AND s.statement_hash = c.statement_hash
+          LEFT JOIN robot_keys sk ON sk.kid = s.kid
           WHERE t.id = ${id} AND ${isVisible(viewer)}`);
         return row === undefined ? null : toBundle(row);
       }),
@@ -143,11 +152,13 @@ function toEvidence(row: EvidenceRow): EvidenceRecord {
 }
 
 function toBundle(row: BundleRow): BundleRecord {
-  const { robotName, blockHash, txIndex, rawTx } = row;
+  const { robotName, blockHash, txIndex, rawTx, kid, result, claim } = row;
   const isMined = blockHash !== null && txIndex !== null && rawTx !== null;
   return {
     ...toEvidence(row),
     robotName,
     mined: isMined ? { blockHash, txIndex, rawTx, chainProof: toChainProof(row) } : null,
+    signing:
+      kid === null || result === null ? null : { key: toKey({ ...row, kid }), result, claim },
   };
 }

@@ -123,7 +123,7 @@ export async function ownsRobot(tx: Tx, wallet: string, id: string): Promise<boo
 
 /** Locks the robot of a call. `undefined` if its key was revoked after the call was authenticated. */
 export function lockRobot(tx: Tx, id: string, keyHash: string) {
-  return tx.get<CountedIn>(sql`SELECT wallet, fleet_id FROM robots
+  return tx.get<CountedIn & { signs: 0 | 1 }>(sql`SELECT wallet, fleet_id, signs FROM robots
     WHERE id = ${id} AND key_hash = ${keyHash} ${forUpdate}`);
 }
 
@@ -199,18 +199,19 @@ function revokeKey(tx: Tx, { id, wallet }: Robot, now: number) {
     WHERE id = ${id} AND wallet = ${wallet} RETURNING name`);
 }
 
-/** Deletes up to `TASKS_PER_COMMIT` tasks, and the robot if no task is left. */
+/** Deletes up to `TASKS_PER_COMMIT` tasks, then statements and keys, and the robot if nothing of it is left. */
 async function deleteSome(tx: Tx, deletions: DeletionLimits, robot: Robot, now: number) {
   const forgotten: string[] = [];
   await lockAccount(tx, robot.wallet);
   // Again in each commit: the robot may have got a new key, and with it tasks. Without a key it gets no new task.
   if ((await revokeKey(tx, robot, now)) === undefined) return { forgotten, more: false };
-  const { more } = await deleteInCommit(deletions, TASKS_PER_COMMIT, async (most) => {
+  let { more } = await deleteInCommit(deletions, TASKS_PER_COMMIT, async (most) => {
     const tasks = await lockTasks(tx, robot.id, most);
     await forget(tx, tasks, now);
     forgotten.push(...tasks.map((task) => task.id));
     return tasks.length;
   });
+  if (!more) more = await forgetStatements(tx, deletions, robot);
   if (!more) {
     await tx.run(sql`DELETE FROM robots WHERE id = ${robot.id}`);
     // Receipts name the robot, and its samples go later: no other robot may get its id.
@@ -253,8 +254,33 @@ async function forget(tx: Tx, tasks: readonly LockedTask[], now: number): Promis
     RETURNING ${raw(bytesIn('proofs', 'proofs'))} AS bytes`);
   await tx.run(sql`DELETE FROM completions WHERE ${ofTasks}`);
   await tx.run(sql`DELETE FROM tasks WHERE id ${among('uuid', ids)}`);
-  const freed: Freed[] = proofs.map(({ bytes }) => ({ wallet: task.wallet, bytes }));
+  // Number and hashes stay: the statement counts as withheld, not as missing.
+  const texts = await tx.all<{ bytes: number }>(sql`SELECT octet_length(statement) AS bytes
+    FROM statements WHERE ${ofTasks}`);
+  await tx.run(sql`UPDATE statements SET statement = NULL, task_id = NULL WHERE ${ofTasks}`);
+  const freed: Freed[] = [...proofs, ...texts].map(({ bytes }) => ({ wallet: task.wallet, bytes }));
   await subtractUsage(tx, [...freed, ...tasks]);
   await tx.run(sql`INSERT INTO tombstones (task_id, deleted_at)
     SELECT value, ${now} FROM (${each('uuid', ids)}) AS ids`);
+}
+
+/** Deletes up to `TASKS_PER_COMMIT` statements, or a key without any. Returns whether there may be more. */
+async function forgetStatements(tx: Tx, deletions: DeletionLimits, { id, wallet }: Robot) {
+  const { more } = await deleteInCommit(deletions, TASKS_PER_COMMIT, async (most) => {
+    const key = await tx.get<{ kid: string }>(
+      sql`SELECT kid FROM robot_keys WHERE robot_id = ${id} ORDER BY place DESC LIMIT 1`,
+    );
+    if (key === undefined) return 0;
+    const first = sql`SELECT number FROM statements WHERE kid = ${key.kid} ORDER BY number LIMIT ${most}`;
+    const statements = await tx.all<{ bytes: number }>(sql`DELETE FROM statements
+      WHERE kid = ${key.kid} AND number ${selected(first)}
+      RETURNING ${raw(bytesIn('statements', 'statements'))} AS bytes`);
+    const keys = await tx.all<{ bytes: number }>(sql`DELETE FROM robot_keys
+      WHERE kid = ${key.kid} AND NOT EXISTS (SELECT 1 FROM statements WHERE kid = ${key.kid})
+      RETURNING ${raw(bytesIn('robot_keys', 'robot_keys'))} AS bytes`);
+    const freed = [...statements, ...keys].map(({ bytes }) => ({ wallet, bytes }));
+    await subtractUsage(tx, freed);
+    return freed.length;
+  });
+  return more;
 }

@@ -206,6 +206,8 @@ const texts = {
   proofs: ['sealed'],
   telemetry: ['metrics'],
   events: ['message', 'payload'],
+  robot_keys: ['public_key', 'grant_text', 'grant_signature'],
+  statements: ['statement'],
 };
 
 export function bytesIn(table: keyof typeof texts, row: string): string {
@@ -264,6 +266,10 @@ export const usageErrors = `SELECT wallet, sum(bytes) AS bytes FROM (
     SELECT wallet, ${bytesIn('tasks', 'tasks')} AS bytes FROM tasks
     UNION ALL SELECT tasks.wallet, ${bytesIn('proofs', 'proofs')} FROM proofs
       JOIN tasks ON tasks.id = proofs.task_id
+    UNION ALL SELECT robots.wallet, ${bytesIn('robot_keys', 'k')} FROM robot_keys k
+      JOIN robots ON robots.id = k.robot_id
+    UNION ALL SELECT robots.wallet, ${bytesIn('statements', 's')} FROM statements s
+      JOIN robots ON robots.id = s.robot_id
     UNION ALL ${ofRobots('telemetry')}
     UNION ALL ${ofRobots('events')}
     UNION ALL SELECT wallet, -bytes FROM storage_usage

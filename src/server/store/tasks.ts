@@ -61,7 +61,7 @@ const PROGRESS = `CASE
     ELSE 'reorged' END AS state,
   CASE WHEN c.state = 'included' AND a.updated_at > c.updated_at THEN a.updated_at
     ELSE c.updated_at END AS "updatedAt",
-  c.proof_hash AS "proofHash",
+  c.proof_hash AS "proofHash", c.outcome,
   (SELECT count(*) FROM leaves s WHERE s.task_id = t.id) AS attempts,
   coalesce(a.mined_tx_hash, (SELECT v.tx_hash FROM variants v WHERE v.attempt_id = a.id
                              ORDER BY v.seq DESC LIMIT 1)) AS "txHash"`;
@@ -80,7 +80,7 @@ const WITH_ATTEMPT = raw(`LEFT JOIN completions c ON c.task_id = t.id
 
 /** The columns of a `TaskRow`. They need `TASK_JOINS`. */
 export const TASK_COLUMNS = raw(`${COLUMNS}, t.wallet, t.expected_result AS "expectedResult",
-  c.claim_hash AS "claimHash", c.leaf, r.leaf_index AS "leafIndex", rl.path,
+  c.claim_hash AS "claimHash", c.leaf, c.statement_hash AS "statementHash", r.leaf_index AS "leafIndex", rl.path,
   ra.state AS "attemptState", ra.safe, ra.chain_id AS "chainId", ra.sender, ra.root,
   ra.leaf_count AS "leafCount", ra.mined_tx_hash AS "minedTxHash",
   ra.mined_block_number AS "minedBlockNumber", ra.mined_at AS "minedAt"`);
@@ -184,13 +184,22 @@ export interface SituationRow extends QuoteRow, InText<Balance> {
   state: CompletionState | null;
   cycle: number | null;
   creditRefusedAt: number | null;
+  signs: 0 | 1;
 }
 
 /** Decides whether a completion may be queued. `wasRefused`: an earlier one was refused for lack of credit. */
-export async function decideFor(tx: Tx, { robotId, keyHash, taskId }: NewCompletion) {
+export async function decideFor(
+  tx: Tx,
+  {
+    robotId,
+    keyHash,
+    taskId,
+    statementHash,
+  }: Pick<NewCompletion, 'robotId' | 'keyHash' | 'taskId' | 'statementHash'>,
+) {
   const row = await tx.get<SituationRow>(sql`SELECT a.wallet, a.anchor_quota AS "anchorQuota",
       a.gas_credit_wei AS "gasCreditWei", t.status, t.credit_refused_at AS "creditRefusedAt",
-      c.state, c.cycle, ${raw(QUOTE_COLUMNS)}
+      c.state, c.cycle, r.signs, ${raw(QUOTE_COLUMNS)}
     FROM robots r JOIN accounts a ON a.wallet = r.wallet
     LEFT JOIN tasks t ON t.id = ${taskId} AND t.robot_id = r.id
     LEFT JOIN completions c ON c.task_id = t.id
@@ -198,6 +207,7 @@ export async function decideFor(tx: Tx, { robotId, keyHash, taskId }: NewComplet
     WHERE r.id = ${robotId} AND r.key_hash = ${keyHash}`);
   const decision = decideCompletion({
     hasKey: row !== undefined,
+    lacksStatement: row?.signs === 1 && statementHash === null,
     task: row?.status ? { status: row.status, state: row.state, row } : null,
     balance: row ? { anchorQuota: row.anchorQuota, gasCreditWei: BigInt(row.gasCreditWei) } : null,
     quote: row ? toQuote(row) : null,
@@ -242,6 +252,8 @@ function toCompletion(row: TaskRow & CompletionRow): CompletionRecord {
     proofHash: row.proofHash,
     claimHash: row.claimHash,
     leaf: row.leaf,
+    statementHash: row.statementHash,
+    outcome: row.outcome,
     attempts: row.attempts,
     txHash: row.txHash,
     updatedAt: row.updatedAt,
@@ -298,8 +310,8 @@ type TaskListRow = Omit<TaskListRecord, 'progress'> &
   Omit<AnchorProgress, 'state'> & { state: AnchorProgress['state'] | null };
 
 function toListedTask(row: TaskListRow): TaskListRecord {
-  const { state, proofHash, attempts, txHash, updatedAt, chainId, ...task } = row;
-  const progress = state && { state, proofHash, attempts, txHash, updatedAt, chainId };
+  const { state, proofHash, outcome, attempts, txHash, updatedAt, chainId, ...task } = row;
+  const progress = state && { state, proofHash, outcome, attempts, txHash, updatedAt, chainId };
   return { ...task, progress };
 }
 

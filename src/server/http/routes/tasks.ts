@@ -19,6 +19,7 @@ const taskColumns = [
   'created_at',
   'occurred_at',
   'robot_id',
+  'outcome',
   'anchor_state',
   'proof_hash',
   'tx_hash',
@@ -47,8 +48,8 @@ export function taskHandlers(deps: Deps, longReads: LongReads) {
     },
     completeTask({ caller, params, body, invalid, request, reply }) {
       if (invalid) return refuseCompletion(deps, caller, params.id, invalid);
-      const proof = body.proof as Proof; // Validated by the route's schema.
-      return completeTask(deps, caller, params.id, proof, (work) =>
+      const result = { ...body, proof: body.proof as Proof }; // Validated by the route's schema.
+      return completeTask(deps, caller, params.id, result, (work) =>
         wait(request.raw.socket, work),
       ).then((answer) => {
         reply.status(answer.status);

@@ -54,13 +54,14 @@ interface LeafRow {
   robot_id: string | null;
   proof_hash: Hex | null;
   claim_hash: string | null;
+  statement_hash: Hex | null;
 }
 
 /** Recomputes leaves from task data, and payload, root and paths from leaves. Holds one attempt at a time. */
 export async function* payloadsRebuild({ scan }: Snapshot): AsyncGenerator<string> {
   const leaves = scan<LeafRow>(
     `SELECT l.attempt_id, l.leaf_index, l.leaf, l.path, l.settled_at, a.payload, a.root, a.leaf_count,
-       l.task_id, t.robot_id, c.proof_hash, c.claim_hash
+       l.task_id, t.robot_id, c.proof_hash, c.claim_hash, c.statement_hash
      FROM leaves l
      JOIN attempts a ON a.id = l.attempt_id
      LEFT JOIN tasks t ON t.id = l.task_id
@@ -100,10 +101,11 @@ function* violationsOfAttempt(leaves: LeafRow[]): Generator<string> {
     yield `attempt ${id} has a payload, root or path that differs from its leaves`;
 }
 
-function bindsItsTask({ leaf, task_id, robot_id, proof_hash, claim_hash }: LeafRow): boolean {
+function bindsItsTask({ leaf, task_id, robot_id, ...hashes }: LeafRow): boolean {
+  const { proof_hash, claim_hash, statement_hash } = hashes;
   // The leaf of a deleted task cannot be recomputed: its inputs were deleted with the task.
   if (robot_id === null || proof_hash === null || claim_hash === null) return true;
-  return leaf === leafHash({ proof_hash, task_id, robot_id, claim_hash });
+  return leaf === leafHash({ proof_hash, task_id, robot_id, claim_hash, statement_hash });
 }
 
 function rebuilds(first: LeafRow, leaves: LeafRow[]): boolean {

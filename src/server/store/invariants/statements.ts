@@ -210,6 +210,22 @@ export const statements: Readonly<Record<string, string>> = {
     WHERE coalesce(a.info, 0) < seen.info OR coalesce(a.warn, 0) < seen.warn
       OR coalesce(a.error, 0) < seen.error`,
 
+  signing_robot_has_a_key: `
+    SELECT 'robot ' || r.id || ' has keys and need not sign, or the reverse' FROM robots r
+    WHERE (r.signs = 1) <> EXISTS (SELECT 1 FROM robot_keys k WHERE k.robot_id = r.id)`,
+
+  statement_is_of_its_key: `
+    SELECT 'statement ' || s.number || ' of key ' || s.kid || ' is not of its robot, or before its key'
+    FROM statements s JOIN robot_keys k ON k.kid = s.kid
+    WHERE s.robot_id <> k.robot_id OR s.number < k.first_number
+      OR (s.place > 1 AND NOT EXISTS (SELECT 1 FROM statements f
+        WHERE f.kid = s.kid AND f.number = s.number AND f.place = s.place - 1))`,
+
+  signed_completion_has_its_statement: `
+    SELECT 'the completion of task ' || c.task_id || ' lacks its statement' FROM completions c
+    WHERE c.statement_hash IS NOT NULL AND NOT EXISTS (SELECT 1 FROM statements s
+      WHERE s.task_id = c.task_id AND s.statement_hash = c.statement_hash)`,
+
   counts_are_kept: `
     SELECT 'the count of tasks with ' || coalesce(h.proof_hash, c.proof_hash) || ' is wrong'
     FROM proof_hashes h

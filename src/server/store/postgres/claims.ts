@@ -11,26 +11,28 @@ export function claimStore({ alone }: PostgresDb, usage: StorageUsage) {
   return {
     async createTask(task) {
       const { id, robotId, keyHash, title, description, expectedResult, createdAt } = task;
+      const mostSigns = task.isSigned ? 1 : 0;
       // No row if the robot or its key is gone. If the task was deleted while this statement waited for its id, the schema
       // refuses the insert and the statement is retried.
       const claimed = await alone((tx) =>
-        tx.get<{ wallet: string; created: boolean }>(sql`WITH robot AS (
-            SELECT id, wallet FROM robots WHERE id = ${robotId} AND key_hash = ${keyHash} FOR UPDATE
+        tx.get<{ wallet: string; signs: 0 | 1; created: boolean }>(sql`WITH robot AS (
+            SELECT id, wallet, signs FROM robots WHERE id = ${robotId} AND key_hash = ${keyHash} FOR UPDATE
           ), created AS (
             INSERT INTO tasks (id, robot_id, wallet, title, description, expected_result, occurred_at,
               created_at)
             SELECT ${id}::uuid, id, wallet, ${title}::text, ${description}::text,
               ${expectedResult}::text, ${task.occurredAt}::text, ${createdAt}::bigint FROM robot
-            WHERE NOT EXISTS (SELECT FROM tombstones WHERE task_id = ${id})
+            WHERE signs <= ${mostSigns} AND NOT EXISTS (SELECT FROM tombstones WHERE task_id = ${id})
             ON CONFLICT (id) DO NOTHING
             RETURNING robot_id
           ), seen AS (
             UPDATE robots SET last_seen_at = ${createdAt} WHERE id IN (SELECT robot_id FROM created)
               AND (last_seen_at IS NULL OR last_seen_at < ${createdAt})
           )
-          SELECT wallet, EXISTS (SELECT FROM created) AS created FROM robot`),
+          SELECT wallet, signs, EXISTS (SELECT FROM created) AS created FROM robot`),
       );
       if (claimed === undefined) return { outcome: 'key_revoked' };
+      if (claimed.signs > mostSigns) return { outcome: 'statement_required' };
       if (claimed.created) {
         usage.add(claimed.wallet, rowBytes(title, description, expectedResult));
         return { outcome: 'created', task: claimedTask(task, claimed.wallet) };

@@ -59,10 +59,12 @@ async function decideAndQueue(
  */
 async function reserveAndQueue(
   { alone }: PostgresDb,
-  { taskId, robotId, keyHash, proof, proofHash, claimHash, leaf, now }: NewCompletion,
+  completion: NewCompletion,
   { wallet, cycle: lastCycle }: SituationRow,
   gas: bigint,
 ): Promise<number | null> {
+  const { taskId, robotId, keyHash, proof, proofHash, claimHash, leaf, now } = completion;
+  const { statementHash, outcome } = completion;
   const [key, gasWei, cycle] = [newProofKey(), String(gas), (lastCycle ?? 0) + 1];
   const sealed = sealProof(proof, key);
   const queued = await alone((tx) =>
@@ -71,7 +73,8 @@ async function reserveAndQueue(
         WHERE wallet = ${wallet} AND anchor_quota >= 1 AND gas_credit_wei >= ${gasWei} FOR UPDATE
       ), robot AS (
         SELECT id FROM robots
-        WHERE id = ${robotId} AND key_hash = ${keyHash} AND EXISTS (SELECT FROM account) FOR UPDATE
+        WHERE id = ${robotId} AND key_hash = ${keyHash} AND signs <= ${statementHash === null ? 0 : 1}
+          AND EXISTS (SELECT FROM account) FOR UPDATE
       ), task AS (
         SELECT id FROM tasks
         WHERE id = ${taskId} AND robot_id = ${robotId} AND EXISTS (SELECT FROM robot)
@@ -97,14 +100,16 @@ async function reserveAndQueue(
           key = excluded.key, sealed = excluded.sealed, stored_at = excluded.stored_at
       )
       INSERT INTO completions AS c (task_id, state, proof_hash, claim_hash, leaf, cycle, generation,
-        reserve_seq, round, queued_at, updated_at)
+        reserve_seq, round, queued_at, updated_at, statement_hash, outcome)
       SELECT ${taskId}::uuid, ${raw(again.to)}, ${proofHash}, ${claimHash}, ${leaf},
-        ${cycle}::integer, 0, seq, last_round, ${now}::bigint, ${now}::bigint FROM reserved, paid
+        ${cycle}::integer, 0, seq, last_round, ${now}::bigint, ${now}::bigint,
+        ${statementHash}, ${outcome} FROM reserved, paid
       ON CONFLICT (task_id) DO UPDATE SET state = excluded.state,
         proof_hash = excluded.proof_hash, claim_hash = excluded.claim_hash, leaf = excluded.leaf,
         cycle = excluded.cycle, generation = 0, reserve_seq = excluded.reserve_seq,
         round = excluded.round, queued_at = excluded.queued_at, updated_at = excluded.updated_at,
-        failure = NULL, offered_to = NULL, offered_until = 0`),
+        failure = NULL, statement_hash = excluded.statement_hash, outcome = excluded.outcome,
+        offered_to = NULL, offered_until = 0`),
   );
   return queued === 0 ? null : proofBytes(sealed);
 }

@@ -14,3 +14,53 @@ CREATE TABLE telemetry_rollups (
   metrics text NOT NULL,
   PRIMARY KEY (robot_id, resolution, at)
 ) WITH (fillfactor = 80);
+
+-- Keys that robots sign with, and their statements (docs/statements.md).
+
+-- proposed_key: canonical JSON. signs: 1 once a key was put into use; every claim and result then needs a statement.
+ALTER TABLE robots ADD COLUMN proposed_key text;
+ALTER TABLE robots ADD COLUMN signs integer NOT NULL DEFAULT 0 CHECK (signs IN (0, 1));
+ALTER TABLE completions ADD COLUMN statement_hash text COLLATE "C";
+ALTER TABLE completions ADD COLUMN outcome text COLLATE "C"
+  CHECK (outcome IN ('succeeded', 'failed', 'aborted'));
+
+-- place: 1 for the first key of a robot. last_number: statements with a higher number are refused, because the key was
+-- replaced or revoked; NULL without limit.
+CREATE TABLE robot_keys (
+  kid text COLLATE "C" PRIMARY KEY,
+  robot_id uuid NOT NULL REFERENCES robots,
+  place integer NOT NULL CHECK (place >= 1),
+  public_key text NOT NULL,
+  first_number bigint NOT NULL CHECK (first_number >= 1),
+  last_number bigint CHECK (last_number >= 0),
+  grant_text text NOT NULL,
+  grant_signature text NOT NULL,
+  granted_at bigint NOT NULL,
+  revocation_text text,
+  revocation_signature text,
+  revoked_at bigint,
+  UNIQUE (robot_id, place),
+  CHECK ((revocation_text IS NULL) = (revoked_at IS NULL)
+    AND (revocation_text IS NULL) = (revocation_signature IS NULL)),
+  CHECK (revoked_at IS NULL OR last_number IS NOT NULL)
+);
+
+-- place: 1 for the first statement with this number; more are forks and branches. The deletion of a task sets statement and
+-- task_id to NULL. There may be no task with this id: statements arrive before their tasks.
+CREATE TABLE statements (
+  kid text COLLATE "C" NOT NULL REFERENCES robot_keys,
+  number bigint NOT NULL CHECK (number >= 1),
+  place integer NOT NULL CHECK (place BETWEEN 1 AND 16),
+  robot_id uuid NOT NULL REFERENCES robots,
+  type text COLLATE "C" NOT NULL CHECK (type IN ('claim', 'result')),
+  epoch uuid NOT NULL,
+  signed_hash text COLLATE "C" NOT NULL,
+  statement_hash text COLLATE "C" NOT NULL,
+  statement text,
+  task_id uuid,
+  received_at bigint NOT NULL,
+  PRIMARY KEY (kid, number, place),
+  UNIQUE (kid, signed_hash),
+  CHECK ((statement IS NULL) = (task_id IS NULL))
+);
+CREATE INDEX statements_task ON statements (task_id, number, place) WHERE task_id IS NOT NULL;

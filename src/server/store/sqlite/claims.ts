@@ -24,19 +24,23 @@ export function claimStore({ write }: Db, usage: StorageUsage) {
 
 async function claimTask(tx: Tx, task: NewTask): ReturnType<TaskStore['createTask']> {
   const { id, robotId, keyHash, createdAt } = task;
-  // Inserts nothing if the key was revoked or the id is taken; only then do further statements find out which.
+  const mostSigns = task.isSigned ? 1 : 0;
+  // Inserts nothing if the key was revoked, the id is taken or a statement is missing; only then do further statements
+  // find out which.
   const inserted = await tx.get<{ wallet: string }>(sql`INSERT INTO tasks
       (id, robot_id, wallet, title, description, expected_result, occurred_at, created_at)
     SELECT ${id}, id, wallet, ${task.title}, ${task.description}, ${task.expectedResult},
       ${task.occurredAt}, ${createdAt}
-    FROM robots WHERE id = ${robotId} AND key_hash = ${keyHash}
+    FROM robots WHERE id = ${robotId} AND key_hash = ${keyHash} AND signs <= ${mostSigns}
       AND NOT EXISTS (SELECT 1 FROM tombstones WHERE task_id = ${id})
     ON CONFLICT (id) DO NOTHING RETURNING wallet`);
   if (inserted !== undefined) {
     await markSeen(tx, robotId, createdAt);
     return { outcome: 'created', task: claimedTask(task, inserted.wallet) };
   }
-  if ((await lockRobot(tx, robotId, keyHash)) === undefined) return { outcome: 'key_revoked' };
+  const robot = await lockRobot(tx, robotId, keyHash);
+  if (robot === undefined) return { outcome: 'key_revoked' };
+  if (robot.signs > mostSigns) return { outcome: 'statement_required' };
   const stored = await findTask(tx, id);
   if (stored === null || !task.idGiven || !isSameClaim(stored, task)) {
     return { outcome: 'id_conflict' };

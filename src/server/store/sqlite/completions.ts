@@ -54,7 +54,7 @@ async function decideAndQueue(tx: Tx, completion: NewCompletion): Promise<Queued
  */
 async function reserveAndQueue(
   tx: Tx,
-  { taskId, proofHash, claimHash, leaf, now }: NewCompletion,
+  { taskId, proofHash, claimHash, leaf, statementHash, outcome, now }: NewCompletion,
   { wallet, gasCreditWei, cycle: lastCycle }: SituationRow,
   gasWei: bigint,
 ): Promise<void> {
@@ -69,13 +69,14 @@ async function reserveAndQueue(
     RETURNING seq`);
   if (paid === undefined || entry === undefined) throw new Error('The account is gone');
   await tx.run(sql`INSERT INTO completions (task_id, state, proof_hash, claim_hash, leaf, cycle,
-      generation, reserve_seq, round, queued_at, updated_at)
+      generation, reserve_seq, round, queued_at, updated_at, statement_hash, outcome)
     VALUES (${taskId}, ${raw(again.to)}, ${proofHash}, ${claimHash}, ${leaf}, ${cycle}, 0,
-      ${entry.seq}, ${paid.last_round}, ${now}, ${now})
+      ${entry.seq}, ${paid.last_round}, ${now}, ${now}, ${statementHash}, ${outcome})
     ON CONFLICT (task_id) DO UPDATE SET state = excluded.state, proof_hash = excluded.proof_hash,
       claim_hash = excluded.claim_hash, leaf = excluded.leaf, cycle = excluded.cycle,
       generation = 0, reserve_seq = excluded.reserve_seq, round = excluded.round,
-      queued_at = excluded.queued_at, updated_at = excluded.updated_at, failure = NULL
+      queued_at = excluded.queued_at, updated_at = excluded.updated_at, failure = NULL,
+      statement_hash = excluded.statement_hash, outcome = excluded.outcome
     WHERE completions.state IN ${raw(again.from)}`);
 }
 

@@ -32,5 +32,7 @@ export const migrations: readonly Migration[] = [
       return decodeSummary(summary, names)[column];
     });
     db.exec(sqlOf('./sqlite-003.sql'));
+    db.exec(freeing('robot_keys', walletOf('OLD.robot_id')));
+    db.exec(freeing('statements', walletOf('OLD.robot_id')));
   },
 ];

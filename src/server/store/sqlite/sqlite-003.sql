@@ -19,3 +19,57 @@ INSERT INTO telemetry_rollups SELECT o.robot_id, resolution, at, samples, decode
     ON n.robot_id = o.robot_id AND n.day = at - (at % 86400000 + 86400000) % 86400000;
 DROP TABLE telemetry_rollups_002;
 DROP TABLE telemetry_names;
+
+-- Keys that robots sign with, and their statements (docs/statements.md).
+
+-- proposed_key: canonical JSON. signs: 1 once a key was put into use; every claim and result then needs a statement.
+ALTER TABLE robots ADD COLUMN proposed_key TEXT;
+ALTER TABLE robots ADD COLUMN signs INTEGER NOT NULL DEFAULT 0 CHECK (signs IN (0, 1));
+ALTER TABLE completions ADD COLUMN statement_hash TEXT;
+ALTER TABLE completions ADD COLUMN outcome TEXT
+  CHECK (outcome IN ('succeeded', 'failed', 'aborted'));
+
+-- place: 1 for the first key of a robot. last_number: statements with a higher number are refused, because the key was
+-- replaced or revoked; NULL without limit.
+CREATE TABLE robot_keys (
+  kid TEXT NOT NULL PRIMARY KEY,
+  robot_id TEXT NOT NULL REFERENCES robots,
+  place INTEGER NOT NULL CHECK (place >= 1),
+  public_key TEXT NOT NULL,
+  first_number INTEGER NOT NULL CHECK (first_number >= 1),
+  last_number INTEGER CHECK (last_number >= 0),
+  grant_text TEXT NOT NULL,
+  grant_signature TEXT NOT NULL,
+  granted_at INTEGER NOT NULL,
+  revocation_text TEXT,
+  revocation_signature TEXT,
+  revoked_at INTEGER,
+  UNIQUE (robot_id, place),
+  CHECK ((revocation_text IS NULL) = (revoked_at IS NULL)
+    AND (revocation_text IS NULL) = (revocation_signature IS NULL)),
+  CHECK (revoked_at IS NULL OR last_number IS NOT NULL)
+) STRICT;
+
+-- place: 1 for the first statement with this number; more are forks and branches. The deletion of a task sets statement and
+-- task_id to NULL. There may be no task with this id: statements arrive before their tasks.
+CREATE TABLE statements (
+  kid TEXT NOT NULL REFERENCES robot_keys,
+  number INTEGER NOT NULL CHECK (number >= 1),
+  place INTEGER NOT NULL CHECK (place BETWEEN 1 AND 16),
+  robot_id TEXT NOT NULL REFERENCES robots,
+  type TEXT NOT NULL CHECK (type IN ('claim', 'result')),
+  epoch TEXT NOT NULL,
+  signed_hash TEXT NOT NULL,
+  statement_hash TEXT NOT NULL,
+  statement TEXT,
+  task_id TEXT,
+  received_at INTEGER NOT NULL,
+  PRIMARY KEY (kid, number, place),
+  UNIQUE (kid, signed_hash),
+  CHECK ((statement IS NULL) = (task_id IS NULL))
+) STRICT;
+CREATE INDEX statements_task ON statements (task_id, number, place) WHERE task_id IS NOT NULL;
+CREATE TRIGGER statement_withheld AFTER UPDATE OF statement ON statements WHEN NEW.statement IS NULL BEGIN
+  INSERT INTO storage_usage SELECT wallet, -octet_length(OLD.statement) FROM robots WHERE id = OLD.robot_id
+    ON CONFLICT (wallet) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;

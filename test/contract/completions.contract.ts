@@ -40,6 +40,8 @@ export function completionContract(open: OpenStore): void {
         proofHash,
         claimHash,
         leaf,
+        statementHash: null,
+        outcome: null,
         attempts: 0,
         txHash: null,
         updatedAt: now,

@@ -22,6 +22,7 @@ import { robotDeletionContract } from './robot-deletion.contract.ts';
 import { robotContract } from './robots.contract.ts';
 import { settlementContract } from './settlement.contract.ts';
 import { signInContract } from './sign-in.contract.ts';
+import { statementContract } from './statements.contract.ts';
 import { statsContract } from './stats.contract.ts';
 import { storageContract } from './storage.contract.ts';
 import { streamContract } from './stream.contract.ts';
@@ -43,6 +44,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('evidence', () => evidenceContract(open));
     describe('accounts', () => accountContract(open));
     describe('completions', () => completionContract(open));
+    describe('keys and statements', () => statementContract(open));
     describe('telemetry', () => telemetryContract(open));
     describe('events', () => eventContract(open));
     describe('statistics', () => statsContract(open));

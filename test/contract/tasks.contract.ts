@@ -13,13 +13,13 @@ export function taskContract(open: OpenStore): void {
 
   describe('claiming', () => {
     it('stores the task as claimed', async () => {
-      const { idGiven, keyHash, ...claim } = world.newTask(robot.id, {
+      const { idGiven, isSigned, keyHash, ...claim } = world.newTask(robot.id, {
         description: 'two boxes',
         expectedResult: '{"boxes":2}',
         occurredAt: '2026-01-15T10:00:00+02:00',
       });
 
-      const created = await world.store.createTask({ ...claim, idGiven, keyHash });
+      const created = await world.store.createTask({ ...claim, idGiven, isSigned, keyHash });
 
       const unverified = { status: 'claimed', completion: null, creditRefusedAt: null };
       const task = { ...claim, wallet: robot.wallet, ...unverified };

@@ -51,7 +51,7 @@ CREATE TABLE statements (
   kid text COLLATE "C" NOT NULL REFERENCES robot_keys,
   number bigint NOT NULL CHECK (number >= 1),
   place integer NOT NULL CHECK (place BETWEEN 1 AND 16),
-  robot_id uuid NOT NULL REFERENCES robots,
+  robot_id uuid NOT NULL,
   type text COLLATE "C" NOT NULL CHECK (type IN ('claim', 'result')),
   epoch uuid NOT NULL,
   signed_hash text COLLATE "C" NOT NULL,

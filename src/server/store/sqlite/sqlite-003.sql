@@ -56,7 +56,7 @@ CREATE TABLE statements (
   kid TEXT NOT NULL REFERENCES robot_keys,
   number INTEGER NOT NULL CHECK (number >= 1),
   place INTEGER NOT NULL CHECK (place BETWEEN 1 AND 16),
-  robot_id TEXT NOT NULL REFERENCES robots,
+  robot_id TEXT NOT NULL,
   type TEXT NOT NULL CHECK (type IN ('claim', 'result')),
   epoch TEXT NOT NULL,
   signed_hash TEXT NOT NULL,

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { auditAnchor, type ChainFacts, type StatedAnchor } from '../proof/audit-anchor.ts';
 import { auditBundle } from '../proof/audit-bundle.ts';
 import { type AuditCheck, type AuditCheckName, expectSender } from '../proof/audit-check.ts';
-import type { Bundle } from '../proof/bundle.ts';
+import type { Anchored } from '../proof/bundle-checks.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { auditChainProof, signerOf } from '../proof/chain-proof.ts';
 import { ProviderError } from './errors.ts';
@@ -53,14 +53,14 @@ export interface AnchorAudit extends Pick<AnchorReading, 'confirmations' | 'fina
 }
 
 /**
- * Checks a stated anchor or a bundle against the chain behind any RPC URLs, without contacting the service: every check
+ * Checks a stated anchor, a bundle or a free leaf against the chain behind any RPC URLs, without contacting the service: every check
  * of `auditAnchor` or `auditBundle`. Of a bundle with a chain proof, only the current block at its number is read, and
  * the checks are those of `auditChainProof`. With another bundle, a node that no longer knows the transaction by its
  * hash is asked for it by block hash and index. Rejects with `chain_unavailable` if the chain cannot be read at one of
  * the URLs, and with `invalid_rpc_url`.
  */
 export async function verifyAnchor(
-  document: StatedAnchor | Bundle,
+  document: StatedAnchor | Anchored,
   options: VerifyOptions,
 ): Promise<AnchorAudit> {
   const labels = options.rpcUrls.map(labelOf);
@@ -89,9 +89,9 @@ export async function verifyAnchor(
 }
 
 interface Subject {
-  readonly document: StatedAnchor | Bundle;
+  readonly document: StatedAnchor | Anchored;
   /** The document, if the block at its number suffices to check it. */
-  readonly proven: Bundle | null;
+  readonly proven: Anchored | null;
 }
 
 async function readAt(
@@ -120,7 +120,7 @@ async function readAt(
   }
 }
 
-function placeOf({ anchor }: Bundle): StatedPlace {
+function placeOf({ anchor }: Anchored): StatedPlace {
   return { blockHash: anchor.block_hash, txIndex: anchor.tx_index };
 }
 
@@ -159,7 +159,7 @@ function auditAt(
   return { checks: expectSender(checks, sender, anchorAddresses), sender };
 }
 
-function auditByBlock(bundle: Bundle, { chain_id, canonical_block }: ChainFacts): AuditCheck[] {
+function auditByBlock(bundle: Anchored, { chain_id, canonical_block }: ChainFacts): AuditCheck[] {
   return auditChainProof(bundle, canonical_block?.hash ?? '').map((check) => {
     if (check.name === 'header') {
       const detail = check.ok

@@ -6,11 +6,10 @@ import { decodePayload, type Payload } from './payload.ts';
 import { type Inclusion, rootFromPath } from './tree.ts';
 
 /**
- * The statements of a receipt or bundle about an anchor. Hashes and addresses are hex in any case, ids are UUIDs in
- * lowercase, `block_number` is a decimal string, and `anchored_at` an ISO 8601 time in UTC with milliseconds. Absent
- * members are not checked.
+ * The statements of a document about the place of an anchor. Hashes and addresses are hex in any case, `block_number` is
+ * a decimal string, and `anchored_at` an ISO 8601 time in UTC with milliseconds. Absent members are not checked.
  */
-export interface StatedAnchor extends LeafContent {
+export interface StatedPlace {
   readonly chain_id: number;
   /** Null if the proof was anchored alone. */
   readonly inclusion: Inclusion | null;
@@ -21,6 +20,15 @@ export interface StatedAnchor extends LeafContent {
   readonly tx_index?: number | undefined;
   readonly anchored_at?: string | undefined;
   readonly from?: string | undefined;
+}
+
+/** The statements of a receipt or bundle about an anchor. Ids are UUIDs in lowercase. */
+export interface StatedAnchor extends StatedPlace, LeafContent {}
+
+/** The statements of a document about the anchor of a free leaf. */
+export interface StatedLeaf extends StatedPlace {
+  readonly free_leaf: Hex;
+  readonly inclusion: Inclusion;
 }
 
 /** The data of the chain, read from a node; null if the node does not know it. */
@@ -56,7 +64,7 @@ export interface ChainFacts {
  * `block_number`, `block_hash`, `tx_index` and `anchored_at` if they are stated. A malformed statement fails its check;
  * nothing is thrown.
  */
-export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
+export function auditAnchor(stated: StatedAnchor | StatedLeaf, facts: ChainFacts): AuditCheck[] {
   const checks = [
     ...auditTransaction(stated, facts),
     ...auditPayload(stated, facts.tx?.input ?? null),
@@ -69,7 +77,7 @@ export function auditAnchor(stated: StatedAnchor, facts: ChainFacts): AuditCheck
 }
 
 /** Members that may be absent, by the check that needs them. Without its member, the check is left out. */
-const optional: Partial<Record<AuditCheckName, keyof StatedAnchor>> = {
+const optional: Partial<Record<AuditCheckName, keyof StatedPlace>> = {
   sender: 'from',
   block_number: 'block_number',
   block_hash: 'block_hash',
@@ -83,7 +91,7 @@ function withoutTransaction(found: AuditCheck): AuditCheck {
   return { ...found, detail: 'Cannot be checked without the transaction' };
 }
 
-function auditTransaction(stated: StatedAnchor, facts: ChainFacts): AuditCheck[] {
+function auditTransaction(stated: StatedPlace, facts: ChainFacts): AuditCheck[] {
   const { tx, receipt, canonical_block: block } = facts;
   return [
     check('chain', facts.chain_id === stated.chain_id, {
@@ -125,8 +133,12 @@ function auditTransaction(stated: StatedAnchor, facts: ChainFacts): AuditCheck[]
 }
 
 /** `payload`, and the checks that compare it with the statements. Without calldata each check fails. */
-export function auditPayload(stated: StatedAnchor, calldata: Hex | null): AuditCheck[] {
+export function auditPayload(
+  stated: StatedAnchor | StatedLeaf,
+  calldata: Hex | null,
+): AuditCheck[] {
   const payload = calldata === null ? null : decodePayload(calldata);
+  if ('free_leaf' in stated) return auditBatch(stated.inclusion, stated.free_leaf, payload);
   const leaf = leafOf(stated);
   return stated.inclusion === null
     ? auditSingle(stated, leaf, payload)
@@ -176,7 +188,7 @@ function auditBatch(stated: Inclusion | undefined, leaf: Hex | null, payload: Pa
   ];
 }
 
-function auditBlock(stated: StatedAnchor, { receipt, canonical_block: block }: ChainFacts) {
+function auditBlock(stated: StatedPlace, { receipt, canonical_block: block }: ChainFacts) {
   return [
     check('block_number', receipt?.block_number === stated.block_number, {
       holds: 'The transaction is in the stated block',

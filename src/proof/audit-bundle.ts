@@ -1,23 +1,30 @@
 // Checks a bundle, alone or against the chain.
 import { auditAnchor, type ChainFacts } from './audit-anchor.ts';
 import { type AuditCheck, check } from './audit-check.ts';
-import type { Bundle } from './bundle.ts';
-import { auditEvidence, auditRawTransaction, statedAnchorOf } from './bundle-checks.ts';
+import {
+  type Anchored,
+  auditEvidence,
+  auditRawTransaction,
+  statedAnchorOf,
+  statedOf,
+} from './bundle-checks.ts';
 import type { Hex } from './bytes.ts';
 import { auditChainProof } from './chain-proof.ts';
 import { leafHash } from './leaf.ts';
 import { encodePayload } from './payload.ts';
-import { type Inclusion, MAX_LEAF_COUNT, rootFromPath } from './tree.ts';
+import { MAX_LEAF_COUNT, rootFromPath } from './tree.ts';
 
 /**
  * Compares a bundle with the data of the chain: `evidence` if it has the proof, `raw_tx`, then every check of
  * `auditAnchor`, then those of `auditChainProof` that are missing, if it has a chain proof. A changed claim, task id or robot id fails `leaf`, or in a batch `inclusion_path`. No check covers the
  * name of the robot: it is stated, not proven. `auditChainProof` checks the chain proof.
  *
+ * The signatures of a signed bundle are not checked: see `auditSigning`.
+ *
  * @throws TypeError if claim or evidence contains anything but JSON values; those of `readBundle` never do.
  */
-export function auditBundle(bundle: Bundle, facts: ChainFacts): AuditCheck[] {
-  const checks = [...auditFile(bundle), ...auditAnchor(statedAnchorOf(bundle), facts)];
+export function auditBundle(bundle: Anchored, facts: ChainFacts): AuditCheck[] {
+  const checks = [...auditFile(bundle), ...auditAnchor(statedOf(bundle), facts)];
   if (bundle.chain_proof === undefined) return checks;
   const made = new Set(checks.map(({ name }) => name));
   const block = facts.canonical_block;
@@ -33,11 +40,11 @@ export function auditBundle(bundle: Bundle, facts: ChainFacts): AuditCheck[] {
  * Checks a bundle alone, without the chain. With a chain proof: the checks of `auditChainProof` at the stated block hash.
  * Otherwise: `evidence` if it has the proof, `raw_tx`, in a batch `inclusion_path`, and
  * `payload`: whether the signed transaction contains the anchor of the other members. Only the chain can show that the
- * transaction is in the chain.
+ * transaction is in the chain. The signatures of a signed bundle are not checked: see `auditSigning`.
  *
  * @throws TypeError if the bundle is not from `readBundle`.
  */
-export function auditBundleAlone(bundle: Bundle): AuditCheck[] {
+export function auditBundleAlone(bundle: Anchored): AuditCheck[] {
   if (bundle.chain_proof !== undefined) {
     return auditChainProof(bundle, bundle.anchor.block_hash).map((one) =>
       one.name === 'header' && one.ok
@@ -45,8 +52,8 @@ export function auditBundleAlone(bundle: Bundle): AuditCheck[] {
         : one,
     );
   }
-  const { proof_hash, inclusion, anchor } = bundle;
-  const leaf = leafHash(statedAnchorOf(bundle));
+  const { inclusion, anchor } = bundle;
+  const leaf = 'free_leaf' in bundle ? bundle.free_leaf : leafHash(statedAnchorOf(bundle));
   const path =
     inclusion === null
       ? []
@@ -56,7 +63,7 @@ export function auditBundleAlone(bundle: Bundle): AuditCheck[] {
             fails: 'No path leads from proof, task, robot and claim to the root',
           }),
         ];
-  const payload = payloadOf(proof_hash, leaf, inclusion);
+  const payload = payloadOf(bundle, leaf);
   return [
     ...auditFile(bundle),
     ...path,
@@ -68,11 +75,16 @@ export function auditBundleAlone(bundle: Bundle): AuditCheck[] {
 }
 
 /** The payload; null if there are more leaves than a payload can count. */
-function payloadOf(proof_hash: Hex, leaf: Hex, inclusion: Inclusion | null): Hex | null {
-  if (inclusion === null) return encodePayload({ kind: 'single', proof_hash, leaf });
-  const { leaf_count } = inclusion;
+function payloadOf(bundle: Anchored, leaf: Hex): Hex | null {
+  const { inclusion } = bundle;
+  if (inclusion === null) {
+    return 'free_leaf' in bundle
+      ? null
+      : encodePayload({ kind: 'single', proof_hash: bundle.proof_hash, leaf });
+  }
+  const { root, leaf_count } = inclusion;
   if (leaf_count > MAX_LEAF_COUNT) return null;
-  return encodePayload({ kind: 'batch', root: inclusion.root as Hex, leaf_count });
+  return encodePayload({ kind: 'batch', root: root as Hex, leaf_count });
 }
 
 /** Whether `all` contains `part`, aligned to whole bytes. */
@@ -80,6 +92,6 @@ function holdsBytes(all: Hex, part: Hex): boolean {
   return all.slice(2).indexOf(part.slice(2)) % 2 === 0;
 }
 
-function auditFile(bundle: Bundle): AuditCheck[] {
+function auditFile(bundle: Anchored): AuditCheck[] {
   return [...auditEvidence(bundle), auditRawTransaction(bundle)];
 }

@@ -1,6 +1,25 @@
 // The checks of an audit and their results.
-/** The names of the checks of `auditAnchor`, `auditBundle`, `auditBundleAlone` and `auditChainProof`; each function documents its own. */
+/** The names of the checks of `auditSigning`, which documents them. */
+export type SigningCheckName =
+  | 'stripped'
+  | 'key'
+  | 'wallet_signature'
+  | 'kid'
+  | 'claim_signature'
+  | 'result_signature'
+  | 'claim_statement'
+  | 'result_statement'
+  | 'numbers'
+  | 'key_anchor'
+  | 'claim_anchor'
+  | 'revocation_anchor'
+  | 'revocation'
+  | 'owner'
+  | 'robot_key';
+
+/** The names of the checks of `auditAnchor`, `auditBundle`, `auditBundleAlone` and `auditChainProof`, each of which documents its own, and of `auditSigning`. */
 export type AuditCheckName =
+  | SigningCheckName
   | 'evidence'
   | 'raw_tx'
   | 'chain'

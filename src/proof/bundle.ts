@@ -2,20 +2,15 @@
 import type { Hex } from './bytes.ts';
 import { DocumentError } from './document-error.ts';
 import type { JsonObject, JsonValue, Proof } from './json-value.ts';
+import { readSigning, type Signing } from './statements/signing.ts';
 import { MAX_PROOF_DEPTH } from './strict-json.ts';
 import {
-  ADDRESS,
-  BYTES,
-  DECIMAL,
-  HASH,
-  isObject,
-  MAX_NODE_BYTES,
-  MAX_PATH_NODES,
-  Members,
-  own,
-  TIME,
-  UUID,
-} from './subject/members.ts';
+  type AnchorMembers,
+  anchorIn,
+  type ChainProof,
+  chainProofIn,
+} from './subject/anchor-members.ts';
+import { HASH, isObject, Members, own, TIME, UUID } from './subject/members.ts';
 import type { Inclusion } from './tree.ts';
 
 /** The `format` of a bundle without a chain proof. A new version of the format gets a new number. */
@@ -24,19 +19,13 @@ export const BUNDLE_FORMAT = 'svc-bundle/1';
 /** The `format` of a bundle with a chain proof. */
 export const PROVEN_BUNDLE_FORMAT = 'svc-bundle/2';
 
-/** Longest block header read, in bytes. Headers have about 650; those of Polygon can have several KiB. */
-export const MAX_HEADER_BYTES = 65_536;
+/** The `format` of a bundle of work that the robot signed, with or without a chain proof. */
+export const SIGNED_BUNDLE_FORMAT = 'svc-bundle/3';
+
+const FORMATS = [BUNDLE_FORMAT, PROVEN_BUNDLE_FORMAT, SIGNED_BUNDLE_FORMAT] as const;
 
 /** For `parseStrictJson`: `expected_result` of a claim may nest as deep as a proof, and is two levels down. */
 export const MAX_BUNDLE_DEPTH = MAX_PROOF_DEPTH + 2;
-
-/** Proves that a block contains a transaction, to anyone who has the hash of the block. */
-export interface ChainProof {
-  /** The block header in RLP. */
-  readonly header: Hex;
-  /** RLP of the nodes of the transactions trie, from the root down to the leaf that holds the transaction. */
-  readonly nodes: readonly Hex[];
-}
 
 /**
  * A JSON document that suffices to check a proof: with a node of the chain, or, if it has a chain proof, with the hash
@@ -44,7 +33,7 @@ export interface ChainProof {
  * ISO 8601 in UTC with milliseconds, and `block_number` is a decimal string.
  */
 export interface Bundle {
-  readonly format: typeof BUNDLE_FORMAT | typeof PROVEN_BUNDLE_FORMAT;
+  readonly format: (typeof FORMATS)[number];
   readonly chain_id: number;
   readonly task: {
     readonly id: string;
@@ -65,18 +54,11 @@ export interface Bundle {
   readonly proof_hash: Hex;
   /** Null if the proof was anchored alone. */
   readonly inclusion: Inclusion | null;
-  readonly anchor: {
-    readonly tx_hash: Hex;
-    readonly block_number: string;
-    readonly block_hash: Hex;
-    readonly tx_index: number;
-    readonly from: Hex;
-    readonly anchored_at: string;
-    /** The signed transaction. */
-    readonly raw_tx: Hex;
-  };
-  /** Present in `svc-bundle/2` and nowhere else. */
+  readonly anchor: AnchorMembers;
+  /** Present in `svc-bundle/2`, and possible in `svc-bundle/3`. */
   readonly chain_proof?: ChainProof;
+  /** Present in `svc-bundle/3` and nowhere else. */
+  readonly signing?: Signing;
 }
 
 /** Whether the `format` of a document is a bundle, of any version. */
@@ -94,12 +76,15 @@ export function saysItIsBundle(document: JsonValue): boolean {
  */
 export function readBundle(document: JsonValue): Bundle {
   const bundle = new Members('bundle', document);
-  const format = bundle.value('format');
-  if (format !== BUNDLE_FORMAT && format !== PROVEN_BUNDLE_FORMAT) {
-    const found = typeof format === 'string' ? `, not ${JSON.stringify(format.slice(0, 40))}` : '';
-    const formats = `"${BUNDLE_FORMAT}" or "${PROVEN_BUNDLE_FORMAT}"`;
+  const stated = bundle.value('format');
+  const format = FORMATS.find((one) => one === stated);
+  if (format === undefined) {
+    const found = typeof stated === 'string' ? `, not ${JSON.stringify(stated.slice(0, 40))}` : '';
+    const formats = `"${BUNDLE_FORMAT}", "${PROVEN_BUNDLE_FORMAT}" or "${SIGNED_BUNDLE_FORMAT}"`;
     throw new DocumentError('bundle', `format must be ${formats}${found}`);
   }
+  const isSigned = format === SIGNED_BUNDLE_FORMAT;
+  const hasChainProof = format === PROVEN_BUNDLE_FORMAT || (isSigned && bundle.has('chain_proof'));
   const task = bundle.object('task');
   const claim = bundle.object('claim');
   const anchor = bundle.object('anchor');
@@ -121,28 +106,10 @@ export function readBundle(document: JsonValue): Bundle {
     ...(bundle.has('proof') ? { proof: bundle.proof('proof') } : {}),
     proof_hash: bundle.hex('proof_hash', HASH),
     inclusion: bundle.inclusion(),
-    anchor: {
-      tx_hash: anchor.hex('tx_hash', HASH),
-      block_number: anchor.text('block_number', DECIMAL),
-      block_hash: anchor.hex('block_hash', HASH),
-      tx_index: anchor.integer('tx_index', 0),
-      from: anchor.hex('from', ADDRESS),
-      anchored_at: anchor.text('anchored_at', TIME),
-      raw_tx: anchor.hex('raw_tx', BYTES),
-    },
-    ...(format === PROVEN_BUNDLE_FORMAT
-      ? { chain_proof: chainProofIn(bundle.object('chain_proof')) }
-      : {}),
+    anchor: anchorIn(anchor),
+    ...(hasChainProof ? { chain_proof: chainProofIn(bundle.object('chain_proof')) } : {}),
+    ...(isSigned ? { signing: readSigning(bundle.object('signing')) } : {}),
   };
   for (const members of [bundle, task, claim, anchor]) members.requireNoOther();
   return read;
-}
-
-function chainProofIn(members: Members): ChainProof {
-  const chainProof = {
-    header: members.bytes('header', MAX_HEADER_BYTES),
-    nodes: members.manyBytes('nodes', 'trie nodes', MAX_PATH_NODES, MAX_NODE_BYTES),
-  };
-  members.requireNoOther();
-  return chainProof;
 }

@@ -1,17 +1,16 @@
 // Checks a bundle against the hash of its block alone, with the chain proof in it.
-import { auditPayload, type StatedAnchor } from './audit-anchor.ts';
+import { auditPayload, type StatedPlace } from './audit-anchor.ts';
 import { type AuditCheck, check, sameHex } from './audit-check.ts';
 import { type BlockHeader, readBlockHeader } from './block-header.ts';
-import type { Bundle } from './bundle.ts';
-import { auditEvidence, auditRawTransaction, statedAnchorOf } from './bundle-checks.ts';
+import { type Anchored, auditEvidence, auditRawTransaction, statedOf } from './bundle-checks.ts';
 import { bytesToHex, type Hex } from './bytes.ts';
 import { readSignedTransaction, type SignedTransaction } from './signed-transaction.ts';
 import { valueInTrie } from './trie.ts';
 
-export type { ChainProof } from './bundle.ts';
+export type { ChainProof } from './subject/anchor-members.ts';
 
 /**
- * Checks a bundle with a chain proof against the hash of its block, in hex of any case, without I/O. Checks, in this
+ * Checks a bundle or free leaf with a chain proof against the hash of its block, in hex of any case, without I/O. Checks, in this
  * order: `header`, `block_hash`, `block_number`, `anchored_at`, `transaction_path`, `transaction_found`, `raw_tx`,
  * `signature`, `chain`, `sender`, `self_transfer`, the checks of the payload as in `auditAnchor`, and `evidence` if the
  * bundle has the proof. Whether the block is part of the chain depends on the source of the hash. Whether the
@@ -19,8 +18,8 @@ export type { ChainProof } from './bundle.ts';
  *
  * Without a chain proof the checks of the block fail. Nothing is thrown for a bundle of `readBundle`.
  */
-export function auditChainProof(bundle: Bundle, blockHash: string): AuditCheck[] {
-  const stated = statedAnchorOf(bundle);
+export function auditChainProof(bundle: Anchored, blockHash: string): AuditCheck[] {
+  const stated = statedOf(bundle);
   const { chain_proof: chainProof, anchor } = bundle;
   const read = attempt(() => {
     if (chainProof === undefined) throw new TypeError('The bundle has no chain proof');
@@ -49,11 +48,11 @@ export function auditChainProof(bundle: Bundle, blockHash: string): AuditCheck[]
 }
 
 /** The account that signed the transaction of a bundle; null if the transaction is malformed. */
-export function signerOf({ anchor }: Bundle): Hex | null {
+export function signerOf({ anchor }: Anchored): Hex | null {
   return attempt(() => readSignedTransaction(anchor.raw_tx)).found?.from ?? null;
 }
 
-function auditBlock(stated: Required<StatedAnchor>, header: BlockHeader | null, blockHash: string) {
+function auditBlock(stated: Required<StatedPlace>, header: BlockHeader | null, blockHash: string) {
   return [
     check('block_hash', sameHex(blockHash, stated.block_hash), {
       holds: 'The bundle states the hash of this block',
@@ -70,7 +69,7 @@ function auditBlock(stated: Required<StatedAnchor>, header: BlockHeader | null, 
   ];
 }
 
-function auditPath({ chain_proof, anchor }: Bundle, header: BlockHeader | null): AuditCheck[] {
+function auditPath({ chain_proof, anchor }: Anchored, header: BlockHeader | null): AuditCheck[] {
   const value =
     header === null
       ? null
@@ -87,7 +86,7 @@ function auditPath({ chain_proof, anchor }: Bundle, header: BlockHeader | null):
   ];
 }
 
-function auditSigned({ chain_id, from }: Required<StatedAnchor>, signed: SignedTransaction | null) {
+function auditSigned({ chain_id, from }: Required<StatedPlace>, signed: SignedTransaction | null) {
   const isSelfTransfer = signed !== null && signed.to === signed.from && signed.value === 0n;
   return [
     check('chain', signed?.chainId === BigInt(chain_id), {

@@ -1,19 +1,30 @@
 // Entry point of the package `robot-svc/proof`.
 // biome-ignore-all lint/performance/noBarrelFile: package entry point
-export { auditAnchor, type ChainFacts, type StatedAnchor } from './audit-anchor.ts';
+export {
+  auditAnchor,
+  type ChainFacts,
+  type StatedAnchor,
+  type StatedLeaf,
+  type StatedPlace,
+} from './audit-anchor.ts';
 export { auditBundle, auditBundleAlone } from './audit-bundle.ts';
-export { type AuditCheck, type AuditCheckName, isProven } from './audit-check.ts';
+export {
+  type AuditCheck,
+  type AuditCheckName,
+  isProven,
+  type SigningCheckName,
+} from './audit-check.ts';
 export { type BlockHeader, readBlockHeader } from './block-header.ts';
 export {
   BUNDLE_FORMAT,
   type Bundle,
-  type ChainProof,
   MAX_BUNDLE_DEPTH,
   PROVEN_BUNDLE_FORMAT,
   readBundle,
+  SIGNED_BUNDLE_FORMAT,
   saysItIsBundle,
 } from './bundle.ts';
-export { statedAnchorOf } from './bundle-checks.ts';
+export { type Anchored, statedAnchorOf } from './bundle-checks.ts';
 export type { Hex } from './bytes.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { auditChainProof } from './chain-proof.ts';
@@ -33,6 +44,13 @@ export {
   type SinglePayload,
 } from './payload.ts';
 export { readSignedTransaction, type SignedTransaction } from './signed-transaction.ts';
+export {
+  auditSigning,
+  expectSigned,
+  type SigningOptions,
+  type SigningPins,
+  type SigningReport,
+} from './statements/audit-signing.ts';
 export { hashText, type Jws, type JwsHeader, joinSignature } from './statements/jws.ts';
 export {
   grantText,
@@ -60,6 +78,7 @@ export {
   thumbprintOf,
 } from './statements/public-key.ts';
 export { Sequence, type SequenceItem, type SequenceReport } from './statements/sequence.ts';
+export type { SignedKeyText, Signing } from './statements/signing.ts';
 export {
   contentHash,
   OUTCOMES,
@@ -69,8 +88,16 @@ export {
   type Statement,
   statementText,
 } from './statements/statement.ts';
+export { recoverWallet } from './statements/wallet-signature.ts';
 export { MAX_PROOF_DEPTH, parseStrictJson, type StrictJsonOptions } from './strict-json.ts';
 export { StrictJsonError } from './strict-json-error.ts';
+export type {
+  AnchoredLeaf,
+  AnchorMembers,
+  ChainProof,
+  FreeAnchor,
+} from './subject/anchor-members.ts';
+export { SIGNED_RECEIPT_FORMAT } from './subject/receipt.ts';
 export {
   type Inclusion,
   type InclusionPath,

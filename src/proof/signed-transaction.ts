@@ -46,7 +46,7 @@ const LIST = 0xc0;
  */
 export function readSignedTransaction(raw: Hex): SignedTransaction {
   const { signature, ...content } = decode(raw);
-  return { ...content, from: senderOf(signature) };
+  return { ...content, from: recoverAccount(signature) };
 }
 
 /**
@@ -59,7 +59,8 @@ export function readTransaction(raw: Hex): Omit<SignedTransaction, 'from'> {
   return content;
 }
 
-interface Signature {
+/** The signature of a hash by an Ethereum account. */
+export interface Signature {
   /** What was signed. */
   readonly hash: Uint8Array;
   readonly parity: bigint;
@@ -114,7 +115,12 @@ function fromV(v: bigint): { chainId: bigint; parity: bigint } {
   return { chainId: (v - 35n) / 2n, parity: (v - 35n) % 2n };
 }
 
-function senderOf({ hash, parity, r, s }: Signature): Hex {
+/**
+ * The account that signed.
+ *
+ * @throws TypeError unless the signature is valid and has a low `s` (EIP-2).
+ */
+export function recoverAccount({ hash, parity, r, s }: Signature): Hex {
   if (parity > 1n) throw new TypeError('The signature has another parity than 0 or 1');
   let key: Uint8Array;
   try {

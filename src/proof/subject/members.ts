@@ -38,7 +38,7 @@ export class Members {
   constructor(noun: DocumentError['document'], value: JsonValue | undefined, path = '') {
     this.#noun = noun;
     this.#path = path === '' ? '' : `${path}.`;
-    this.#pointer = path === '' ? '' : pointerStep(path);
+    this.#pointer = path === '' ? '' : path.split('.').map(pointerStep).join('');
     if (!isObject(value)) {
       throw new DocumentError(noun, `${path || `the ${noun}`} must be a JSON object`);
     }
@@ -86,17 +86,19 @@ export class Members {
 
   /** Null if the proof was anchored alone. */
   inclusion(): Inclusion | null {
-    return this.nullable('inclusion', (name) => {
-      const members = this.object(name);
-      const inclusion = {
-        root: members.hex('root', HASH),
-        leaf_index: members.integer('leaf_index', 0),
-        leaf_count: members.integer('leaf_count', 2),
-        path: members.hashes('path'),
-      };
-      members.requireNoOther();
-      return inclusion;
-    });
+    return this.nullable('inclusion', () => this.batchInclusion());
+  }
+
+  batchInclusion(): Inclusion {
+    const members = this.object('inclusion');
+    const inclusion = {
+      root: members.hex('root', HASH),
+      leaf_index: members.integer('leaf_index', 0),
+      leaf_count: members.integer('leaf_count', 2),
+      path: members.hashes('path'),
+    };
+    members.requireNoOther();
+    return inclusion;
   }
 
   json(name: string): JsonObject {

@@ -7,6 +7,9 @@ import { DECIMAL, HASH, isObject, Members, own, TIME, UUID } from './members.ts'
 /** The `format` of a receipt. */
 const RECEIPT_FORMAT = 'svc-receipt/1';
 
+/** The `format` of a receipt for work that the robot signed. */
+export const SIGNED_RECEIPT_FORMAT = 'svc-receipt/2';
+
 const FINALITY = {
   pattern: /^(?:included|safe|finalized|reorged)$/,
   name: 'included, safe, finalized or reorged',
@@ -41,8 +44,10 @@ export function readReceipt(document: JsonValue): Receipt {
     return readReceipt(receipt ?? null);
   }
   const receipt = new Members('receipt', document);
-  if (receipt.has('format') && receipt.value('format') !== RECEIPT_FORMAT) {
-    throw new DocumentError('receipt', `format must be "${RECEIPT_FORMAT}"`);
+  const isSigned = receipt.value('format') === SIGNED_RECEIPT_FORMAT;
+  if (receipt.has('format') && receipt.value('format') !== RECEIPT_FORMAT && !isSigned) {
+    const formats = `"${RECEIPT_FORMAT}" or "${SIGNED_RECEIPT_FORMAT}"`;
+    throw new DocumentError('receipt', `format must be ${formats}`);
   }
   receipt.text('status', VERIFIED);
   const read = {
@@ -52,6 +57,7 @@ export function readReceipt(document: JsonValue): Receipt {
       task_id: receipt.text('task_id', UUID),
       robot_id: receipt.text('robot_id', UUID),
       claim_hash: receipt.hex('claim_hash', HASH),
+      ...(isSigned ? { statement_hash: receipt.hex('statement_hash', HASH) } : {}),
       inclusion: receipt.inclusion(),
       tx_hash: receipt.hex('tx_hash', HASH),
       block_number: receipt.text('block_number', DECIMAL),

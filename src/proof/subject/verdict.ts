@@ -14,7 +14,7 @@ export type VerdictCheckName =
 
 interface Reason {
   /** Of the failed checks of one topic, the first one in the table gives the reason: the others may follow from it. */
-  readonly topic: 'evidence' | 'files' | 'service' | 'anchor';
+  readonly topic: 'evidence' | 'files' | 'service' | 'anchor' | 'signing';
   readonly text: string;
 }
 
@@ -22,8 +22,12 @@ const evidence = (text: string): Reason => ({ topic: 'evidence', text });
 const files = (text: string): Reason => ({ topic: 'files', text });
 const service = (text: string): Reason => ({ topic: 'service', text });
 const anchor = (text: string): Reason => ({ topic: 'anchor', text });
+const signing = (text: string): Reason => ({ topic: 'signing', text });
 
 const place = 'The anchor is in another block, or at another place of its block, than stated.';
+const forged = 'A statement in this file was not signed by the key of the robot, or was changed.';
+const other =
+  'A signed statement in this file is about another task, robot, description or evidence.';
 const batch = 'The transaction anchors another group of proofs than the one that is stated.';
 
 /** Why a failed check refutes the proof. Within a topic, a cause is above what follows from it. */
@@ -71,6 +75,27 @@ const reasons: Readonly<Record<VerdictCheckName, Reason>> = {
   block_number: anchor(place),
   tx_index: anchor(place),
   anchored_at: anchor('The block of the anchor has another time than stated.'),
+  stripped: signing(
+    'No robot signed this work: the signature was removed, or the work never had one.',
+  ),
+  robot_key: signing('The work is signed with another key than expected.'),
+  owner: signing(
+    'It is not shown that the expected owner put the key into use: the key belongs to another wallet, or the wallet could not be checked.',
+  ),
+  wallet_signature: signing("The owner's wallet did not sign the text of the key."),
+  key: signing('The key in this file is not the one that the owner put into use for this robot.'),
+  kid: signing('The statements in this file were signed with another key.'),
+  claim_signature: signing(forged),
+  result_signature: signing(forged),
+  claim_statement: signing(other),
+  result_statement: signing(other),
+  numbers: signing('The numbers of the signed statements do not follow each other.'),
+  revocation: signing(
+    'The owner took the key out of use before this result was anchored, or the text that does so belongs to another key.',
+  ),
+  key_anchor: signing('The anchor of the key text does not hold.'),
+  claim_anchor: signing('The anchor of the signed claim does not hold.'),
+  revocation_anchor: signing('The anchor of the revocation does not hold.'),
 };
 
 /** Why a proof is not verified: a sentence per topic. Empty if no check failed. */
@@ -98,6 +123,32 @@ export function unchangedSince(blockTime: string, has: { evidence: boolean }): s
 }
 
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+
+/** Who signed the work, as `auditSigning` reports it. */
+interface Signed {
+  readonly key: string;
+  readonly robot_id: string;
+  readonly wallet: string;
+  readonly wallet_check: string;
+  readonly pinned: boolean;
+  readonly outcome: string | null;
+}
+
+/** Who signed the work, and how far this is shown. */
+export function signedBy(signed: Signed): string[] {
+  const { key, robot_id, wallet, wallet_check, pinned, outcome } = signed;
+  return [
+    `Signed by key ${key} of robot ${robot_id}, outcome ${outcome}.`,
+    wallet_check === 'signed'
+      ? `The wallet ${wallet} put this key into use.`
+      : `Wallet not checked: only a node can tell whether ${wallet} signed the text of this key.`,
+    ...(pinned ? [] : ['Not pinned: only this file states whose key it is.']),
+  ];
+}
+
+/** What signatures do not prove. */
+export const UNPROVEN_OF_SIGNED =
+  'that the claim came before the work, that the key was not copied or revoked since';
 
 export const NOT_FINAL =
   'The block is not final yet: a chain reorganization could still remove it.';

@@ -8,9 +8,11 @@ export const verifyCommand: CommandSpec = {
   summary: 'Verify a receipt, a bundle, evidence or a hash',
   details: `With --rpc-url, svc checks the anchor on the chain. For a hash or evidence, svc first asks the service which transaction is the anchor. With neither --rpc-url nor --block-hash, svc only reports what the service states.
 
-A bundle with a chain proof (svc-bundle/2) proves that a block contains the anchor. With --block-hash, svc checks such a bundle without a connection. Take the hash of the block from a source that you trust. With --rpc-url, svc reads only the header of the block for such a bundle, unless you add --full.
+A bundle with a chain proof (svc-bundle/2, svc-bundle/3) proves that a block contains the anchor. With --block-hash, svc checks such a bundle without a connection. Take the hash of the block from a source that you trust. With --rpc-url, svc reads only the header of the block for such a bundle, unless you add --full.
 
 Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or save the list of a service with svc trust add. If --url, SVC_URL, --profile or SVC_PROFILE names a service, svc looks for the sender only in the list of this service: in its saved list or, if no list is saved, in the list that svc reads from the service. If you name no service, svc looks in all saved lists. If none has the sender, svc reads the current list of the service of your last sign-in. With --block-hash, svc reads no list from a service. Without any list or account, svc exits with 9.
+
+If a robot signed the work, its bundle (svc-bundle/3) has the signatures, and svc checks them. Anyone can make a key, so name the key with --robot-key or its owner with --owner. With one of these options, work without a signature is not verified. If the owner is a smart-contract wallet, svc needs --rpc-url to check its signature.
 
 If the evidence lists files, svc reports whether each file matches, differs or was not given. The verification fails if a given file differs or is not listed.`,
   arguments: [
@@ -42,6 +44,14 @@ If the evidence lists files, svc reports whether each file matches, differs or w
         'expected sender of the anchor; can be repeated, then the sender must be one of the accounts',
       parse: repeated,
     },
+    {
+      flags: '--owner <address>',
+      summary: "wallet of the robot's owner, which must have signed the text of the robot's key",
+    },
+    {
+      flags: '--robot-key <thumbprint>',
+      summary: 'thumbprint of the key that must have signed the work',
+    },
     bigIntegersOption,
     { flags: '--require-evidence', summary: 'fail if no evidence is given' },
     {
@@ -68,6 +78,7 @@ If the evidence lists files, svc reports whether each file matches, differs or w
     'svc verify receipt.json --rpc-url https://rpc.example.org --url https://svc.example.org',
     'svc verify bundle.json --rpc-url https://rpc.example.org --rpc-url https://rpc.example.net',
     'svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
+    'svc verify bundle.json --rpc-url https://rpc.example.org --robot-key UDDReOZl1ipXAfp9wYsm13sDBMK5og--QWdBjzuf6o4',
     'svc verify bundle.json --file run.mcap --file photo.jpg --require-files',
     'svc hash evidence.json | svc verify - --watch',
   ],

@@ -8,11 +8,14 @@ import {
   NOT_FINAL,
   REORGANIZED,
   reasonsOf,
+  signedBy,
+  UNPROVEN_OF_SIGNED,
   unchangedSince,
 } from '../../proof/subject/verdict.ts';
 import { type AnchorResult, txHashOf } from './anchor.ts';
 import { evidenceStatus } from './evidence.ts';
 import type { Identity } from './identity.ts';
+import type { SigningResult } from './signing.ts';
 import { chainOptionsOf } from './subject.ts';
 
 /** The result of `svc verify`: that of the anchor, with the checks of evidence, files and sender. */
@@ -20,6 +23,7 @@ export interface Report extends AnchorResult {
   /** `unnamed`: every check passes, but neither the caller nor a service named the sender. */
   outcome: 'verified' | 'not_verified' | 'pending' | 'unnamed';
   identity: Identity;
+  signing: SigningResult;
   /** The files that the evidence lists. */
   files: readonly ComparedFile[];
 }
@@ -48,7 +52,7 @@ export function printReport(output: Output, report: Report): void {
 }
 
 function toJson(report: Report) {
-  const { outcome, basis, subject, answer, checks, sender, identity } = report;
+  const { outcome, basis, subject, answer, checks, sender, identity, signing } = report;
   const evidence = evidenceStatus(checks);
   const skipped = (name: string, detail: string) => [{ name, detail, status: 'not_checked' }];
   const readsStatus = basis === 'chain' || basis === 'service';
@@ -71,8 +75,12 @@ function toJson(report: Report) {
     checks: [
       ...checks.map(({ name, ok, detail }) => ({ name, status: ok ? 'passed' : 'failed', detail })),
       ...(evidence === 'not_included' ? skipped('evidence', NO_EVIDENCE) : []),
+      ...(signing.report?.wallet_check === 'not_checked'
+        ? skipped('wallet_signature', NO_WALLET)
+        : []),
       ...(readsStatus ? [] : skipped('status', 'The commitment does not depend on it')),
     ],
+    signing: signingToJson(signing),
     facts: factsOf(report),
     nodes: report.nodes.map((node) => ({
       rpc: node.label,
@@ -85,6 +93,14 @@ function toJson(report: Report) {
   };
 }
 
+/** Null without a document. */
+function signingToJson({ status, report }: SigningResult) {
+  if (status === null) return null;
+  const { checks: _, ...signed } = report ?? { checks: [] };
+  return { status, ...signed };
+}
+
+const NO_WALLET = 'Only a node can tell whether the wallet signed: check it with --rpc-url URL';
 const NO_EVIDENCE = 'No evidence was given: check it with --proof FILE';
 
 /** A line with a label and a value. */
@@ -164,6 +180,9 @@ function printVerdict({ colors, line }: Output, report: Report): void {
     };
     line(colors.green.bold(verdicts[basis]));
   }
+  const isRead = outcome === 'verified' || outcome === 'unnamed';
+  if (!isRead || report.signing.report === null) return;
+  for (const text of signedBy(report.signing.report)) line(escapeText(text));
 }
 
 /** Prints what was checked: anyone can anchor anything, so the sender counts only if it was named. */
@@ -190,12 +209,31 @@ function printUnproven({ colors, line }: Output, report: Report): void {
     identity.isUnsaved &&
       basis !== 'service' &&
       `Not proven: that the sender is the account of ${identity.namedBy}: only the service states it. Compare the address with one from another source, or use svc trust add.`,
-    'Not proven: the identity of the robot, the author of the evidence, that no other anchor exists.',
+    datedElsewhere(report),
+    `Not proven: ${unprovenAuthor(report.signing)}, that no other anchor exists.`,
     ...Object.entries(unprovenOf(report)).map(
       ([name, value]) => `Stated, not proven: ${statements[name] ?? name}, ${value}`,
     ),
   ];
   for (const text of lines) if (text) line(colors.dim(escapeText(text)));
+}
+
+function unprovenAuthor({ status }: SigningResult): string {
+  if (status === 'signed') return UNPROVEN_OF_SIGNED;
+  const note = {
+    hash_only: ' (this receipt has only the hash of what it signed: verify the bundle)',
+    unsigned: ' (unsigned)',
+  };
+  return `the identity of the robot${status === null ? '' : note[status]}, the author of the evidence`;
+}
+
+/** The anchors of key and claim are in other blocks, which only a node can compare with the chain. */
+function datedElsewhere({ basis, subject: { bundle } }: Report): string | false {
+  if (bundle?.signing === undefined || basis === 'chain' || basis === 'block') return false;
+  const { key, claim, revocation } = bundle.signing;
+  const blocks = [key, claim, revocation].flatMap((one) => one?.anchor?.anchor.block_number ?? []);
+  if (blocks.length === 0) return false;
+  return `Not proven: that the chain has the anchors of key and claim, in block ${blocks.join(', ')}. Check them with --rpc-url URL.`;
 }
 
 const statements: Readonly<Record<string, string>> = {

@@ -26,7 +26,8 @@ export async function upgradedBundle(
       hint: 'The service makes one when the anchor is final. To read the chain, use --rpc-url.',
     });
   }
-  const upgraded: Bundle = { ...bundle, format: PROVEN_BUNDLE_FORMAT, chain_proof: chainProof };
+  const format = bundle.signing === undefined ? PROVEN_BUNDLE_FORMAT : bundle.format;
+  const upgraded: Bundle = { ...bundle, format, chain_proof: chainProof };
   requireSound(auditChainProof(upgraded, bundle.anchor.block_hash));
   return upgraded;
 }

@@ -16,6 +16,7 @@ import {
 import { identify } from './identity.ts';
 import { printReport, type Report } from './report.ts';
 import { readTaskReceipt } from './service.ts';
+import { requirePinnable, verifySigning } from './signing.ts';
 import { readSubject } from './subject.ts';
 
 export interface VerifyInput extends EvidenceInput {
@@ -23,6 +24,8 @@ export interface VerifyInput extends EvidenceInput {
   blockHash?: string;
   full?: true;
   anchorAddress?: string[];
+  owner?: string;
+  robotKey?: string;
   requireEvidence?: true;
   watch?: true;
   timeout?: number;
@@ -41,9 +44,12 @@ const POLL_MS = 2_000;
 export async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
   const { rpcUrl: rpcUrls = [], anchorAddress: anchorAddresses = [], blockHash, full } = input;
   requireConsistent(input);
-  await requireAddresses(anchorAddresses);
+  await requireAddresses('--anchor-address', anchorAddresses);
+  if (input.owner !== undefined) await requireAddresses('--owner', [input.owner]);
   requirePrivateNodes(rpcUrls, context.options);
   const subject = await resolveSubject(context, input);
+  const pins = { owner: input.owner, robotKey: input.robotKey };
+  requirePinnable(subject, pins);
   const evidence = await readEvidence(context.output, subject, input);
   const proof = subject.proof ?? evidence[0]?.proof ?? null;
   const { files, checks: fileChecks } = await checkFiles(context.output, proof, input);
@@ -57,11 +63,13 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
     const result = await anchorResult();
     const identity = await identify(context, result, anchorAddresses);
     const evidenceChecks = checkEvidence(evidence, result.subject.proofHash);
-    const checks = withSender([...evidenceChecks, ...fileChecks, ...result.checks], identity.check);
+    const signing = await verifySigning(result.subject, pins, { rpcUrls, full });
+    const ownChecks = [...evidenceChecks, ...fileChecks, ...result.checks, ...signing.checks];
+    const checks = withSender(ownChecks, identity.check);
     if (input.requireEvidence && evidenceStatus(checks) === 'not_included') {
       checks.unshift({ name: 'evidence_required', ok: false, detail: 'No evidence was given' });
     }
-    const report = { ...result, checks, files, identity };
+    const report = { ...result, checks, files, identity, signing };
     return { ...report, outcome: outcomeOf(report) };
   };
   const report = await (input.watch ? watch(context, verifyOnce, input.timeout) : verifyOnce());
@@ -78,9 +86,13 @@ async function resolveSubject(context: Context, input: VerifyInput): Promise<Sub
     throw new SvcError('usage', '--block-hash needs a bundle with a chain proof.');
   }
   if (!isOffline || recognized.bundle?.chain_proof !== undefined) return recognized;
-  throw new SvcError('usage', '--block-hash needs a bundle with a chain proof (svc-bundle/2).', {
-    hint: 'Get one with svc bundle TASK or svc bundle --upgrade FILE, or use --rpc-url.',
-  });
+  throw new SvcError(
+    'usage',
+    '--block-hash needs a bundle with a chain proof (svc-bundle/2, svc-bundle/3).',
+    {
+      hint: 'Get one with svc bundle TASK or svc bundle --upgrade FILE, or use --rpc-url.',
+    },
+  );
 }
 
 /** Replaces the check of the sender, unless it has failed already. */
@@ -96,12 +108,12 @@ function outcomeOf({ answer, checks, identity }: Omit<Report, 'outcome'>): Repor
 }
 
 /** @throws SvcError `usage`, also for a wrong checksum: a typing error must not look like a forgery. */
-async function requireAddresses(addresses: readonly string[]): Promise<void> {
+async function requireAddresses(option: string, addresses: readonly string[]): Promise<void> {
   if (addresses.length === 0) return;
   const { checksumAddress } = await import('../../chain/chain.ts');
   const wrong = addresses.find((address) => checksumAddress(address) === null);
   if (wrong === undefined) return;
-  throw new SvcError('usage', `--anchor-address ${wrong} is no address.`, {
+  throw new SvcError('usage', `${option} ${wrong} is no address.`, {
     hint: 'An address is 0x and 40 hex digits. Upper and lower case are a checksum: check it for typing errors.',
   });
 }

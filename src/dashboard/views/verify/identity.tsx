@@ -1,6 +1,7 @@
 // Shows who sent an anchor, what the service states about that account, and what a verification does not prove.
 import type { ChainFacts } from '../../../proof/audit-anchor.ts';
 import type { Bundle } from '../../../proof/bundle.ts';
+import { UNPROVEN_OF_SIGNED } from '../../../proof/subject/verdict.ts';
 import type { AnchorsList } from '../../../protocol/anchoring-accounts.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { reading } from '../../queries.ts';
@@ -56,7 +57,14 @@ export function Unproven({ stated, bundle }: UnprovenProps) {
           That the chain has this anchor, if you do not trust this service: it read the chain for
           this page. <code>svc verify --rpc-url</code> reads it from your own node.
         </li>
-        <li>The identity of the robot, the author of the evidence, that no other anchor exists.</li>
+        {bundle?.signing ? (
+          <li>T{UNPROVEN_OF_SIGNED.slice(1)}, that no other anchor exists.</li>
+        ) : (
+          <li>
+            The identity of the robot{bundle === null ? '' : ' (unsigned)'}, the author of the
+            evidence, that no other anchor exists.
+          </li>
+        )}
         <li>
           That the sender is the account of this service: only the service states it. Compare the
           address with one from another source, or use <code>svc trust add</code>.

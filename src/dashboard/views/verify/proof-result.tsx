@@ -5,7 +5,9 @@ import { auditAnchor, type ChainFacts, type StatedAnchor } from '../../../proof/
 import { auditBundle, auditBundleAlone } from '../../../proof/audit-bundle.ts';
 import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
 import { compareFiles, type GivenFile, listedFiles } from '../../../proof/files/manifest.ts';
+import { auditSigning, type SigningReport } from '../../../proof/statements/audit-signing.ts';
 import { type Subject, subjectOfCalldata } from '../../../proof/subject/subject.ts';
+import { signedBy } from '../../../proof/subject/verdict.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
 import { chainQuery, transactionQuery } from '../../queries.ts';
@@ -28,8 +30,18 @@ interface ProofResultProps {
 
 /** Checks a subject in this browser: alone, then against the chain's data, which the service reads from its node. */
 export function ProofResult({ subject, isNamed = true }: ProofResultProps) {
-  const alone = subject.bundle === null ? [] : auditBundleAlone(subject.bundle);
-  const isSound = alone.every(({ ok }) => ok);
+  const { bundle } = subject;
+  const signing = useQuery({
+    queryKey: ['signing', { ...bundle, proof: undefined }],
+    queryFn: () => (bundle === null ? null : auditSigning(bundle)),
+    // Without signatures there is nothing to wait for.
+    ...(bundle?.signing === undefined && { enabled: false, initialData: null }),
+  });
+  const alone = [
+    ...(bundle === null ? [] : auditBundleAlone(bundle)),
+    ...(signing.data?.checks ?? []),
+  ];
+  const isSound = signing.isSuccess && alone.every(({ ok }) => ok);
   // Nothing is asked about a document that contradicts itself.
   const { data } = useVerification(subject, isSound);
   const [given, setGiven] = useState<readonly GivenFile[]>([]);
@@ -37,6 +49,8 @@ export function ProofResult({ subject, isNamed = true }: ProofResultProps) {
   const files = typeof listed === 'string' ? [] : compareFiles(listed, given);
   const isOther = files.some(({ status }) => status === 'differs' || status === 'not_listed');
   const kind = data?.kind ?? subject.kind;
+  if (signing.isError) return <Failure error={signing.error} onRetry={signing.refetch} />;
+  if (signing.isPending) return <Loading what="signatures" />;
   return (
     <>
       {isSound && !isOther ? (
@@ -48,13 +62,19 @@ export function ProofResult({ subject, isNamed = true }: ProofResultProps) {
         <ListedFiles files={files} onGiven={(file) => setGiven((all) => [...all, file])} />
       )}
       {(isNamed || kind !== 'proof hash') && (
-        <Recognized subject={{ ...subject, kind }} alone={alone} />
+        <Recognized subject={{ ...subject, kind }} alone={alone} signing={signing.data} />
       )}
     </>
   );
 }
 
-function Recognized({ subject, alone }: { subject: Subject; alone: AuditCheck[] }) {
+interface RecognizedProps {
+  subject: Subject;
+  alone: AuditCheck[];
+  signing: SigningReport | null;
+}
+
+function Recognized({ subject, alone, signing }: RecognizedProps) {
   const { kind, proofHash, bundle, underflows = [] } = subject;
   return (
     <section className="card" aria-label="Recognized" role="status">
@@ -67,6 +87,13 @@ function Recognized({ subject, alone }: { subject: Subject; alone: AuditCheck[] 
       {bundle && (
         <p className="hint">For “{bundle.claim.title}”, checked in this browser without a chain:</p>
       )}
+      {signing !== null &&
+        isProven(alone) &&
+        signedBy(signing).map((text) => (
+          <p className="hint" key={text}>
+            {text}
+          </p>
+        ))}
       {underflows.map((pointer) => (
         <p className="hint" key={pointer}>
           The number at {pointer} is too small for a double and counts as 0.

@@ -8,7 +8,7 @@ import { canonicalJson } from '../../src/proof/canonical-json.ts';
 import { anvilAccounts } from './anvil.ts';
 
 type Members = Record<string, unknown>;
-type Signer = { alg: string; jwk: Members; thumbprint: string; sign: (text: string) => Buffer };
+export type Signer = { alg: string; jwk: Members; thumbprint: string; sign: (text: string) => Buffer };
 
 const ORIGIN = 'https://svc.example.org';
 const ROBOT = '01900000-0000-7000-8000-00000000000a';
@@ -23,7 +23,7 @@ const task = (n: number) => `01900000-0000-7000-8000-${n.toString(16).padStart(1
 const ORDER_25519 = ed25519.CURVE.n;
 const ORDER_256 = p256.CURVE.n;
 
-function edwards(seed: number): Signer & { secret: Buffer } {
+export function edwards(seed: number): Signer & { secret: Buffer } {
   const secret = Buffer.alloc(32, seed);
   const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), secret]);
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
@@ -37,7 +37,7 @@ function edwards(seed: number): Signer & { secret: Buffer } {
   };
 }
 
-function nist(seed: number): Signer {
+export function nist(seed: number): Signer {
   const secret = Buffer.alloc(32, seed);
   const point = p256.getPublicKey(secret, false);
   const [x, y] = [base64url(point.slice(1, 33)), base64url(point.slice(33))];

@@ -152,11 +152,11 @@ describe('svc verify with a bundle', () => {
   });
 
   it('refuses another format, and names the member that makes the bundle invalid', async () => {
-    const newer = await verifyChanged({ format: 'svc-bundle/3' });
+    const newer = await verifyChanged({ format: 'svc-bundle/4' });
     const broken = await verifyChanged({ anchor: { ...bundle.anchor, tx_hash: '0x12' } });
 
     expect([newer.exitCode, newer.stdout]).toEqual([2, '']);
-    expect(newer.stderr).toContain('format must be "svc-bundle/1" or "svc-bundle/2"');
+    expect(newer.stderr).toContain('format must be "svc-bundle/1", "svc-bundle/2" or');
     expect([broken.exitCode, broken.stdout]).toEqual([2, '']);
     expect(broken.stderr).toContain('anchor.tx_hash must be 32 bytes');
   });

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Verifies a bundle of format svc-bundle/2 from the hash of its block alone, without a network.
+"""Verifies a bundle of format svc-bundle/2 or svc-bundle/3 from the hash of its block alone, without a network.
 
 usage: verify.py BUNDLE.json 0xBLOCKHASH [--anchor-address 0xADDRESS]...
+    [--owner 0xADDRESS] [--robot-key THUMBPRINT]
     [--file FILE]... [--require-files] [--part PART.json]...
 
 --anchor-address names the account that you expect; with several, one of them must have sent the anchor. --file compares
 a file with those that the evidence lists, --part does so for a part of a file, and --require-files
-fails if a listed file is not given.
+fails if a listed file is not given. --owner names the wallet that must have put the robot's key into use, and
+--robot-key the thumbprint of the key that must have signed: with one of them, work without a signature fails.
 
 Exit code 0: every check passed. 3: a check failed, or the bundle has a member that no check covers. 2: wrong usage, an
 unreadable file, or a file that is not a bundle with a chain proof. 9: every check passed, but you named no account, and
@@ -526,13 +528,20 @@ def nullable(form):
     return lambda value: value is None or form(value)
 
 
+def bare(name):
+    return name.rstrip("?*")
+
+
 def is_form(form, value):
-    """Whether the members that the form lists are there and have their forms. A name with `?` may be absent."""
+    """
+    Whether the members that the form lists are there and have their forms. A name with `?` may be absent, and the value
+    of a name with `*` may be null.
+    """
     if not isinstance(form, dict):
         return bool(form(value))
     return isinstance(value, dict) and all(
-        is_form(part, value[name.rstrip("?")])
-        if name.rstrip("?") in value
+        (name.endswith("*") and value[bare(name)] is None) or is_form(part, value[bare(name)])
+        if bare(name) in value
         else name.endswith("?")
         for name, part in form.items()
     )
@@ -540,7 +549,7 @@ def is_form(form, value):
 
 def refuse_others(form, value):
     """Refuses members that the form does not list."""
-    names = {name.rstrip("?"): part for name, part in form.items()}
+    names = {bare(name): part for name, part in form.items()}
     for name in value:
         if name not in names:
             raise UnknownMember(f"{name[:40]!r} is not a member of a bundle")
@@ -561,7 +570,7 @@ BUNDLE = {
     },
     "proof?": lambda value: isinstance(value, (dict, list)),
     "proof_hash": text(HASH),
-    "inclusion": {
+    "inclusion*": {
         "root": text(HASH),
         "leaf_index": integer(0),
         "leaf_count": integer(2),
@@ -583,6 +592,24 @@ BUNDLE = {
 }
 
 
+FREE_ANCHOR = {
+    "inclusion": BUNDLE["inclusion*"],
+    "anchor": BUNDLE["anchor"],
+    "chain_proof?": BUNDLE["chain_proof"],
+}
+KEY_TEXT = {
+    "text": text(),
+    "signature": text(r"0x(?:[0-9a-f]{2}){0,8192}"),
+    "anchor*": FREE_ANCHOR,
+}
+SIGNING = {
+    "key": dict(KEY_TEXT, public_key=lambda value: isinstance(value, dict)),
+    "revocation*": KEY_TEXT,
+    "claim": {"statement": text(), "anchor*": FREE_ANCHOR},
+    "result": {"statement": text()},
+}
+
+
 def read_bundle(content, rounded):
     """The bundle in a file, with `rounded` as in `parse_strict`."""
     try:
@@ -592,18 +619,22 @@ def read_bundle(content, rounded):
     if not isinstance(document, dict):
         raise Refused("the file is not a bundle")
     form = dict(BUNDLE)
-    is_old = document.get("format") == "svc-bundle/1"
+    is_signed = document.get("format") == "svc-bundle/3"
+    is_old = document.get("format") == "svc-bundle/1" or (is_signed and "chain_proof" not in document)
     if is_old:
-        form["format"] = text()
         del form["chain_proof"]
-    if "inclusion" in document and document["inclusion"] is None:
-        form["inclusion"] = lambda value: value is None
+    if is_old or is_signed:
+        form["format"] = text()
+    if is_signed:
+        form["signing"] = SIGNING
     for name, part in form.items():
         if not is_form({name: part}, document):
-            raise Refused(f"{name.rstrip('?')} is missing or malformed")
+            raise Refused(f"{bare(name)} is missing or malformed")
     refuse_others(form, document)
     if is_old:
-        raise Refused("svc-bundle/1 has no chain proof: verify it with a node, or upgrade it")
+        raise Refused("the bundle has no chain proof: verify it with a node, or upgrade it")
+    if is_signed:
+        read_signing(document)
     return document
 
 
@@ -615,10 +646,14 @@ def hex_bytes(hex_text):
 
 
 def leaf_of(bundle):
+    if "free_leaf" in bundle:
+        return bundle["free_leaf"]
     task = bundle["task"]
     ids = [bytes.fromhex(task[name].replace("-", "")) for name in ("id", "robot_id")]
     proof_hash, claim_hash = hex_bytes(bundle["proof_hash"]), hash_json(bundle["claim"])
-    return sha256(b"\0" + proof_hash + ids[0] + ids[1] + claim_hash)
+    statement = bundle["signing"]["result"]["statement"] if "signing" in bundle else None
+    last = b"" if statement is None else sha256(statement.encode("utf-8"))
+    return sha256(b"\0" + proof_hash + ids[0] + ids[1] + claim_hash + last)
 
 
 def root_from_path(leaf, inclusion):
@@ -931,6 +966,169 @@ def faults_of_sequence(first, items):
     return faults
 
 
+# The signatures in a bundle of work that the robot signed (docs/statements.md).
+
+
+def read_signing(bundle):
+    """Key, texts and statements of a signed bundle."""
+    signing = bundle["signing"]
+    key, revocation = signing["key"], signing["revocation"]
+    try:
+        origin, wallet, robot, algorithm, thumb, _, first = read_key_text(GRANT, key["text"])
+        read = {
+            "algorithm": read_key(key["public_key"])[0],
+            "grant": {"origin": origin, "wallet": wallet, "robot": robot},
+            "granted": (algorithm, thumb),
+            "first": int(first),
+            "revocation": revocation and read_key_text(REVOCATION, revocation["text"]),
+            "claim": read_statement(signing["claim"]["statement"]),
+            "result": read_statement(signing["result"]["statement"]),
+        }
+    except UnknownMember as error:
+        raise Refused(str(error)) from None
+    last = read["revocation"][4] if revocation else "none"
+    if max(read["first"], 0 if last == "none" else int(last.split()[0])) > MAX_SAFE_INTEGER:
+        raise Refused("a number in a key text is too large")
+    return read
+
+
+def recovered_wallet(lines, signature):
+    """The wallet that signed a text with personal_sign (EIP-191); None if only a node can tell."""
+    data, message = hex_bytes(signature), lines.encode("utf-8")
+    if len(data) != 65 or data[64] not in (0, 1, 27, 28):
+        return None
+    digest = keccak(b"\x19Ethereum Signed Message:\n" + str(len(message)).encode() + message)
+    r, s = int.from_bytes(data[:32], "big"), int.from_bytes(data[32:64], "big")
+    address = attempt(recovered_address, digest, data[64] % 27, r, s)
+    return address and "0x" + address.hex()
+
+
+def is_wallet_checked(bundle):
+    """Whether the wallet in the key text signed it, and the revocation. If not, a smart contract may have done so."""
+    signing, wallet = bundle["signing"], read_signing(bundle)["grant"]["wallet"]
+    texts = [each for each in (signing["key"], signing["revocation"]) if each]
+    return all(recovered_wallet(each["text"], each["signature"]) == wallet for each in texts)
+
+
+def signed_hash(statement):
+    return "0x" + sha256(statement["signed"].encode("ascii")).hex()
+
+
+def is_about(bundle, kind, payload):
+    claim = {name: bundle["claim"][name] for name in bundle["claim"] if name != "created_at"}
+    return (
+        payload["type"] == kind
+        and payload["robot_id"] == bundle["task"]["robot_id"]
+        and payload["task_id"] == bundle["task"]["id"]
+        and payload["content_hash"] == "0x" + hash_json(claim).hex()
+        and payload.get("proof_hash", bundle["proof_hash"]) == bundle["proof_hash"]
+    )
+
+
+def are_numbered(first, claim, result):
+    before, after = claim["payload"]["number"], result["payload"]["number"]
+    if not first <= before < after:
+        return False
+    items = [dict(each["payload"], signed_hash=signed_hash(each)) for each in (claim, result)]
+    return not faults_of_sequence(first, items)["broken"]
+
+
+def is_free_anchor(chain_id, kind, content, anchor):
+    """Whether the free leaf of a claim (1) or a key text (2) is in the transaction, and this in its stated block."""
+    free_leaf = sha256(bytes([0, kind]) + sha256(content.encode("utf-8")))
+    leaf = dict(anchor, chain_id=chain_id, free_leaf=free_leaf)
+    if "chain_proof" in anchor:
+        return all(passed for _, passed in checks_of(leaf, hex_bytes(anchor["anchor"]["block_hash"])))
+    inclusion, raw = anchor["inclusion"], hex_bytes(anchor["anchor"]["raw_tx"])
+    root, count = hex_bytes(inclusion["root"]), int(inclusion["leaf_count"])
+    return (
+        keccak(raw) == hex_bytes(anchor["anchor"]["tx_hash"])
+        and root_from_path(free_leaf, inclusion) == root
+        and b"RTPA\1\1" + root + count.to_bytes(4, "big") in raw
+    )
+
+
+def free_anchors(signing):
+    """Name, kind, content and anchor of each free leaf that is anchored."""
+    key, claim, revocation = signing["key"], signing["claim"], signing["revocation"]
+    every = [
+        ("key_anchor", 2, key["text"], key["anchor"]),
+        ("claim_anchor", 1, claim["statement"], claim["anchor"]),
+    ]
+    if revocation:
+        every.append(("revocation_anchor", 2, revocation["text"], revocation["anchor"]))
+    return [each for each in every if each[3]]
+
+
+def is_result_valid(bundle, kid):
+    """Whether the revocation is that of this key, and the owner stands by the result or it was anchored earlier."""
+    read, revocation = read_signing(bundle), bundle["signing"]["revocation"]
+    *owner, revoked, last = read["revocation"]
+    if owner != list(read["grant"].values()) or revoked != kid:
+        return False
+    number, _, last_hash = last.partition(" ")
+    if number != "none":
+        found = read["result"]["payload"]["number"]
+        is_last = found == int(number) and signed_hash(read["result"]) == last_hash
+        if found < int(number) or is_last:
+            return True
+    anchor = revocation["anchor"]
+    block = int(bundle["anchor"]["block_number"])
+    return anchor is not None and block < int(anchor["anchor"]["block_number"])
+
+
+def signing_checks(bundle, owner=None, robot_key=None):
+    """Every check of the signatures in order, as its name and whether it passed."""
+    if "signing" not in bundle:
+        if owner or robot_key:
+            yield "stripped", False
+        return
+    signing, read = bundle["signing"], read_signing(bundle)
+    key, grant = signing["key"]["public_key"], read["grant"]
+    thumb, kid = thumbprint(key), kid_of(signing["key"]["text"])
+    is_checked = is_wallet_checked(bundle)
+    is_granted = read["granted"] == (read["algorithm"], thumb)
+    yield "key", is_granted and grant["robot"] == bundle["task"]["robot_id"]
+    if is_checked:
+        yield "wallet_signature", True
+    kinds = ("claim", "result")
+    yield "kid", all(read[kind]["header"]["kid"] == kid for kind in kinds)
+    for kind in kinds:
+        yield f"{kind}_signature", is_signed(key, read[kind])
+    for kind in kinds:
+        yield f"{kind}_statement", is_about(bundle, kind, read[kind]["payload"])
+    yield "numbers", are_numbered(read["first"], read["claim"], read["result"])
+    for name, kind, content, anchor in free_anchors(signing):
+        yield name, is_free_anchor(bundle["chain_id"], kind, content, anchor)
+    if signing["revocation"]:
+        yield "revocation", is_result_valid(bundle, kid)
+    if owner:
+        yield "owner", is_checked and grant["wallet"] == owner.lower()
+    if robot_key:
+        yield "robot_key", thumb == robot_key
+
+
+def signing_sentences(bundle, is_pinned):
+    """Who signed the work, and what the signatures do not prove."""
+    if "signing" not in bundle:
+        yield "Not proven: the identity of the robot (unsigned), the author of the evidence."
+        return
+    signing, read = bundle["signing"], read_signing(bundle)
+    wallet, outcome = read["grant"]["wallet"], read["result"]["payload"]["outcome"]
+    robot = bundle["task"]["robot_id"]
+    yield f"Signed by key {thumbprint(signing['key']['public_key'])} of robot {robot}, outcome {outcome}."
+    if is_wallet_checked(bundle):
+        yield f"The wallet {wallet} put this key into use."
+    else:
+        yield f"Wallet not checked: only a node can tell whether {wallet} signed the text of this key."
+    if not is_pinned:
+        yield "Not pinned: only this file states whose key it is."
+    blocks = ", ".join(each[3]["anchor"]["block_number"] for each in free_anchors(signing))
+    if blocks:
+        yield f"Not proven: that the chain has the anchors of key and claim, in block {blocks}."
+    yield "Not proven: that the claim came before the work, that the key was not copied or revoked since."
+
+
 # The files that evidence lists, and parts of them.
 
 CHUNK_BYTES = 2**20
@@ -1131,6 +1329,7 @@ def checks_of(bundle, block_hash, expected=()):
 def read_arguments(arguments):
     """Bundle, block hash and options; None if they are wrong."""
     named, options = [], {"--anchor-address": [], "--file": [], "--part": [], "--require-files": False}
+    options.update({"--owner": [], "--robot-key": []})
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
@@ -1142,7 +1341,11 @@ def read_arguments(arguments):
             named.append(word)
     if len(named) != 2 or not re.fullmatch(r"0x[0-9a-fA-F]{64}", named[1]):
         return None
-    if not all(re.fullmatch(r"0x[0-9a-fA-F]{40}", each) for each in options["--anchor-address"]):
+    owner, robot_key = options["--owner"], options["--robot-key"]
+    addresses = options["--anchor-address"] + owner
+    if not all(re.fullmatch(r"0x[0-9a-fA-F]{40}", each) for each in addresses):
+        return None
+    if max(len(owner), len(robot_key)) > 1 or not all(re.fullmatch(B64_HASH, each) for each in robot_key):
         return None
     return named[0], named[1], options
 
@@ -1174,13 +1377,17 @@ def main(arguments):
         print(f"Cannot verify: {error}", file=sys.stderr)
         return 2
     expected = [hex_bytes(address.lower()) for address in options["--anchor-address"]]
-    checks = list(checks_of(bundle, hex_bytes(block_hash), expected)) + about_files
+    owner, robot_key = ((options[name] + [None])[0] for name in ("--owner", "--robot-key"))
+    checks = list(checks_of(bundle, hex_bytes(block_hash), expected))
+    checks += list(signing_checks(bundle, owner, robot_key)) + about_files
     for name, passed in checks:
         print(f"{ {True: 'passed', None: '-     '}.get(passed, 'FAILED') }  {name}")
     if not all(passed in (True, None) for _, passed in checks):
         print("Not verified")
         return 3
     anchor = bundle["anchor"]
+    for sentence in signing_sentences(bundle, owner or robot_key):
+        print(sentence)
     if not expected:
         print(f"Anchored by an account you have not named: {anchor['from']}")
         print("Name the account that you expect with --anchor-address.")

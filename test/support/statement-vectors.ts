@@ -8,7 +8,12 @@ import { canonicalJson } from '../../src/proof/canonical-json.ts';
 import { anvilAccounts } from './anvil.ts';
 
 type Members = Record<string, unknown>;
-export type Signer = { alg: string; jwk: Members; thumbprint: string; sign: (text: string) => Buffer };
+export type Signer = {
+  alg: string;
+  jwk: Members;
+  thumbprint: string;
+  sign: (text: string) => Buffer;
+};
 
 const ORIGIN = 'https://svc.example.org';
 const ROBOT = '01900000-0000-7000-8000-00000000000a';

@@ -6,9 +6,11 @@ import path from 'node:path';
 import { calculateJwkThumbprint, compactVerify, importJWK } from 'jose';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readStatement } from '../../../src/proof/statements/statement.ts';
+import signedBundles from '../../fixtures/signed-bundles.json' with { type: 'json' };
 import vectors from '../../fixtures/statements.json' with { type: 'json' };
 import { runPython } from '../../support/python-verifier.ts';
 import { needsProgram } from '../../support/require-program.ts';
+import { documentOf, signedVerdict } from '../../support/signed-verdict.ts';
 
 const jwkOf = (name: string) => {
   const found = vectors.keys.good.find((each) => each.name === name);
@@ -100,6 +102,35 @@ describe('openssl pkeyutl', () => {
     );
     expect(found.map(({ name }) => name)).toEqual(accepted);
   });
+});
+
+it('examples/verify.py agrees on every signed bundle', async (context) => {
+  const code = `
+def verdict(document, pins):
+    try:
+        bundle = verify.read_bundle(json.dumps(document).encode(), [])
+    except verify.Refused:
+        return None
+    checks = list(verify.checks_of(bundle, verify.hex_bytes(bundle["anchor"]["block_hash"])))
+    checks += verify.signing_checks(bundle, pins.get("owner"), pins.get("robot_key"))
+    wallet = None
+    if "signing" in bundle:
+        wallet = "signed" if verify.is_wallet_checked(bundle) else "not_checked"
+    names = [name for name, _ in checks]
+    return {"names": names, "failed": [name for name, ok in checks if not ok], "wallet": wallet}
+
+print(json.dumps([verdict(*each) for each in json.load(sys.stdin)]))
+`;
+  const cases = [...signedBundles.good, ...signedBundles.bad];
+  const found = runPython<unknown[]>(
+    context,
+    code,
+    cases.map((each) => [documentOf(each), each.pins]),
+  );
+  const expected = await Promise.all(cases.map(signedVerdict));
+
+  const named = (verdicts: unknown[]) => cases.map(({ name }, i) => [name, verdicts[i]]);
+  expect(named(found)).toEqual(named(expected));
 });
 
 it('examples/verify.py agrees on every vector', (context) => {

@@ -5,6 +5,7 @@ import { formatJson } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
 import type { Bundle } from '../../proof/bundle.ts';
+import { auditSigning } from '../../proof/statements/audit-signing.ts';
 import type { Context } from '../context.ts';
 import { findTask, taskArgument } from '../input/find.ts';
 import type { CommandSpec } from '../program/command.ts';
@@ -75,7 +76,7 @@ async function writeBundle(context: Context, input: BundleInput & { task: string
     throw new SvcError('still_pending', 'The service has no evidence of this task yet.');
   }
   const { body } = await wait('Reading the bundle', () => call('getBundle', { params }));
-  const whole = soundBundle(body, params.id);
+  const whole = await soundBundle(body, params.id);
   const { proof: _, ...bare } = whole;
   const written = input.evidence ? whole : bare;
   const finality = task.verification?.finality ?? null;
@@ -103,13 +104,14 @@ async function write(
 }
 
 /** Checks everything that needs no chain. Throws `unexpected_answer`, `unsound_bundle`. */
-function soundBundle(body: unknown, id: string): Bundle {
+async function soundBundle(body: unknown, id: string): Promise<Bundle> {
   const read = bundleOfService(body);
   if (read.task.id !== id) {
     throw new SvcError('unexpected_answer', 'The service sent the bundle of another task.');
   }
   const hint = 'Report this to the operator of the service; nothing was written.';
-  requireSound(auditBundleAlone(read), hint);
+  const signing = await auditSigning(read);
+  requireSound([...auditBundleAlone(read), ...(signing?.checks ?? [])], hint);
   return read;
 }
 

@@ -12,11 +12,23 @@ import type { Hex } from '../bytes.ts';
 import { type FreeLeafKind, freeLeafHash } from '../leaf.ts';
 import type { AnchoredLeaf, FreeAnchor } from '../subject/anchor-members.ts';
 import { hashText } from './jws.ts';
-import { type KeyGrant, kidOf, readGrantText, readRevocationText } from './key-text.ts';
-import { algorithmOf, openKey, type PublicKey, thumbprintOf } from './public-key.ts';
+import {
+  type KeyGrant,
+  kidOf,
+  readGrantText,
+  readRevocationText,
+  revocationText,
+} from './key-text.ts';
+import { algorithmOf, openKey, thumbprintOf } from './public-key.ts';
 import { Sequence } from './sequence.ts';
 import type { SignedKeyText, Signing } from './signing.ts';
-import { contentHash, type Outcome, type ReadStatement, readStatement } from './statement.ts';
+import {
+  contentHash,
+  type Outcome,
+  type ReadStatement,
+  readStatement,
+  type Statement,
+} from './statement.ts';
 import { recoverWallet } from './wallet-signature.ts';
 
 /** Whose signature the reader expects. */
@@ -82,38 +94,36 @@ export async function auditSigning(
   if (signing === undefined) return null;
   const { key, revocation } = signing;
   const grant = readGrantText(key.text);
-  const kid = kidOf(key.text);
-  const thumbprint = thumbprintOf(key.public_key);
+  const alg = algorithmOf(key.public_key);
+  const [kid, thumbprint] = [kidOf(key.text), thumbprintOf(key.public_key)];
   const claim = readStatement(signing.claim.statement);
   const result = readStatement(signing.result.statement);
-  const texts = revocation === null ? [key] : [key, revocation];
-  const wallet_check = await checkWallet(grant.wallet, texts, options);
-  const isKey = algorithmOf(key.public_key) === grant.algorithm && thumbprint === grant.thumbprint;
+  const wallet_check = await checkWallet(grant.wallet, signing, options);
+  const isSigned = await openKey(key.public_key);
+  const hasSignature = async ({ header, signed, signature }: ReadStatement) =>
+    header.alg === alg && (await isSigned(signed, signature));
+  const isKey = grant.algorithm === alg && grant.thumbprint === thumbprint;
   const checks = [
-    check('key', isKey && grant.robot_id === task.robot_id, {
-      holds: 'The key is the one that the key text names for this robot',
-      fails: 'The key text names another key or another robot',
-    }),
+    made('key', isKey && grant.robot_id === task.robot_id),
     ...(wallet_check === 'not_checked'
       ? []
-      : [
-          check('wallet_signature', wallet_check === 'signed', {
-            holds: `The wallet ${grant.wallet} signed the key text`,
-            fails: `The wallet ${grant.wallet} did not sign the key text`,
-          }),
-        ]),
-    check('kid', claim.header.kid === kid && result.header.kid === kid, {
-      holds: 'Both statements name this key text',
-      fails: 'A statement names another key text',
-    }),
-    await auditSignature('claim', key.public_key, claim),
-    await auditSignature('result', key.public_key, result),
-    ...auditStatements(bundle, claim, result),
-    auditNumbers(grant, claim, result),
+      : [made('wallet_signature', wallet_check === 'signed')]),
+    made('kid', claim.header.kid === kid && result.header.kid === kid),
+    made('claim_signature', await hasSignature(claim)),
+    made('result_signature', await hasSignature(result)),
+    made('claim_statement', isAbout(bundle, 'claim', claim)),
+    made('result_statement', isAbout(bundle, 'result', result)),
+    made('numbers', areNumbered(grant, claim, result)),
     ...(await auditAnchors(bundle, signing, options)),
-    ...(revocation === null ? [] : [auditRevocation(bundle, revocation, { grant, kid, result })]),
-    ...auditPins(options, { thumbprint, wallet: grant.wallet, wallet_check }),
   ];
+  if (revocation !== null) {
+    checks.push(made('revocation', isValidDespite(revocation, bundle, { grant, kid, result })));
+  }
+  const { owner, robotKey } = options;
+  if (owner !== undefined) {
+    checks.push(made('owner', sameHex(grant.wallet, owner) && wallet_check === 'signed'));
+  }
+  if (robotKey !== undefined) checks.push(made('robot_key', thumbprint === robotKey));
   const { statement } = result;
   return {
     checks,
@@ -130,9 +140,31 @@ export async function auditSigning(
 
 /** `stripped` fails for work without a signature if the caller expects an owner or a key; no check otherwise. */
 export function expectSigned(isSigned: boolean, pins: SigningPins): AuditCheck[] {
-  if (isSigned || !isPinned(pins)) return [];
-  const detail = 'The document has no signature of a robot, and one is expected';
-  return [{ name: 'stripped', ok: false, detail }];
+  return isSigned || !isPinned(pins) ? [] : [made('stripped', false)];
+}
+
+/** What each check found, if it passed and if not. Those of the anchors have a sentence of their own. */
+const details: Readonly<Partial<Record<SigningCheckName, readonly [string, string]>>> = {
+  stripped: ['The work is signed', 'The work has no signature of a robot'],
+  key: ['The key is the one in the key text', 'The key text names another key or robot'],
+  wallet_signature: ['The wallet signed the key text', 'The wallet did not sign the key text'],
+  kid: ['Both statements name the key text', 'A statement names another key text'],
+  claim_signature: ['The key signed the claim', "The claim's signature is not valid"],
+  result_signature: ['The key signed the result', "The result's signature is not valid"],
+  claim_statement: ['The claim is of this task', 'The claim is of another task, robot or content'],
+  result_statement: ['The result is of this task', 'The result is of other work or evidence'],
+  numbers: ['The result follows the claim', 'The numbers of claim and result are not in order'],
+  revocation: [
+    'The key was still valid',
+    'The key was revoked before, or the text is of another key',
+  ],
+  owner: ['The owner is the expected one', 'It is not shown that the expected wallet signed'],
+  robot_key: ['The key is the expected one', 'The key is another one than expected'],
+};
+
+function made(name: SigningCheckName, ok: boolean): AuditCheck {
+  const [holds, fails] = details[name] ?? ['', ''];
+  return check(name, ok, { holds, fails });
 }
 
 function isPinned({ owner, robotKey }: SigningPins): boolean {
@@ -141,150 +173,79 @@ function isPinned({ owner, robotKey }: SigningPins): boolean {
 
 async function checkWallet(
   wallet: Hex,
-  texts: readonly SignedKeyText[],
+  { key, revocation }: Signing,
   { askWallet }: SigningOptions,
 ): Promise<SigningReport['wallet_check']> {
-  const unknown = texts.filter(({ text, signature }) => recoverWallet(text, signature) !== wallet);
+  const unknown = [key, ...(revocation === null ? [] : [revocation])].filter(
+    ({ text, signature }) => recoverWallet(text, signature) !== wallet,
+  );
   if (unknown.length === 0) return 'signed';
   if (askWallet === undefined) return 'not_checked';
-  const answers = await Promise.all(
-    unknown.map(({ text, signature }) => askWallet(wallet, text, signature)),
+  const answers = unknown.map(({ text, signature }) => askWallet(wallet, text, signature));
+  return (await Promise.all(answers)).every(Boolean) ? 'signed' : 'refused';
+}
+
+function isAbout(bundle: Bundle, type: Statement['type'], { statement }: ReadStatement): boolean {
+  return (
+    statement.type === type &&
+    statement.robot_id === bundle.task.robot_id &&
+    statement.task_id === bundle.task.id &&
+    statement.content_hash === contentHash(bundle.claim) &&
+    (statement.type === 'claim' || statement.proof_hash === bundle.proof_hash)
   );
-  return answers.every(Boolean) ? 'signed' : 'refused';
 }
 
-async function auditSignature(
-  kind: 'claim' | 'result',
-  key: PublicKey,
-  { header, signed, signature }: ReadStatement,
-): Promise<AuditCheck> {
-  const isSigned = await openKey(key);
-  const ok = header.alg === algorithmOf(key) && (await isSigned(signed, signature));
-  return check(`${kind}_signature`, ok, {
-    holds: `The key signed the statement of the ${kind}`,
-    fails: `The signature of the ${kind}'s statement is not valid`,
-  });
-}
-
-function auditStatements(bundle: Bundle, claim: ReadStatement, result: ReadStatement) {
-  const content = contentHash(bundle.claim);
-  return [claim, result].map(({ statement }, at) => {
-    const kind = at === 0 ? 'claim' : 'result';
-    const isOf =
-      statement.type === kind &&
-      statement.robot_id === bundle.task.robot_id &&
-      statement.task_id === bundle.task.id &&
-      statement.content_hash === content &&
-      (statement.type === 'claim' || statement.proof_hash === bundle.proof_hash);
-    return check(`${kind}_statement`, isOf, {
-      holds: `The statement of the ${kind} is about this task`,
-      fails: `The statement of the ${kind} is about another task, robot, content or proof`,
-    });
-  });
-}
-
-function auditNumbers({ first_number }: KeyGrant, claim: ReadStatement, result: ReadStatement) {
+function areNumbered({ first_number }: KeyGrant, claim: ReadStatement, result: ReadStatement) {
   const [before, after] = [claim.statement.number, result.statement.number];
-  const isOrdered = first_number <= before && before < after;
+  if (before < first_number || after <= before) return false;
   const sequence = new Sequence(first_number);
-  for (const { statement, signedHash } of isOrdered ? [claim, result] : []) {
+  for (const { statement, signedHash } of [claim, result]) {
     sequence.add({ number: statement.number, signedHash, statement });
   }
-  return check('numbers', isOrdered && sequence.report().broken.length === 0, {
-    holds: `They are the statements ${before} and ${after} of the key`,
-    fails: `The numbers ${before} and ${after} are not those of two statements of the key that follow each other`,
-  });
+  return sequence.report().broken.length === 0;
 }
 
-async function auditAnchors(
+function auditAnchors(
   { chain_id }: Bundle,
   { key, claim, revocation }: Signing,
   { auditLeaf = async (leaf) => auditBundleAlone(leaf) }: SigningOptions,
 ): Promise<AuditCheck[]> {
   const audit = async (
     name: SigningCheckName,
-    [kind, text, anchor]: [FreeLeafKind, string, FreeAnchor | null | undefined],
+    leaf: FreeLeafKind,
+    text: string,
+    at: FreeAnchor,
   ) => {
-    if (anchor == null) return [];
-    const free_leaf = freeLeafHash(kind, hashText(text));
-    const checks = await auditLeaf({ chain_id, free_leaf, ...anchor });
+    const free_leaf = freeLeafHash(leaf, hashText(text));
+    const checks = await auditLeaf({ chain_id, free_leaf, ...at });
     const failed = checks.filter(({ ok }) => !ok).map((one) => one.name);
-    const { block_number, anchored_at } = anchor.anchor;
-    return [
-      check(name, isProven(checks), {
-        holds: `Anchored in block ${block_number}, at ${anchored_at}`,
-        fails: `Its anchor fails these checks: ${failed.join(', ')}`,
-      }),
-    ];
+    return check(name, isProven(checks), {
+      holds: `Anchored in block ${at.anchor.block_number}, at ${at.anchor.anchored_at}`,
+      fails: `Its anchor fails these checks: ${failed.join(', ')}`,
+    });
   };
-  return [
-    ...(await audit('key_anchor', ['key_text', key.text, key.anchor])),
-    ...(await audit('claim_anchor', ['claim', claim.statement, claim.anchor])),
-    ...(await audit('revocation_anchor', ['key_text', revocation?.text ?? '', revocation?.anchor])),
-  ];
+  const audits: Promise<AuditCheck>[] = [];
+  if (key.anchor) audits.push(audit('key_anchor', 'key_text', key.text, key.anchor));
+  if (claim.anchor) audits.push(audit('claim_anchor', 'claim', claim.statement, claim.anchor));
+  if (revocation?.anchor) {
+    audits.push(audit('revocation_anchor', 'key_text', revocation.text, revocation.anchor));
+  }
+  return Promise.all(audits);
 }
 
-interface RevokedKey {
-  readonly grant: KeyGrant;
-  readonly kid: string;
-  readonly result: ReadStatement;
-}
-
-function auditRevocation(
-  { anchor: ofResult }: Bundle,
+/** Whether the owner stands by the result, or it was anchored in an earlier block than the revocation of its key. */
+function isValidDespite(
   { text, anchor }: SignedKeyText,
-  { grant, kid, result }: RevokedKey,
-): AuditCheck {
-  const { last, ...revoked } = readRevocationText(text);
-  const isOfKey =
-    revoked.kid === kid &&
-    revoked.wallet === grant.wallet &&
-    revoked.robot_id === grant.robot_id &&
-    revoked.origin === grant.origin;
+  bundle: Bundle,
+  { grant, kid, result }: { grant: KeyGrant; kid: string; result: ReadStatement },
+): boolean {
+  const { last } = readRevocationText(text);
+  const { origin, wallet, robot_id } = grant;
+  const ofKey = revocationText({ origin, wallet, robot_id, kid, last });
+  if (text !== ofKey) return false;
   const { number } = result.statement;
-  const isCovered =
-    last !== null &&
-    (number < last.number || (number === last.number && result.signedHash === last.hash));
-  const isBefore =
-    anchor !== null && BigInt(ofResult.block_number) < BigInt(anchor.anchor.block_number);
-  return check('revocation', isOfKey && (isCovered || isBefore), {
-    holds: isCovered
-      ? 'The key was revoked, and the owner stands by this statement'
-      : 'The key was revoked in a later block than that of the result',
-    fails: isOfKey ? 'The key was revoked before' : 'The revocation is that of another key',
-  });
-}
-
-function auditPins(
-  { owner, robotKey }: SigningPins,
-  {
-    thumbprint,
-    wallet,
-    wallet_check,
-  }: Pick<SigningReport, 'wallet' | 'wallet_check'> & {
-    readonly thumbprint: string;
-  },
-): AuditCheck[] {
-  const checks: AuditCheck[] = [];
-  if (owner !== undefined) {
-    const isOwner = sameHex(wallet, owner);
-    const isUnchecked = isOwner && wallet_check === 'not_checked';
-    checks.push(
-      check('owner', isOwner && wallet_check === 'signed', {
-        holds: 'The owner is the expected one',
-        fails: isUnchecked
-          ? 'The wallet is not checked: only a node can tell whether it accepts the signature'
-          : `The wallet is ${wallet}, expected: ${owner}`,
-      }),
-    );
-  }
-  if (robotKey !== undefined) {
-    checks.push(
-      check('robot_key', thumbprint === robotKey, {
-        holds: 'The key is the expected one',
-        fails: `The key is ${thumbprint}, expected: ${robotKey}`,
-      }),
-    );
-  }
-  return checks;
+  if (last !== null && number < last.number) return true;
+  if (last !== null && number === last.number && result.signedHash === last.hash) return true;
+  const block = BigInt(bundle.anchor.block_number);
+  return anchor !== null && block < BigInt(anchor.anchor.block_number);
 }

@@ -25,9 +25,8 @@ const anchor = (text: string): Reason => ({ topic: 'anchor', text });
 const signing = (text: string): Reason => ({ topic: 'signing', text });
 
 const place = 'The anchor is in another block, or at another place of its block, than stated.';
-const forged = 'A statement in this file was not signed by the key of the robot, or was changed.';
-const other =
-  'A signed statement in this file is about another task, robot, description or evidence.';
+const forged = 'A statement in this file was changed, or not signed by the key of the robot.';
+const other = 'A statement in this file is about another task, robot, description or evidence.';
 const batch = 'The transaction anchors another group of proofs than the one that is stated.';
 
 /** Why a failed check refutes the proof. Within a topic, a cause is above what follows from it. */
@@ -76,13 +75,11 @@ const reasons: Readonly<Record<VerdictCheckName, Reason>> = {
   tx_index: anchor(place),
   anchored_at: anchor('The block of the anchor has another time than stated.'),
   stripped: signing(
-    'No robot signed this work: the signature was removed, or the work never had one.',
-  ),
-  robot_key: signing('The work is signed with another key than expected.'),
-  owner: signing(
-    'It is not shown that the expected owner put the key into use: the key belongs to another wallet, or the wallet could not be checked.',
+    'No robot signed this work: the signature was removed, or there never was one.',
   ),
   wallet_signature: signing("The owner's wallet did not sign the text of the key."),
+  robot_key: signing('The work is signed with another key than expected.'),
+  owner: signing('The key belongs to another owner than expected, or the wallet is not checked.'),
   key: signing('The key in this file is not the one that the owner put into use for this robot.'),
   kid: signing('The statements in this file were signed with another key.'),
   claim_signature: signing(forged),
@@ -90,9 +87,7 @@ const reasons: Readonly<Record<VerdictCheckName, Reason>> = {
   claim_statement: signing(other),
   result_statement: signing(other),
   numbers: signing('The numbers of the signed statements do not follow each other.'),
-  revocation: signing(
-    'The owner took the key out of use before this result was anchored, or the text that does so belongs to another key.',
-  ),
+  revocation: signing('The owner took the key out of use before this result was anchored.'),
   key_anchor: signing('The anchor of the key text does not hold.'),
   claim_anchor: signing('The anchor of the signed claim does not hold.'),
   revocation_anchor: signing('The anchor of the revocation does not hold.'),

@@ -15,6 +15,7 @@ type Reading =
   | 'getNextNonce'
   | 'readReservedSpend'
   | 'listQueuedProofs'
+  | 'listFreeLeaves'
   | 'waitForQueuedProof'
   | 'listOpenAttempts'
   | 'listIncludedAttempts'

@@ -284,15 +284,18 @@ export class World {
 
   /** An attempt over the proofs given, under the next nonce of this world. */
   attempt(proofs: QueuedProof[], changes: Partial<NewAttempt> = {}): NewAttempt {
-    const { payload } = commitLeaves(
-      proofs.map(({ proofHash, leaf }) => ({ proof_hash: proofHash, leaf })),
-    );
+    const { freeLeaves = [] } = changes;
+    const { payload } = commitLeaves([
+      ...proofs.map(({ proofHash, leaf }) => ({ proof_hash: proofHash, leaf })),
+      ...freeLeaves.map((leaf) => ({ proof_hash: leaf, leaf })),
+    ]);
     return {
       id: uuid(),
       nonce: changes.nonce ?? this.#nonce++,
       payload: encodePayload(payload),
       root: payload.kind === 'batch' ? payload.root : null,
       leaves: proofs.map(({ taskId, leaf }) => ({ taskId, leaf })),
+      freeLeaves,
       variant: {
         txHash: randomHash(),
         rawTx: randomHash(),

@@ -6,21 +6,26 @@ import { growMerkleTree } from '../../proof/tree.ts';
 import type { AnchorStore, NewAttempt, QueuedProof } from '../ports/anchoring.ts';
 import type { AnchoringPauses } from './context.ts';
 
-export interface Batch extends Pick<NewAttempt, 'root' | 'leaves'> {
+export interface Batch extends Pick<NewAttempt, 'root' | 'leaves' | 'freeLeaves'> {
   payload: Hex;
 }
 
-/** Builds payload and tree from proofs in queue order. A lone proof becomes a single. */
-export async function batchOf(queued: readonly QueuedProof[]): Promise<Batch> {
+/** Builds payload and tree from proofs in queue order, and free leaves behind them. A lone proof becomes a single. */
+export async function batchOf(
+  queued: readonly QueuedProof[],
+  freeLeaves: readonly Hex[] = [],
+): Promise<Batch> {
   const leaves = queued.map(({ taskId, leaf }) => ({ taskId, leaf }));
   const [first] = queued;
   if (first !== undefined && queued.length === 1) {
     const { proofHash: proof_hash, leaf } = first;
-    return { payload: encodePayload({ kind: 'single', proof_hash, leaf }), root: null, leaves };
+    const payload = encodePayload({ kind: 'single', proof_hash, leaf });
+    return { payload, root: null, leaves, freeLeaves: [] };
   }
-  const { root } = await runYielding(growMerkleTree(leaves.map(({ leaf }) => leaf)));
-  const payload = encodePayload({ kind: 'batch', root, leaf_count: leaves.length });
-  return { payload, root, leaves };
+  const all = [...leaves.map(({ leaf }) => leaf), ...freeLeaves];
+  const { root } = await runYielding(growMerkleTree(all));
+  const payload = encodePayload({ kind: 'batch', root, leaf_count: all.length });
+  return { payload, root, leaves, freeLeaves };
 }
 
 /** Length of a payload in bytes. */

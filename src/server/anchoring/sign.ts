@@ -35,7 +35,8 @@ export async function submit(
   queued: readonly QueuedProof[],
   confirmed: RefusalMeaning | null,
 ): Promise<Submission> {
-  const batch = await batchOf(queued);
+  const free = await freeLeaves(context, queued.length);
+  const batch = await batchOf(queued, free);
   const { decision, senderState } = await decide(context, live, batch.payload);
   if (decision.decision === 'wait') return { outcome: 'held', reason: decision.reason };
   if (decision.decision === 'refuse') {
@@ -48,6 +49,12 @@ export async function submit(
     return { outcome: 'refused' };
   }
   return commit(context, live, batch, { ...decision, dataFeeWei: senderState.dataFeeWei });
+}
+
+/** A lone proof has no tree, so it has no place for other leaves. */
+function freeLeaves({ store, lease, options }: AnchoringContext, queued: number): Promise<Hex[]> {
+  const places = queued < 2 ? 0 : options.batchMax - queued;
+  return places === 0 ? Promise.resolve([]) : store.listFreeLeaves(lease, places);
 }
 
 async function commit(

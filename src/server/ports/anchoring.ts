@@ -64,6 +64,8 @@ export interface NewAttempt {
   root: Hex | null;
   /** In tree order: inclusion paths are derived from it. */
   leaves: { taskId: string; leaf: Hex }[];
+  /** In tree order, behind `leaves`. The attempt's cost is split by `leaves` alone. */
+  freeLeaves: readonly Hex[];
   variant: Variant;
   /** Counts its highest cost against a cap on the spend of an hour; null without a cap. Replacements do not count. */
   spend: { maxCostWei: bigint; capWei: bigint } | null;
@@ -187,6 +189,8 @@ export interface AnchorStore {
   readReservedSpend(now: number): Promise<bigint>;
   /** Queued proofs in the order of the queue: by round, in which an account has one proof, then oldest first. */
   listQueuedProofs(lease: Lease, limit: number): Promise<QueuedProof[]>;
+  /** Leaves that wait for a free place of an attempt, oldest first. */
+  listFreeLeaves(lease: Lease, limit: number): Promise<Hex[]>;
   /**
    * Resolves when a proof may have been queued, or when the signal aborts. It can wake without cause: read the queue
    * after.
@@ -194,8 +198,8 @@ export interface AnchorStore {
   waitForQueuedProof(signal: AbortSignal): Promise<void>;
   /**
    * Step 3: stores raw transaction, hash, calldata and leaf list, and moves the leaves' completions to `submitted`, in
-   * one commit. Rejects with `not_queued`, writing nothing, if a leaf is no longer queued; the caller then rebuilds the
-   * tree. Rejects with `spend_cap`, writing nothing, above the cap. MUST be durable before the transaction is broadcast.
+   * one commit. Rejects with `not_queued`, writing nothing, if a leaf is no longer queued or a free leaf no longer
+   * waits; the caller then rebuilds the tree. Rejects with `spend_cap`, writing nothing, above the cap. MUST be durable before the transaction is broadcast.
    */
   commitAttempt(lease: Lease, attempt: NewAttempt): Promise<void>;
   /**

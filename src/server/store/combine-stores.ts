@@ -6,6 +6,7 @@ import { alertStore } from './alerts.ts';
 import { attemptStore } from './anchoring/anchor-attempts.ts';
 import { chainProofStore } from './anchoring/chain-proofs.ts';
 import { chainStatusStore } from './anchoring/chain-status.ts';
+import { freeLeafStore } from './anchoring/free-leaves.ts';
 import { inclusionStore } from './anchoring/inclusion.ts';
 import { leaseStore } from './anchoring/leases.ts';
 import { settlementStore } from './anchoring/settlement.ts';
@@ -54,6 +55,7 @@ function sharedStores(db: Db, { usage, feed }: Shared) {
     ...leaseStore(db),
     ...anchoringAccountStore(db),
     ...attemptStore(db),
+    ...freeLeafStore(db),
     ...settlementStore(db),
     ...inclusionStore(db),
     ...chainProofStore(db),

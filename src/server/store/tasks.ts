@@ -82,7 +82,7 @@ const WITH_ATTEMPT = raw(`LEFT JOIN completions c ON c.task_id = t.id
 export const TASK_COLUMNS = raw(`${COLUMNS}, t.wallet, t.expected_result AS "expectedResult",
   c.claim_hash AS "claimHash", c.leaf, c.statement_hash AS "statementHash", r.leaf_index AS "leafIndex", rl.path,
   ra.state AS "attemptState", ra.safe, ra.chain_id AS "chainId", ra.sender, ra.root,
-  ra.leaf_count AS "leafCount", ra.mined_tx_hash AS "minedTxHash",
+  ra.leaf_count + ra.free_leaf_count AS "leafCount", ra.mined_tx_hash AS "minedTxHash",
   ra.mined_block_number AS "minedBlockNumber", ra.mined_at AS "minedAt"`);
 
 /** Joins completion, attempt, receipt, its attempt and its leaf to the task `t`. */

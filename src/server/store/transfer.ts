@@ -49,11 +49,12 @@ export const transferTables: readonly TransferTable[] = `
   queue_round: id: round
   proof_hashes: proof_hash: occurrences
   proofs: task_id: key sealed stored_at
-  attempts: id: chain_id sender nonce state payload root leaf_count unsettled_leaves safe created_at updated_at mined_tx_hash mined_block_number mined_block_hash mined_tx_index mined_at gas_used effective_gas_price data_fee_wei cost_wei
+  attempts: id: chain_id sender nonce state payload root leaf_count free_leaf_count unsettled_leaves safe created_at updated_at mined_tx_hash mined_block_number mined_block_hash mined_tx_index mined_at gas_used effective_gas_price data_fee_wei cost_wei
   anchor_spend: attempt_id: at wei
   variants: tx_hash: attempt_id seq raw_tx max_fee_per_gas max_priority_fee_per_gas created_at adopted
   chain_proofs: attempt_id: due_at tries header nodes
   leaves: attempt_id leaf_index: task_id leaf path generation live settled_at
+  free_leaves: leaf: created_at attempt_id leaf_index
   receipts: seq: task_id proof_hash attempt_id leaf_index
   chain_identity: id: chain_id genesis_hash block_number
   chain_status: id: single_gas base_fee_per_gas max_priority_fee_per_gas data_fee_wei degraded updated_at

@@ -19,6 +19,7 @@ import { among, elements, onPostgres, typed } from '../db/dialect.ts';
 import type { InText } from '../db/rows.ts';
 import { raw, type Sql, sql } from '../db/sql.ts';
 import type { Tx } from '../db/tx.ts';
+import { placeFreeLeaves } from './free-leaves.ts';
 
 const HOUR_MS = 60 * 60_000;
 
@@ -157,7 +158,7 @@ function isOf({ chainId, address }: SenderKey): Sql {
 }
 
 async function takeNonce(tx: Tx, lease: Lease, attempt: NewAttempt): Promise<void> {
-  const { id, nonce, payload, root, leaves, now } = attempt;
+  const { id, nonce, payload, root, leaves, freeLeaves, now } = attempt;
   const { chainId, sender } = lease;
   const next = await nextNonce(tx, senderOf(lease));
   const isNext = next === null || next === nonce;
@@ -165,9 +166,9 @@ async function takeNonce(tx: Tx, lease: Lease, attempt: NewAttempt): Promise<voi
     // Not with RETURNING, for which SQLite scans all receipts.
     const inserted = await tx.run(sql`
       INSERT INTO attempts (id, chain_id, sender, nonce, state, payload, root,
-        leaf_count, unsettled_leaves, created_at, updated_at)
+        leaf_count, free_leaf_count, unsettled_leaves, created_at, updated_at)
       VALUES (${id}, ${chainId}, ${sender}, ${nonce}, 'signed', ${payload}, ${root},
-        ${leaves.length}, ${leaves.length}, ${now}, ${now})
+        ${leaves.length}, ${freeLeaves.length}, ${leaves.length}, ${now}, ${now})
       ON CONFLICT (chain_id, sender, nonce) DO NOTHING`);
     // If the insert finds the nonce taken, another commit under the same lease was first.
     if (inserted > 0) return;
@@ -179,7 +180,8 @@ async function takeNonce(tx: Tx, lease: Lease, attempt: NewAttempt): Promise<voi
 }
 
 /** Moves the queued completions into the attempt, and advances the round. @throws SvcError `not_queued` */
-async function moveLeaves(tx: Tx, { id, leaves, now }: NewAttempt): Promise<void> {
+async function moveLeaves(tx: Tx, attempt: NewAttempt): Promise<void> {
+  const { id, leaves, now } = attempt;
   const given = leaves.map(({ taskId, leaf }, i) => [taskId, leaf, i]);
   const queued = sql`FROM ${elements(given)} AS g CROSS JOIN completions c
     WHERE c.task_id = ${typed('uuid', sql`(g.value ->> 0)`)} AND c.leaf = g.value ->> 1
@@ -189,7 +191,9 @@ async function moveLeaves(tx: Tx, { id, leaves, now }: NewAttempt): Promise<void
   const moved = await tx.run(sql`
     INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation)
     SELECT ${id}, CAST(g.value ->> 2 AS integer), c.task_id, c.leaf, '', c.generation ${queued}`);
-  if (moved !== leaves.length) throw new SvcError('not_queued', 'A proof is no longer queued.');
+  if (moved !== leaves.length || !(await placeFreeLeaves(tx, attempt))) {
+    throw new SvcError('not_queued', 'A leaf is no longer queued.');
+  }
   await tx.run(sql`UPDATE completions SET state = ${raw(sign.to)}, updated_at = ${now}
     WHERE task_id IN (SELECT task_id FROM leaves WHERE attempt_id = ${id})
       AND state IN ${raw(sign.from)}`);

@@ -21,6 +21,7 @@ import { countAnchors } from '../stats.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import { queueFailed, queueVerified } from '../webhook-outbox.ts';
 import { moveAttempts } from './anchor-attempts.ts';
+import { leavesOf, releaseFreeLeaves } from './free-leaves.ts';
 import { endOffers } from './waits.ts';
 
 /** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */
@@ -45,14 +46,7 @@ interface LeafRow {
 type TaskRow = { task_id: string };
 
 export function settlementStore({ read, leased, wake }: Db) {
-  const paths = inclusionPaths(async (attemptId) => {
-    const leaves = await read((tx) =>
-      tx.all<{ leaf: Hex }>(
-        sql`SELECT leaf FROM leaves WHERE attempt_id = ${attemptId} ORDER BY leaf_index`,
-      ),
-    );
-    return leaves.map(({ leaf }) => leaf);
-  });
+  const paths = inclusionPaths((attemptId) => read((tx) => leavesOf(tx, attemptId)));
 
   return {
     async settleLeaves(lease, attemptId, limit, now) {
@@ -81,6 +75,7 @@ export function settlementStore({ read, leased, wake }: Db) {
         const ended = await tx.all<TaskRow>(sql`UPDATE leaves SET live = false
           WHERE attempt_id = ${attemptId} RETURNING task_id`);
         const taskIds = idsOf(ended);
+        await releaseFreeLeaves(tx, attemptId);
         await lockReserving(tx, taskIds);
         const gone = await queueAgain(tx, taskIds, now);
         await endOffers(tx, taskIds);

@@ -5,6 +5,7 @@ import type { Hex } from '../../../proof/bytes.ts';
 import { commitLeaves } from '../../../proof/commit-leaves.ts';
 import { leafHash } from '../../../proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../../proof/payload.ts';
+import type { AttemptState } from '../../ports/anchoring.ts';
 import { isAnchor, provesPlace } from '../../rules/anchoring.ts';
 import {
   RECORDED_ANCHOR_COLUMNS,
@@ -40,17 +41,22 @@ function sha256(text: string): string {
   return `0x${createHash('sha256').update(text, 'utf8').digest('hex')}`;
 }
 
-/** A leaf with its attempt and the task data it commits to; the task data is null if the task was deleted. */
+/**
+ * A leaf with its attempt and the task data it commits to. The task data is null if the task was deleted, and all but
+ * the leaf for a free leaf.
+ */
 interface LeafRow {
   attempt_id: string;
   leaf_index: number;
   leaf: Hex;
-  path: string;
+  path: string | null;
   settled_at: number | null;
+  state: AttemptState;
   payload: Hex;
   root: Hex | null;
+  /** Free leaves included. */
   leaf_count: number;
-  task_id: string;
+  task_id: string | null;
   robot_id: string | null;
   proof_hash: Hex | null;
   claim_hash: string | null;
@@ -60,9 +66,12 @@ interface LeafRow {
 /** Recomputes leaves from task data, and payload, root and paths from leaves. Holds one attempt at a time. */
 export async function* payloadsRebuild({ scan }: Snapshot): AsyncGenerator<string> {
   const leaves = scan<LeafRow>(
-    `SELECT l.attempt_id, l.leaf_index, l.leaf, l.path, l.settled_at, a.payload, a.root, a.leaf_count,
-       l.task_id, t.robot_id, c.proof_hash, c.claim_hash, c.statement_hash
-     FROM leaves l
+    `SELECT l.attempt_id, l.leaf_index, l.leaf, l.path, l.settled_at, a.state, a.payload, a.root,
+       a.leaf_count + a.free_leaf_count AS leaf_count, l.task_id, t.robot_id, c.proof_hash, c.claim_hash,
+       c.statement_hash
+     FROM (SELECT attempt_id, leaf_index, leaf, path, settled_at, task_id FROM leaves UNION ALL
+       SELECT attempt_id, leaf_index, leaf, NULL, NULL, NULL FROM free_leaves
+       WHERE attempt_id IS NOT NULL) l
      JOIN attempts a ON a.id = l.attempt_id
      LEFT JOIN tasks t ON t.id = l.task_id
      LEFT JOIN completions c ON c.task_id = l.task_id
@@ -90,21 +99,26 @@ function* violationsOfAttempt(leaves: LeafRow[]): Generator<string> {
   const [first] = leaves;
   if (first === undefined) return;
   const id = first.attempt_id;
-  if (leaves.length !== first.leaf_count || leaves.some((leaf, i) => leaf.leaf_index !== i)) {
+  const isWhole = leaves.length === first.leaf_count;
+  // The free leaves of a dead attempt have moved on.
+  const isReleased = first.state === 'dead' && leaves.length < first.leaf_count;
+  if (!(isWhole || isReleased) || leaves.some((leaf, i) => leaf.leaf_index !== i)) {
     yield `attempt ${id} has ${leaves.length} leaves of ${first.leaf_count}, or gaps between them`;
   }
   for (const leaf of leaves) {
     if (!bindsItsTask(leaf))
       yield `leaf ${leaf.leaf_index} of attempt ${id} does not match its task`;
   }
-  if (!rebuilds(first, leaves))
+  if (!isReleased && !rebuilds(first, leaves))
     yield `attempt ${id} has a payload, root or path that differs from its leaves`;
 }
 
 function bindsItsTask({ leaf, task_id, robot_id, ...hashes }: LeafRow): boolean {
   const { proof_hash, claim_hash, statement_hash } = hashes;
   // The leaf of a deleted task cannot be recomputed: its inputs were deleted with the task.
-  if (robot_id === null || proof_hash === null || claim_hash === null) return true;
+  if (task_id === null || robot_id === null || proof_hash === null || claim_hash === null) {
+    return true;
+  }
   return leaf === leafHash({ proof_hash, task_id, robot_id, claim_hash, statement_hash });
 }
 

@@ -64,3 +64,18 @@ CREATE TABLE statements (
   CHECK ((statement IS NULL) = (task_id IS NULL))
 );
 CREATE INDEX statements_task ON statements (task_id, number, place) WHERE task_id IS NOT NULL;
+
+-- Leaves that date a statement or a key text. They take free places of a transaction that is sent anyway, behind its
+-- paying leaves. attempt_id: NULL while the leaf waits for a place.
+CREATE TABLE free_leaves (
+  leaf text COLLATE "C" NOT NULL PRIMARY KEY,
+  created_at bigint NOT NULL,
+  attempt_id uuid REFERENCES attempts,
+  leaf_index integer,
+  CHECK ((attempt_id IS NULL) = (leaf_index IS NULL))
+);
+CREATE INDEX free_leaves_waiting ON free_leaves (created_at, leaf) WHERE attempt_id IS NULL;
+CREATE UNIQUE INDEX free_leaves_placed ON free_leaves (attempt_id, leaf_index)
+  WHERE attempt_id IS NOT NULL;
+-- leaf_count counts the paying leaves.
+ALTER TABLE attempts ADD COLUMN free_leaf_count integer NOT NULL DEFAULT 0 CHECK (free_leaf_count >= 0);

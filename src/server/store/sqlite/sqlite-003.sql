@@ -73,3 +73,18 @@ CREATE TRIGGER statement_withheld AFTER UPDATE OF statement ON statements WHEN N
   INSERT INTO storage_usage SELECT wallet, -octet_length(OLD.statement) FROM robots WHERE id = OLD.robot_id
     ON CONFLICT (wallet) DO UPDATE SET bytes = bytes + excluded.bytes;
 END;
+
+-- Leaves that date a statement or a key text. They take free places of a transaction that is sent anyway, behind its
+-- paying leaves. attempt_id: NULL while the leaf waits for a place.
+CREATE TABLE free_leaves (
+  leaf TEXT NOT NULL PRIMARY KEY,
+  created_at INTEGER NOT NULL,
+  attempt_id TEXT REFERENCES attempts,
+  leaf_index INTEGER,
+  CHECK ((attempt_id IS NULL) = (leaf_index IS NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX free_leaves_waiting ON free_leaves (created_at, leaf) WHERE attempt_id IS NULL;
+CREATE UNIQUE INDEX free_leaves_placed ON free_leaves (attempt_id, leaf_index)
+  WHERE attempt_id IS NOT NULL;
+-- leaf_count counts the paying leaves.
+ALTER TABLE attempts ADD COLUMN free_leaf_count INTEGER NOT NULL DEFAULT 0 CHECK (free_leaf_count >= 0);

@@ -1,0 +1,56 @@
+// Stores free leaves: leaves that date a statement or a key text, in places that a transaction has left.
+
+import type { Hex } from '../../../proof/bytes.ts';
+import type { AnchorStore, NewAttempt } from '../../ports/anchoring.ts';
+import type { Db } from '../db/database.ts';
+import { elements } from '../db/dialect.ts';
+import { raw, sql } from '../db/sql.ts';
+import type { Tx } from '../db/tx.ts';
+
+/** The condition of the index `free_leaves_waiting`. */
+const WAITS = raw('attempt_id IS NULL');
+
+export function freeLeafStore({ leased }: Db) {
+  return {
+    listFreeLeaves: (lease, limit) =>
+      leased.read(lease, async (tx) => {
+        const waiting = await tx.all<{ leaf: Hex }>(sql`SELECT leaf FROM free_leaves
+          WHERE ${WAITS} ORDER BY created_at, leaf LIMIT ${limit}`);
+        return waiting.map(({ leaf }) => leaf);
+      }),
+  } satisfies Partial<AnchorStore>;
+}
+
+/** Adds a leaf that waits for a place; does nothing if it exists. Call it only for accounts with credit. */
+export async function addFreeLeaf(tx: Tx, leaf: Hex, now: number): Promise<void> {
+  await tx.run(sql`INSERT INTO free_leaves (leaf, created_at) VALUES (${leaf}, ${now})
+    ON CONFLICT (leaf) DO NOTHING`);
+}
+
+/** Puts the free leaves behind the paying ones. Returns whether all of them still waited. */
+export async function placeFreeLeaves(
+  tx: Tx,
+  { id, leaves, freeLeaves }: NewAttempt,
+): Promise<boolean> {
+  if (freeLeaves.length === 0) return true;
+  const given = freeLeaves.map((leaf, i) => [leaf, leaves.length + i]);
+  const placed = await tx.run(sql`UPDATE free_leaves
+    SET attempt_id = ${id}, leaf_index = CAST(g.value ->> 1 AS integer)
+    FROM ${elements(given)} AS g WHERE leaf = g.value ->> 0 AND ${WAITS}`);
+  return placed === freeLeaves.length;
+}
+
+/** Lets the free leaves of an attempt that can never be mined wait again. */
+export async function releaseFreeLeaves(tx: Tx, attemptId: string): Promise<void> {
+  await tx.run(sql`UPDATE free_leaves SET attempt_id = NULL, leaf_index = NULL
+    WHERE attempt_id = ${attemptId}`);
+}
+
+/** All leaves of an attempt in the order of the tree. */
+export async function leavesOf(tx: Tx, attemptId: string): Promise<Hex[]> {
+  const found = await tx.all<{ leaf: Hex }>(sql`
+    SELECT leaf_index, leaf FROM leaves WHERE attempt_id = ${attemptId}
+    UNION ALL SELECT leaf_index, leaf FROM free_leaves WHERE attempt_id = ${attemptId}
+    ORDER BY leaf_index`);
+  return found.map(({ leaf }) => leaf);
+}

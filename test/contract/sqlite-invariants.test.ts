@@ -104,7 +104,7 @@ describe('the check of the invariants', () => {
       'anchored_once',
       `INSERT INTO attempts SELECT 'twin', chain_id, sender, 99, state, payload, root, leaf_count,
          0, created_at, updated_at, 'other', mined_block_number, mined_block_hash, mined_tx_index,
-         mined_at, gas_used, effective_gas_price, data_fee_wei, cost_wei, safe
+         mined_at, gas_used, effective_gas_price, data_fee_wei, cost_wei, safe, free_leaf_count
        FROM attempts WHERE state = 'included' LIMIT 1;
        INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation, live)
        SELECT 'twin', leaf_index, task_id, leaf, path, 7, 0 FROM leaves

@@ -10,6 +10,7 @@ import { type PageQuery, printPages, type Range } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import { cursorOption, keyFileOptions, limitOption, yesOption } from '../program/options.ts';
 import type { KeyFile } from '../sign-in/key-file.ts';
+import { ownerSigner } from '../sign-in/owner-signer.ts';
 
 export const whoamiCommand: CommandSpec = {
   path: 'whoami',
@@ -101,18 +102,11 @@ async function signAgain(
   context: Context,
   { url, wallet }: { url: string; wallet: string },
   purpose: 'export_account' | 'delete_account',
-  { keyFile, ...password }: Partial<KeyFile>,
+  input: Partial<KeyFile>,
   show?: (message: string) => void,
 ) {
-  const { manualSigner, requestMessage } = await import('../sign-in/signature.ts');
-  const { keyFileSigner } = await import('../sign-in/key-file.ts');
-  const signer = keyFile
-    ? await keyFileSigner(context, { keyFile, ...password })
-    : manualSigner(context, wallet, show);
-  if (signer.address.toLowerCase() !== wallet.toLowerCase()) {
-    const message = `--key-file ${keyFile} is of the wallet ${signer.address}, but the session is of ${wallet}.`;
-    throw new SvcError('usage', message, { hint: 'Use the key file of this account.' });
-  }
+  const { requestMessage } = await import('../sign-in/signature.ts');
+  const signer = await ownerSigner(context, wallet, input, show);
   const message = await requestMessage(context.client(url), url, wallet, purpose);
   return { message, signature: await signer.sign(message) };
 }

@@ -21,6 +21,7 @@ import { noteRest, type Range, readPages } from '../output/pages.ts';
 import type { CommandSpec } from '../program/command.ts';
 import { cursorOption, duplicateOption, limitOption, yesOption } from '../program/options.ts';
 import { keyNote, robotKeyCommands } from './robot-keys.ts';
+import { robotSigningCommands } from './robot-signing.ts';
 
 const AFTER_DELETION =
   'The service cancels the anchors that are not signed yet. The service still sends signed anchors, and charges the account for them. After the deletion, the service no longer verifies these tasks. Existing bundles stay valid.';
@@ -182,6 +183,7 @@ export const robotCommands: readonly CommandSpec[] = [
     },
   },
   ...robotKeyCommands,
+  ...robotSigningCommands,
   {
     path: 'robots delete',
     summary: 'Delete robots with their tasks, permanently',

@@ -13,6 +13,7 @@ import { Telemetry } from './robot/telemetry.tsx';
 
 const EventList = lazy(() => import('../lists/event-list.tsx'));
 const TaskList = lazy(() => import('../lists/task-list.tsx'));
+const SigningCard = lazy(() => import('./robot/signing-card.tsx'));
 const RobotDialog = lazy(() => import('./robot/dialogs.tsx'));
 
 export default function Robot() {
@@ -63,6 +64,9 @@ export default function Robot() {
         </>
       }
     >
+      <Suspense>
+        <SigningCard robotId={id} />
+      </Suspense>
       <Telemetry robotId={id} />
       <div className="grid-wide">
         <Card title="Tasks">

@@ -39,6 +39,7 @@ export default function Task() {
       lead={
         <>
           {linkTo(task.robot_id)} · claimed <Ago at={task.created_at} /> ·{' '}
+          {task.outcome && `${task.outcome} · `}
           <Freshness query={query} />
         </>
       }

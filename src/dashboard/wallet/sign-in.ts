@@ -46,14 +46,25 @@ type Purpose = 'export_account' | 'delete_account';
 
 /** What the wallet signs again to export or delete its account. Rejects as `signIn`. */
 export async function signAgain(wallet: Wallet | undefined, owner: string, purpose: Purpose) {
+  const { provider, address } = await ownerWallet(wallet, owner);
+  const { message } = await ask('POST /api/auth/challenge', { body: { address, purpose } });
+  return { message, signature: await sign(provider, address, message) };
+}
+
+/** The signature of the account's wallet. Rejects as `signIn`. */
+export async function signText(wallet: Wallet | undefined, owner: string, text: string) {
+  const { provider, address } = await ownerWallet(wallet, owner);
+  return sign(provider, address, text);
+}
+
+async function ownerWallet(wallet: Wallet | undefined, owner: string) {
   if (wallet === undefined) throw new WalletError('No wallet of this browser signed in here.');
   const { provider } = wallet;
   const address = await connect(provider);
   if (address.toLowerCase() !== owner.toLowerCase()) {
     throw new WalletError(`Select ${short(owner)} in the wallet, and try again.`);
   }
-  const { message } = await ask('POST /api/auth/challenge', { body: { address, purpose } });
-  return { message, signature: await sign(provider, address, message) };
+  return { provider, address };
 }
 
 /** The provider, whose requests are rejected when `signal` aborts. The wallet may still show them. */

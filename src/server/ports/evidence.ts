@@ -31,11 +31,30 @@ export interface BundleRecord extends EvidenceRecord {
   } | null;
 }
 
+/** The transaction in which a free leaf is anchored, and its place in the chain. */
+export interface FreeAnchorRecord {
+  /** All leaves of the transaction in the order of the tree. */
+  leaves: readonly Hex[];
+  leafIndex: number;
+  txHash: Hex;
+  blockNumber: bigint;
+  blockHash: Hex;
+  txIndex: number;
+  /** Checksummed. */
+  from: string;
+  anchoredAt: number;
+  rawTx: Hex;
+  /** Null until one is stored. */
+  chainProof: ChainProof | null;
+}
+
 export interface EvidenceStore {
   /** Null if the viewer may not see the task. */
   getEvidence(id: string, viewer: Viewer): Promise<EvidenceRecord | null>;
   /** All parts of a bundle, read in one snapshot. Null if the viewer may not see the task. */
   getBundle(id: string, viewer: Viewer): Promise<BundleRecord | null>;
+  /** Null if the leaf is in no block. */
+  getFreeAnchor(leaf: Hex): Promise<FreeAnchorRecord | null>;
   /**
    * Erases the evidence; afterwards no read returns it. Hash, leaf and receipt stay, and an anchor in progress
    * continues. On SQLite the database files no longer contain it either; PostgreSQL frees its bytes later

@@ -77,7 +77,7 @@ export function evidenceStore({
   deletions,
   purgeLog,
   joinLogPurge,
-}: Db): EvidenceStore {
+}: Db): Omit<EvidenceStore, 'getFreeAnchor'> {
   return {
     getEvidence: (id, viewer) =>
       read(async (tx) => {

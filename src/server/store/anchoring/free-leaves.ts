@@ -2,15 +2,20 @@
 
 import type { Hex } from '../../../proof/bytes.ts';
 import type { AnchorStore, NewAttempt } from '../../ports/anchoring.ts';
+import type { EvidenceStore, FreeAnchorRecord } from '../../ports/evidence.ts';
 import type { Db } from '../db/database.ts';
 import { elements } from '../db/dialect.ts';
 import { raw, sql } from '../db/sql.ts';
 import type { Tx } from '../db/tx.ts';
+import { type ChainProofRow, toChainProof } from './chain-proofs.ts';
 
 /** The condition of the index `free_leaves_waiting`. */
 const WAITS = raw('attempt_id IS NULL');
 
-export function freeLeafStore({ leased }: Db) {
+type FreeAnchorRow = Omit<FreeAnchorRecord, 'leaves' | 'chainProof' | 'blockNumber'> &
+  ChainProofRow & { attemptId: string; blockNumber: number };
+
+export function freeLeafStore({ read, leased }: Db) {
   return {
     listFreeLeaves: (lease, limit) =>
       leased.read(lease, async (tx) => {
@@ -18,7 +23,27 @@ export function freeLeafStore({ leased }: Db) {
           WHERE ${WAITS} ORDER BY created_at, leaf LIMIT ${limit}`);
         return waiting.map(({ leaf }) => leaf);
       }),
-  } satisfies Partial<AnchorStore>;
+
+    getFreeAnchor: (leaf) =>
+      read(async (tx) => {
+        const row = await tx.get<FreeAnchorRow>(sql`SELECT f.leaf_index AS "leafIndex",
+            a.id AS "attemptId", a.mined_tx_hash AS "txHash", a.mined_block_number AS "blockNumber",
+            a.mined_block_hash AS "blockHash", a.mined_tx_index AS "txIndex", a.sender AS "from",
+            a.mined_at AS "anchoredAt", v.raw_tx AS "rawTx", p.header, p.nodes
+          FROM free_leaves f JOIN attempts a ON a.id = f.attempt_id
+            JOIN variants v ON v.tx_hash = a.mined_tx_hash
+            LEFT JOIN chain_proofs p ON p.attempt_id = a.id
+          WHERE f.leaf = ${leaf} AND a.state IN ('included', 'finalized')`);
+        if (row === undefined) return null;
+        const { attemptId, header, nodes, blockNumber, ...place } = row;
+        return {
+          ...place,
+          blockNumber: BigInt(blockNumber),
+          leaves: await leavesOf(tx, attemptId),
+          chainProof: toChainProof({ header, nodes }),
+        };
+      }),
+  } satisfies Partial<AnchorStore & EvidenceStore>;
 }
 
 /** Adds a leaf that waits for a place; does nothing if it exists. Call it only for accounts with credit. */

@@ -9,7 +9,8 @@ export class DocumentError extends Error {
     | 'key'
     | 'key text'
     | 'statement'
-    | 'promise';
+    | 'promise'
+    | 'archive';
   /** JSON Pointer (RFC 6901) to a member that the format does not have; null for any other reason. */
   readonly unknownMember: string | null;
 

@@ -45,6 +45,13 @@ export {
 } from './payload.ts';
 export { readSignedTransaction, type SignedTransaction } from './signed-transaction.ts';
 export {
+  ARCHIVE_FORMAT,
+  ArchiveAudit,
+  type ArchiveReport,
+  type KeyReport,
+  saysItIsArchive,
+} from './statements/archive.ts';
+export {
   auditSigning,
   expectSigned,
   type SigningOptions,

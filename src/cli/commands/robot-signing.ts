@@ -1,6 +1,8 @@
-// `svc robots sign-key` and `revoke-signing-key`: the keys that robots sign their work with.
+// `svc robots sign-key`, `revoke-signing-key`, `verify` and `export`: keys that robots sign with, and their statements.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';
+import type { JsonValue } from '../../proof/json-value.ts';
+import { ARCHIVE_FORMAT } from '../../proof/statements/archive.ts';
 import { grantText, revocationText } from '../../proof/statements/key-text.ts';
 import { algorithmOf, thumbprintOf } from '../../proof/statements/public-key.ts';
 import type { SigningIdentity } from '../../protocol/identity.ts';
@@ -12,6 +14,7 @@ import type { CommandSpec } from '../program/command.ts';
 import { keyFileOptions, positive, yesOption } from '../program/options.ts';
 import type { KeyFile } from '../sign-in/key-file.ts';
 import { ownerSigner } from '../sign-in/owner-signer.ts';
+import { verifyArchive } from '../verify/archive.ts';
 
 type Choice = Partial<KeyFile> & { robot: string; yes?: boolean };
 
@@ -95,6 +98,40 @@ export const robotSigningCommands: readonly CommandSpec[] = [
       output.done(signed, `The key of ${output.quote(robot.name)} is out of use.`);
     },
   },
+  {
+    path: 'robots verify',
+    summary: 'Verify that no statement of a robot is missing, forked or invalid',
+    details:
+      'svc reads all statements of the robot from the service and checks every signature, number and hash. It exits with 11 if a statement is missing, with 12 if one start of the agent signed two statements with one number, and with 13 if two starts continued the same statement, for example from a copied disk. Nothing shows that no statement exists after the last one.',
+    arguments: [robotArgument],
+    options: [
+      { flags: '--robot-key <thumbprint>', summary: 'thumbprint of a key that must have signed' },
+    ],
+    examples: ['svc robots verify hall-robot-1'],
+    async run(context, { robot, robotKey }: { robot: string; robotKey?: string }) {
+      const found = await findRobot(context, robot);
+      const owner = (await context.call('getAccount')).body.wallet;
+      return verifyArchive(context, archiveOf(context, found), { owner, robotKey });
+    },
+  },
+  {
+    path: 'robots export',
+    summary: 'Write all statements of a robot as JSON lines, for svc verify',
+    arguments: [robotArgument],
+    examples: [
+      'svc robots export hall-robot-1 > hall-robot-1.jsonl',
+      'svc verify hall-robot-1.jsonl --owner 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+    ],
+    async run(context, { robot }: { robot: string }) {
+      const { output } = context;
+      const lines: JsonValue[] = [];
+      for await (const line of archiveOf(context, await findRobot(context, robot))) {
+        if (output.asksJson) lines.push(line);
+        else output.line(JSON.stringify(line));
+      }
+      if (output.asksJson) output.json({ lines });
+    },
+  },
 ];
 
 type Revocation = Choice & { lastNumber?: number; none?: true };
@@ -144,4 +181,26 @@ async function sign(
   const signer = await ownerSigner(context, wallet, input);
   const body = { text, signature: await signer.sign(text) };
   return (await context.call('signKeyText', { params: { id: robot.id }, body })).body;
+}
+
+/**
+ * The lines of the robot's archive: the owner, then each key with its statements. `format` stands first: readers recognize
+ * the file by its first bytes.
+ */
+async function* archiveOf({ call }: Context, { id }: Robot): AsyncGenerator<JsonValue> {
+  const { identity } = (await call('getIdentity', { params: { id } })).body;
+  const { origin, wallet, robot_id } = identity;
+  yield { format: ARCHIVE_FORMAT, origin, wallet: wallet.toLowerCase(), robot_id };
+  for (const { kid, public_key, grant, revocation } of identity.keys) {
+    const { text, signature } = grant;
+    const revoked = revocation && { text: revocation.text, signature: revocation.signature };
+    yield { public_key, text, signature, revocation: revoked };
+    let cursor: string | null | undefined;
+    while (cursor !== null) {
+      const query = { kid, limit: '200', ...(cursor !== undefined && { cursor }) };
+      const { body } = await call('listStatements', { params: { id }, query });
+      for (const { received_at: _, ...statement } of body.items) yield statement;
+      cursor = body.next_cursor;
+    }
+  }
 }

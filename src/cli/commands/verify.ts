@@ -5,7 +5,7 @@ import type { VerifyInput } from '../verify/verify.ts';
 
 export const verifyCommand: CommandSpec = {
   path: 'verify',
-  summary: 'Verify a receipt, a bundle, evidence or a hash',
+  summary: 'Verify a receipt, a bundle, evidence, a hash, or the statements of a robot',
   details: `With --rpc-url, svc checks the anchor on the chain. For a hash or evidence, svc first asks the service which transaction is the anchor. With neither --rpc-url nor --block-hash, svc only reports what the service states.
 
 A bundle with a chain proof (svc-bundle/2, svc-bundle/3) proves that a block contains the anchor. With --block-hash, svc checks such a bundle without a connection. Take the hash of the block from a source that you trust. With --rpc-url, svc reads only the header of the block for such a bundle, unless you add --full.
@@ -14,12 +14,14 @@ Anyone can write an anchor, so svc must know which account to expect. Name the a
 
 If a robot signed the work, its bundle (svc-bundle/3) has the signatures, and svc checks them. Anyone can make a key, so name the key with --robot-key or its owner with --owner. With one of these options, work without a signature is not verified. If the owner is a smart-contract wallet, svc needs --rpc-url to check its signature.
 
+The statements of a robot, as svc robots export wrote them, are verified without a connection: svc reports whether one is missing, forked or invalid.
+
 If the evidence lists files, svc reports whether each file matches, differs or was not given. The verification fails if a given file differs or is not listed.`,
   arguments: [
     {
       syntax: '<subject>',
       summary:
-        'a file with a receipt, a bundle or evidence; a proof hash; a transaction hash; a task id; the URL of a /verify page; or - for standard input',
+        'a file with a receipt, a bundle, evidence or statements; a proof hash; a transaction hash; a task id; the URL of a /verify page; or - for standard input',
     },
   ],
   options: [

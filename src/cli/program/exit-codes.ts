@@ -15,6 +15,9 @@ export const exitCodes = {
   pending: 8,
   unnamed: 9,
   notAllowed: 10,
+  missing: 11,
+  forked: 12,
+  branched: 13,
   interrupted: 130,
   outputClosed: OUTPUT_CLOSED,
 } as const;
@@ -38,6 +41,10 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
     'with verify: svc could not check the sender, because neither you nor a service named the anchoring account',
   notAllowed:
     'not allowed: the account token or session may not do this, or the account is suspended',
+  missing: 'a statement of the robot is missing',
+  forked: 'one start of the agent signed two statements with one number',
+  branched:
+    'two starts of the agent continued the same statement: a restored or copied disk, or a second agent',
   interrupted: 'interrupted by Ctrl-C',
   outputClosed: 'standard output was closed early, for example by head',
 };

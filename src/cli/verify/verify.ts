@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
 import { requirePrivateNodes } from '../program/profiles.ts';
 import { type Check, txHashOf, verifyOffline, verifyOnChain, verifyWithService } from './anchor.ts';
+import { isArchive, linesOf, verifyArchive } from './archive.ts';
 import {
   checkEvidence,
   checkFiles,
@@ -42,13 +43,17 @@ const exitCodeOf: Record<Report['outcome'], ExitCode> = {
 const POLL_MS = 2_000;
 
 export async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
+  const { owner, robotKey, subject: argument } = input;
+  if (owner !== undefined) await requireAddresses('--owner', [owner]);
+  if (await isArchive(argument)) {
+    return verifyArchive(context, linesOf(argument), { owner, robotKey });
+  }
   const { rpcUrl: rpcUrls = [], anchorAddress: anchorAddresses = [], blockHash, full } = input;
   requireConsistent(input);
   await requireAddresses('--anchor-address', anchorAddresses);
-  if (input.owner !== undefined) await requireAddresses('--owner', [input.owner]);
   requirePrivateNodes(rpcUrls, context.options);
   const subject = await resolveSubject(context, input);
-  const pins = { owner: input.owner, robotKey: input.robotKey };
+  const pins = { owner, robotKey };
   requirePinnable(subject, pins);
   const evidence = await readEvidence(context.output, subject, input);
   const proof = subject.proof ?? evidence[0]?.proof ?? null;

@@ -83,6 +83,12 @@ export class Sequence {
     if (!continues) this.#note(this.#broken, number);
   }
 
+  /** Numbers up to `last` must be there: the next key begins after it. */
+  expectUpTo(last: number): void {
+    const seen = this.#last[0]?.number ?? this.#first - 1;
+    if (seen < last) this.#note(this.#missing, { first: seen + 1, last });
+  }
+
   #note<Fault>(faults: Fault[], fault: Fault): void {
     this.#isSound = false;
     if (faults.length < MOST_LISTED) faults.push(fault);

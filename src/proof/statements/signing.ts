@@ -30,7 +30,7 @@ export interface Signing {
 }
 
 /** A Safe that approved a text on the chain has an empty signature. */
-const SIGNATURE = {
+export const SIGNATURE = {
   pattern: /^0x(?:[0-9a-f]{2}){0,8192}$/,
   name: 'bytes of lower-case hex, at most 8192 bytes',
 };

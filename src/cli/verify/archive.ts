@@ -1,0 +1,131 @@
+// Verifies an archive: all statements of a robot, from a file or from the service.
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { SvcError } from '../../base/svc-error.ts';
+import { DocumentError } from '../../proof/document-error.ts';
+import type { JsonValue } from '../../proof/json-value.ts';
+import {
+  ARCHIVE_FORMAT,
+  ArchiveAudit,
+  type ArchiveReport,
+  type KeyReport,
+} from '../../proof/statements/archive.ts';
+import type { SigningPins } from '../../proof/statements/audit-signing.ts';
+import type { NumberRange } from '../../proof/statements/sequence.ts';
+import { parseStrictJson } from '../../proof/strict-json.ts';
+import { StrictJsonError } from '../../proof/strict-json-error.ts';
+import type { Context } from '../context.ts';
+import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
+
+/** What each archive begins with, as `svc robots export` writes it. */
+const BEGIN = `{"format":"${ARCHIVE_FORMAT}"`;
+
+/** Whether a file is an archive. False for a file that cannot be read: its reader says why. */
+export async function isArchive(file: string): Promise<boolean> {
+  const opened = await open(file).catch(() => null);
+  if (opened === null) return false;
+  try {
+    const { buffer, bytesRead } = await opened.read(Buffer.alloc(BEGIN.length), 0, BEGIN.length, 0);
+    return buffer.toString('utf8', 0, bytesRead) === BEGIN;
+  } catch {
+    return false; // A directory.
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Throws `invalid_document` for a line that is not that of an archive. */
+export async function* linesOf(file: string): AsyncGenerator<JsonValue> {
+  let number = 0;
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    number += 1;
+    try {
+      yield parseStrictJson(line);
+    } catch (error) {
+      if (!(error instanceof StrictJsonError)) throw error;
+      throw new SvcError('invalid_document', `Line ${number} of ${file} is not valid JSON.`, {
+        hint: 'The file may be cut. Export it again with svc robots export.',
+      });
+    }
+  }
+}
+
+/** Verifies the lines and prints the report. */
+export async function verifyArchive(
+  { output, wait }: Context,
+  lines: AsyncIterable<JsonValue>,
+  pins: SigningPins,
+): Promise<ExitCode> {
+  const report = await wait('Verifying the statements', () => audited(lines, pins));
+  if (output.asksJson) output.json({ outcome: outcomeOf(report), ...report });
+  else for (const text of sentencesOf(report, pins)) output.text(text);
+  return exitCodeOf[outcomeOf(report)];
+}
+
+async function audited(lines: AsyncIterable<JsonValue>, pins: SigningPins): Promise<ArchiveReport> {
+  const audit = new ArchiveAudit(pins);
+  try {
+    for await (const line of lines) await audit.add(line);
+    return audit.report();
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error;
+    throw new SvcError('invalid_document', `The archive is malformed: ${error.message}.`);
+  }
+}
+
+const exitCodeOf = {
+  verified: exitCodes.done,
+  not_verified: exitCodes.notVerified,
+  missing: exitCodes.missing,
+  forked: exitCodes.forked,
+  branched: exitCodes.branched,
+} as const;
+
+function outcomeOf({ keys, faults }: ArchiveReport): keyof typeof exitCodeOf {
+  const any = (list: 'invalid' | 'broken' | 'forks' | 'branches' | 'missing') =>
+    keys.some((key) => key[list].length > 0);
+  if (faults.length > 0 || any('invalid')) return 'not_verified';
+  if (any('forks')) return 'forked';
+  if (any('branches')) return 'branched';
+  if (any('missing')) return 'missing';
+  return any('broken') ? 'not_verified' : 'verified';
+}
+
+function* sentencesOf(report: ArchiveReport, pins: SigningPins): Generator<string> {
+  yield outcomeOf(report) === 'verified' ? 'COMPLETE' : 'NOT complete';
+  yield `Robot ${report.robot_id} of wallet ${report.wallet} at ${report.origin}`;
+  yield* report.faults.map((fault) => `${fault}.`);
+  for (const key of report.keys) yield sentenceOf(key);
+  if (report.keys.some((key) => key.wallet_check === 'not_checked')) {
+    yield 'The wallet is not checked: only a node can tell whether it accepts the signature of the key.';
+  }
+  if (pins.owner === undefined && pins.robotKey === undefined) {
+    yield 'Not pinned: only the archive names the owner. Use --owner or --robot-key.';
+  }
+}
+
+function sentenceOf(key: KeyReport): string {
+  const { range, thumbprint, outcomes, withheld } = key;
+  if (range === null) return `Key ${thumbprint}: no statement.`;
+  const parts = [
+    counted('missing', key.missing.map(textOf)),
+    counted('forked', key.forks),
+    ...(key.branches.length > 0 ? [counted('branched', key.branches)] : []),
+    ...(key.broken.length > 0 ? [counted('out of sequence', key.broken)] : []),
+    ...(key.invalid.length > 0 ? [counted('invalid', key.invalid)] : []),
+    ...(withheld > 0 ? [`${withheld} withheld because their tasks were deleted`] : []),
+    ...(key.after_revocation > 0 ? [`${key.after_revocation} after the revocation`] : []),
+    `${outcomes.succeeded} succeeded, ${outcomes.failed} failed, ${outcomes.aborted} aborted`,
+  ];
+  const after = `what came after ${range.last} cannot be shown yet`;
+  return `${range.first} to ${range.last} of key ${thumbprint}: ${parts.join(', ')}; ${after}.`;
+}
+
+function counted(what: string, found: readonly (number | string)[]): string {
+  return found.length === 0 ? `none ${what}` : `${what}: ${found.join(', ')}`;
+}
+
+function textOf({ first, last }: NumberRange): string {
+  return first === last ? `${first}` : `${first} to ${last}`;
+}

@@ -1,0 +1,224 @@
+// Checks an archive: all statements of a robot, key after key, in the order of their numbers.
+import type { Hex } from '../bytes.ts';
+import { DocumentError } from '../document-error.ts';
+import type { JsonValue } from '../json-value.ts';
+import { ADDRESS, HASH, isObject, Members, own, UUID } from '../subject/members.ts';
+import type { SigningPins } from './audit-signing.ts';
+import {
+  type KeyGrant,
+  type KeyRevocation,
+  kidOf,
+  readGrantText,
+  readRevocationText,
+} from './key-text.ts';
+import {
+  algorithmOf,
+  type CheckSignature,
+  openKey,
+  readPublicKey,
+  thumbprintOf,
+} from './public-key.ts';
+import { Sequence, type SequenceReport } from './sequence.ts';
+import { SIGNATURE } from './signing.ts';
+import { type Outcome, readStatement } from './statement.ts';
+import { recoverWallet } from './wallet-signature.ts';
+
+/** The `format` in the first line of an archive. */
+export const ARCHIVE_FORMAT = 'svc-statements/1';
+
+/** What the statements of one key show. */
+export interface KeyReport extends SequenceReport {
+  readonly kid: string;
+  readonly thumbprint: string;
+  /** Whether the wallet signed the key texts; `not_checked` if only a node could tell. */
+  readonly wallet_check: 'signed' | 'not_checked';
+  /** Number of results with each outcome. */
+  readonly outcomes: Readonly<Record<Outcome, number>>;
+  /** Numbers of statements that the key did not sign, or that state something else; the first ones. */
+  readonly invalid: readonly number[];
+  /** Number of statements after the last one that the owner stands by: each is valid only if anchored before the revocation. */
+  readonly after_revocation: number;
+}
+
+export interface ArchiveReport {
+  readonly robot_id: string;
+  readonly origin: string;
+  readonly wallet: Hex;
+  /** Oldest first. */
+  readonly keys: readonly KeyReport[];
+  /** Why the archive as a whole is refused, such as another owner than the expected one. Empty if it is not. */
+  readonly faults: readonly string[];
+  /** Whether nothing is missing, forked, branched, broken or invalid. */
+  readonly isSound: boolean;
+}
+
+const MOST_LISTED = 20;
+
+/** Checks the lines of an archive, one JSON value each, in constant memory. */
+export class ArchiveAudit {
+  readonly #pins: SigningPins;
+  #owner: Pick<KeyGrant, 'origin' | 'wallet' | 'robot_id'> | null = null;
+  readonly #keys: KeyAudit[] = [];
+  readonly #faults: string[] = [];
+
+  constructor(pins: SigningPins = {}) {
+    this.#pins = pins;
+  }
+
+  /** @throws DocumentError if the line is not that of an archive, or in the wrong place. */
+  async add(line: JsonValue): Promise<void> {
+    const members = new Members('archive', line);
+    if (this.#owner === null) this.#begin(members);
+    else if (members.has('public_key')) this.#addKey(members);
+    else await this.#addStatement(members);
+    members.requireNoOther();
+  }
+
+  #begin(members: Members): void {
+    members.require('format', ARCHIVE_FORMAT);
+    this.#owner = {
+      origin: members.text('origin'),
+      wallet: members.hex('wallet', ADDRESS),
+      robot_id: members.text('robot_id', UUID),
+    };
+    const { owner } = this.#pins;
+    if (owner !== undefined && owner.toLowerCase() !== this.#owner.wallet) {
+      this.#faults.push(`The wallet is ${this.#owner.wallet}, expected: ${owner}`);
+    }
+  }
+
+  #addKey(members: Members): void {
+    const key = KeyAudit.read(members);
+    const { grant } = key;
+    const previous = this.#keys.at(-1);
+    const { origin, wallet, robot_id } = this.#owner ?? grant;
+    if (grant.origin !== origin || grant.wallet !== wallet || grant.robot_id !== robot_id) {
+      this.#faults.push(`The text of key ${key.kid} names another robot, owner or service`);
+    }
+    if (grant.predecessor !== (previous?.kid ?? null)) {
+      this.#faults.push(`Key ${key.kid} does not follow the key before it`);
+    }
+    previous?.end(grant.first_number);
+    this.#keys.push(key);
+  }
+
+  async #addStatement(members: Members): Promise<void> {
+    const key = this.#keys.at(-1);
+    if (key === undefined) throw new DocumentError('archive', 'a statement stands before its key');
+    await key.add(members);
+  }
+
+  /** Call it after the last line. @throws DocumentError if the archive has no key. */
+  report(): ArchiveReport {
+    const [owner, newest] = [this.#owner, this.#keys.at(-1)];
+    if (owner === null || newest === undefined) {
+      throw new DocumentError('archive', 'the archive must have a first line and a key');
+    }
+    const keys = this.#keys.map((key) => key.report());
+    const { robotKey } = this.#pins;
+    const faults = [...this.#faults];
+    if (robotKey !== undefined && !keys.some(({ thumbprint }) => thumbprint === robotKey)) {
+      faults.push(`No key of the archive is ${robotKey}`);
+    }
+    const isSound =
+      faults.length === 0 && keys.every(({ isSound, invalid }) => isSound && invalid.length === 0);
+    return { ...owner, keys, faults, isSound };
+  }
+}
+
+class KeyAudit {
+  readonly grant: KeyGrant;
+  readonly kid: string;
+  readonly #thumbprint: string;
+  readonly #revocation: KeyRevocation | null;
+  readonly #isWalletKnown: boolean;
+  readonly #check: Promise<CheckSignature>;
+  readonly #sequence: Sequence;
+  readonly #outcomes = { succeeded: 0, failed: 0, aborted: 0 };
+  readonly #invalid: number[] = [];
+  #afterRevocation = 0;
+
+  static read(members: Members): KeyAudit {
+    const text = members.text('text');
+    const signature = members.hex('signature', SIGNATURE);
+    const revocation = members.nullable('revocation', (name) => {
+      const revoked = members.object(name);
+      const read = { text: revoked.text('text'), signature: revoked.hex('signature', SIGNATURE) };
+      revoked.requireNoOther();
+      return read;
+    });
+    return new KeyAudit(members.value('public_key') ?? null, { text, signature }, revocation);
+  }
+
+  private constructor(
+    publicKey: JsonValue,
+    granted: { text: string; signature: Hex },
+    revoked: { text: string; signature: Hex } | null,
+  ) {
+    const key = readPublicKey(publicKey);
+    this.grant = readGrantText(granted.text);
+    this.kid = kidOf(granted.text);
+    this.#thumbprint = thumbprintOf(key);
+    const { wallet, algorithm, thumbprint, first_number } = this.grant;
+    if (algorithmOf(key) !== algorithm || this.#thumbprint !== thumbprint) {
+      throw new DocumentError('archive', 'the key text names another key');
+    }
+    this.#revocation = revoked === null ? null : readRevocationText(revoked.text);
+    if (this.#revocation !== null && this.#revocation.kid !== this.kid) {
+      throw new DocumentError('archive', 'the revocation is of another key');
+    }
+    this.#isWalletKnown = [granted, ...(revoked === null ? [] : [revoked])].every(
+      (one) => recoverWallet(one.text, one.signature) === wallet,
+    );
+    this.#check = openKey(key);
+    this.#sequence = new Sequence(first_number);
+  }
+
+  async add(members: Members): Promise<void> {
+    const number = members.integer('number', 1);
+    const signedHash = members.hex('signed_hash', HASH);
+    const statementHash = members.hex('statement_hash', HASH);
+    const text = members.nullable('statement', (name) => members.text(name));
+    const last = this.#revocation?.last ?? null;
+    if (this.#revocation !== null && number > (last?.number ?? 0)) this.#afterRevocation += 1;
+    if (text === null) return this.#sequence.add({ number, signedHash, statement: null });
+    const read = readStatement(text);
+    const { statement, header } = read;
+    const isSame =
+      statement.number === number &&
+      read.signedHash === signedHash &&
+      read.statementHash === statementHash &&
+      statement.robot_id === this.grant.robot_id &&
+      header.kid === this.kid &&
+      header.alg === this.grant.algorithm;
+    const isValid = isSame && (await (await this.#check)(read.signed, read.signature));
+    if (!isValid) {
+      if (this.#invalid.length < MOST_LISTED) this.#invalid.push(number);
+      return;
+    }
+    if (statement.type === 'result') this.#outcomes[statement.outcome] += 1;
+    this.#sequence.add({ number, signedHash, statement });
+  }
+
+  /** Call it when the next key begins: no number between them may be left out. */
+  end(nextNumber: number): void {
+    this.#sequence.expectUpTo(nextNumber - 1);
+  }
+
+  report(): KeyReport {
+    return {
+      kid: this.kid,
+      thumbprint: this.#thumbprint,
+      wallet_check: this.#isWalletKnown ? 'signed' : 'not_checked',
+      ...this.#sequence.report(),
+      outcomes: this.#outcomes,
+      invalid: this.#invalid,
+      after_revocation: this.#afterRevocation,
+    };
+  }
+}
+
+/** Whether the first line of a file is that of an archive. */
+export function saysItIsArchive(line: JsonValue): boolean {
+  return isObject(line) && own(line, 'format') === ARCHIVE_FORMAT;
+}

@@ -1,11 +1,11 @@
 // Reads and erases evidence, and builds bundles.
 import type { Proof } from '../../proof/json-value.ts';
 import type { Answer } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { AccountCaller } from '../ports/sign-in.ts';
 import type { CompletionRecord, TaskRecord, Viewer } from '../ports/tasks.ts';
 import { type Deps, deleted } from './deps.ts';
+import { viewAnchorPlace, viewChainProof, viewSigning } from './signing/bundle.ts';
 import { claimOf, taskNotFound } from './tasks.ts';
 
 /** The evidence as submitted. Throws `not_found` if there is none or it was erased. */
@@ -34,8 +34,8 @@ export async function eraseProof({ store }: Deps, id: string, { wallet, by }: Ac
 }
 
 /**
- * The bundle of a task, without `proof` if the evidence was erased: of format 2 once the chain proof is stored, unless
- * format 1 is asked for. Throws `completion_in_progress` while the anchor is
+ * The bundle of a task, without `proof` if the evidence was erased: of format 3 if the robot signed the work, otherwise of
+ * format 2 once the chain proof is stored, unless format 1 is asked for. Throws `completion_in_progress` while the anchor is
  * pending, also after a reorganization, and `not_found` if no completion will lead to an anchor.
  */
 export async function readBundle(
@@ -61,6 +61,7 @@ export async function readBundle(
       { details: { proof_hash: proofHash } },
     );
   }
+  const { chainProof } = found.mined;
   const bundle = {
     chain_id: receipt.chainId,
     task: { id, robot_id: found.task.robotId, robot_name: found.robotName },
@@ -68,17 +69,12 @@ export async function readBundle(
     ...(found.proof === null ? {} : { proof: JSON.parse(found.proof) }),
     proof_hash: proofHash,
     inclusion: receipt.inclusion,
-    anchor: {
-      tx_hash: receipt.txHash,
-      block_number: receipt.blockNumber.toString(),
-      block_hash: found.mined.blockHash,
-      tx_index: found.mined.txIndex,
-      from: receipt.from.toLowerCase(),
-      anchored_at: formatTimestamp(receipt.anchoredAt),
-      raw_tx: found.mined.rawTx,
-    },
+    anchor: viewAnchorPlace({ ...receipt, ...found.mined }),
   };
-  const { chainProof } = found.mined;
+  if (found.signing !== null) {
+    const signing = await viewSigning(store, found.signing);
+    return { format: 'svc-bundle/3', ...bundle, ...viewChainProof(chainProof), signing };
+  }
   if (chainProof === null || format === '1') return { format: 'svc-bundle/1', ...bundle };
   const { header, nodes } = chainProof;
   return { format: 'svc-bundle/2', ...bundle, chain_proof: { header, nodes: [...nodes] } };

@@ -46,9 +46,13 @@ export function freeLeafStore({ read, leased }: Db) {
   } satisfies Partial<AnchorStore & EvidenceStore>;
 }
 
-/** Adds a leaf that waits for a place; does nothing if it exists. Call it only for accounts with credit. */
-export async function addFreeLeaf(tx: Tx, leaf: Hex, now: number): Promise<void> {
-  await tx.run(sql`INSERT INTO free_leaves (leaf, created_at) VALUES (${leaf}, ${now})
+/** Adds a leaf that waits for a place. Does nothing if it exists, or if the account has no anchor left. */
+export async function addFreeLeaf(
+  tx: Tx,
+  { wallet, leaf, now }: { wallet: string; leaf: Hex; now: number },
+): Promise<void> {
+  await tx.run(sql`INSERT INTO free_leaves (leaf, created_at)
+    SELECT ${leaf}, ${now} FROM accounts WHERE wallet = ${wallet} AND anchor_quota > 0
     ON CONFLICT (leaf) DO NOTHING`);
 }
 

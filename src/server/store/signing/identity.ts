@@ -2,6 +2,8 @@
 
 import type { Hex } from '../../../proof/bytes.ts';
 import { canonicalJson } from '../../../proof/canonical-json.ts';
+import { freeLeafHash } from '../../../proof/leaf.ts';
+import { hashText } from '../../../proof/statements/jws.ts';
 import { type PublicKey, thumbprintOf } from '../../../proof/statements/public-key.ts';
 import type { Actor } from '../../ports/account.ts';
 import type {
@@ -13,6 +15,7 @@ import type {
 } from '../../ports/identity.ts';
 import { decideKeyText, nextNumber } from '../../rules/identity.ts';
 import { rowBytes } from '../../rules/storage.ts';
+import { addFreeLeaf } from '../anchoring/free-leaves.ts';
 import { recordAudit } from '../audit-log.ts';
 import type { Db } from '../db/database.ts';
 import { forUpdate } from '../db/dialect.ts';
@@ -69,6 +72,7 @@ async function apply(
   decision: KeyTextDecision,
   by: Actor | undefined,
 ): Promise<void> {
+  const leaf = { wallet, leaf: freeLeafHash('key_text', hashText(text)), now };
   if (decision.outcome === 'granted') {
     const { kid, publicKey, firstNumber } = decision.key;
     await tx.run(sql`UPDATE robot_keys SET last_number = ${firstNumber - 1}
@@ -80,6 +84,7 @@ async function apply(
     await tx.run(sql`UPDATE robots SET signs = 1, proposed_key = NULL WHERE id = ${robotId}`);
     const target = { target_id: robotId, detail: kid };
     await recordAudit(tx, wallet, 'signing_key_granted', by, target);
+    await addFreeLeaf(tx, leaf);
   }
   if (decision.outcome === 'revoked') {
     const { kid, lastNumber } = decision;
@@ -87,6 +92,7 @@ async function apply(
       revocation_signature = ${signature}, revoked_at = ${now} WHERE kid = ${kid}`);
     const target = { target_id: robotId, detail: kid };
     await recordAudit(tx, wallet, 'signing_key_revoked', by, target);
+    await addFreeLeaf(tx, leaf);
   }
 }
 

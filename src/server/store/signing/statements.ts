@@ -1,5 +1,6 @@
 // Stores statements of robots, and keeps forks as evidence.
 
+import { freeLeafHash } from '../../../proof/leaf.ts';
 import type {
   NewStatement,
   StatementOutcome,
@@ -8,6 +9,7 @@ import type {
 } from '../../ports/statements.ts';
 import { isAfter, placeOf, type SameNumber } from '../../rules/statements.ts';
 import { rowBytes } from '../../rules/storage.ts';
+import { addFreeLeaf } from '../anchoring/free-leaves.ts';
 import type { Db } from '../db/database.ts';
 import { page, sql } from '../db/sql.ts';
 import type { Tx } from '../db/tx.ts';
@@ -19,6 +21,7 @@ import { findKey } from './identity.ts';
 /** The robot of a call, and the options of `addStatements`. */
 interface Addition {
   robotId: string;
+  wallet: string;
   keyHash: string;
   hasRoom: boolean;
   now: number;
@@ -30,7 +33,7 @@ export function statementStore({ read, write }: Db, usage: StorageUsage): Statem
       const added = await write(async (tx) => {
         // Locked, so that the statements of a robot get their places one after the other.
         if ((await lockRobot(tx, robotId, keyHash)) === undefined) return null;
-        const addition = { robotId, keyHash, hasRoom, now };
+        const addition = { robotId, wallet, keyHash, hasRoom, now };
         const answers: Added[] = [];
         for (const statement of statements) answers.push(await add(tx, statement, addition));
         return answers;
@@ -64,7 +67,7 @@ interface Added {
 
 async function add(tx: Tx, statement: NewStatement, addition: Addition): Promise<Added> {
   const { kid, number, type, epoch, signedHash, statementHash, text, taskId } = statement;
-  const { robotId, hasRoom, now } = addition;
+  const { robotId, wallet, hasRoom, now } = addition;
   const none = (answer: StatementOutcome) => ({ answer, bytes: 0 });
   const stored = await tx.all<SameNumber>(sql`SELECT place, epoch, signed_hash AS "signedHash",
       statement_hash AS "statementHash"
@@ -78,6 +81,9 @@ async function add(tx: Tx, statement: NewStatement, addition: Addition): Promise
       statement_hash, statement, task_id, received_at)
     VALUES (${kid}, ${number}, ${place}, ${robotId}, ${type}, ${epoch}, ${signedHash},
       ${statementHash}, ${text}, ${taskId}, ${now})`);
+  if (type === 'claim') {
+    await addFreeLeaf(tx, { wallet, leaf: freeLeafHash('claim', statementHash), now });
+  }
   return { answer, bytes: rowBytes(text) };
 }
 

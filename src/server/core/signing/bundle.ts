@@ -1,0 +1,70 @@
+// What a bundle of signed work has in addition: the key, its texts, the statements, and where they are anchored.
+
+import { runYielding } from '../../../base/async/cooperative-yield.ts';
+import type { ChainProof } from '../../../proof/chain-proof.ts';
+import { type FreeLeafKind, freeLeafHash } from '../../../proof/leaf.ts';
+import { hashText } from '../../../proof/statements/jws.ts';
+import { growMerkleTree } from '../../../proof/tree.ts';
+import type { Answer } from '../../../protocol/routes.ts';
+import { formatTimestamp } from '../../../protocol/timestamp.ts';
+import type { BundleRecord, FreeAnchorRecord } from '../../ports/evidence.ts';
+import type { SignedKeyText } from '../../ports/identity.ts';
+import type { Deps } from '../deps.ts';
+
+type SignedBundle = Extract<Answer<'getBundle'>['body'], { format: 'svc-bundle/3' }>;
+
+/** Reads the anchors of the free leaves one after the other: the tree of each has to be computed. */
+export async function viewSigning(
+  store: Deps['store'],
+  { key, result, claim }: NonNullable<BundleRecord['signing']>,
+): Promise<SignedBundle['signing']> {
+  const anchorOf = async (kind: FreeLeafKind, text: string) => {
+    const found = await store.getFreeAnchor(freeLeafHash(kind, hashText(text)));
+    return found && viewFreeAnchor(found);
+  };
+  const signedText = async ({ text, signature }: SignedKeyText) => {
+    return { text, signature, anchor: await anchorOf('key_text', text) };
+  };
+  return {
+    key: { public_key: key.publicKey, ...(await signedText(key.grant)) },
+    revocation: key.revocation && (await signedText(key.revocation)),
+    claim: claim === null ? null : { statement: claim, anchor: await anchorOf('claim', claim) },
+    result: { statement: result },
+  };
+}
+
+async function viewFreeAnchor({ leaves, leafIndex, chainProof, ...place }: FreeAnchorRecord) {
+  const { root, path } = await runYielding(growMerkleTree(leaves));
+  return {
+    inclusion: {
+      root,
+      leaf_index: leafIndex,
+      leaf_count: leaves.length,
+      path: path(leafIndex),
+    },
+    anchor: viewAnchorPlace(place),
+    ...viewChainProof(chainProof),
+  };
+}
+
+/** The transaction of an anchor, and its place in the chain. */
+export function viewAnchorPlace(
+  place: Omit<FreeAnchorRecord, 'leaves' | 'leafIndex' | 'chainProof'>,
+): SignedBundle['anchor'] {
+  return {
+    tx_hash: place.txHash,
+    block_number: place.blockNumber.toString(),
+    block_hash: place.blockHash,
+    tx_index: place.txIndex,
+    from: place.from.toLowerCase(),
+    anchored_at: formatTimestamp(place.anchoredAt),
+    raw_tx: place.rawTx,
+  };
+}
+
+/** No member without a chain proof. */
+export function viewChainProof(chainProof: ChainProof | null): Pick<SignedBundle, 'chain_proof'> {
+  if (chainProof === null) return {};
+  const { header, nodes } = chainProof;
+  return { chain_proof: { header, nodes: [...nodes] } };
+}

@@ -605,7 +605,7 @@ KEY_TEXT = {
 SIGNING = {
     "key": dict(KEY_TEXT, public_key=lambda value: isinstance(value, dict)),
     "revocation*": KEY_TEXT,
-    "claim": {"statement": text(), "anchor*": FREE_ANCHOR},
+    "claim*": {"statement": text(), "anchor*": FREE_ANCHOR},
     "result": {"statement": text()},
 }
 
@@ -981,7 +981,7 @@ def read_signing(bundle):
             "granted": (algorithm, thumb),
             "first": int(first),
             "revocation": revocation and read_key_text(REVOCATION, revocation["text"]),
-            "claim": read_statement(signing["claim"]["statement"]),
+            "claim": signing["claim"] and read_statement(signing["claim"]["statement"]),
             "result": read_statement(signing["result"]["statement"]),
         }
     except UnknownMember as error:
@@ -1026,6 +1026,8 @@ def is_about(bundle, kind, payload):
 
 
 def are_numbered(first, claim, result):
+    if not claim:
+        return first <= result["payload"]["number"]
     before, after = claim["payload"]["number"], result["payload"]["number"]
     if not first <= before < after:
         return False
@@ -1053,8 +1055,9 @@ def free_anchors(signing):
     key, claim, revocation = signing["key"], signing["claim"], signing["revocation"]
     every = [
         ("key_anchor", 2, key["text"], key["anchor"]),
-        ("claim_anchor", 1, claim["statement"], claim["anchor"]),
     ]
+    if claim:
+        every.append(("claim_anchor", 1, claim["statement"], claim["anchor"]))
     if revocation:
         every.append(("revocation_anchor", 2, revocation["text"], revocation["anchor"]))
     return [each for each in every if each[3]]
@@ -1091,7 +1094,7 @@ def signing_checks(bundle, owner=None, robot_key=None):
     yield "key", is_granted and grant["robot"] == bundle["task"]["robot_id"]
     if is_checked:
         yield "wallet_signature", True
-    kinds = ("claim", "result")
+    kinds = [kind for kind in ("claim", "result") if read[kind]]
     yield "kid", all(read[kind]["header"]["kid"] == kid for kind in kinds)
     for kind in kinds:
         yield f"{kind}_signature", is_signed(key, read[kind])

@@ -58,7 +58,11 @@ describe('a completion', () => {
       fc.property(situation, (given) => {
         if (decideCompletion(given).outcome !== 'queued') return;
 
-        expect(given).toMatchObject({ hasKey: true, lacksStatement: false, task: { status: 'claimed' } });
+        expect(given).toMatchObject({
+          hasKey: true,
+          lacksStatement: false,
+          task: { status: 'claimed' },
+        });
         expect([null, 'failed']).toContain(given.task?.state);
       }),
     );

@@ -77,6 +77,7 @@ const good: [name: string, wallet: 'signed' | 'not_checked', options: Options][]
       ),
     },
   ],
+  ['a task claimed before the robot had a key', 'signed', { changes: set('signing.claim', null) }],
   ['free anchors without chain proofs', 'signed', { changes: withoutFreeChainProofs }],
   ['a key revoked after this number', 'signed', { revocation: lastIs(2), revokedAt: 2n }],
   ['a key revoked after a later number', 'signed', { revocation: lastIs(40), revokedAt: 0n }],

@@ -66,7 +66,7 @@ export interface SigningReport {
   /** Null if the bundle has no result where it should. */
   readonly outcome: Outcome | null;
   /** The numbers of the two statements. */
-  readonly numbers: { readonly claim: number; readonly result: number };
+  readonly numbers: { readonly claim: number | null; readonly result: number };
 }
 
 /**
@@ -75,7 +75,8 @@ export interface SigningReport {
  * - `key`: the key has the algorithm and the thumbprint of the key text, which names the robot of the task.
  * - `wallet_signature`: the wallet signed the key text and the revocation; absent if this was not checked.
  * - `kid`: both statements name the key text.
- * - `claim_signature`, `result_signature`: the key signed the statement.
+ * - `claim_signature`, `result_signature`: the key signed the statement; the checks of the claim are absent if the robot
+ *   claimed the task before it had a key.
  * - `claim_statement`, `result_statement`: it states the robot, the task, the content of the claim, and the proof hash.
  * - `numbers`: the statements have allowed numbers and continue the statements before them.
  * - `key_anchor`, `claim_anchor`, `revocation_anchor`: the checks of the anchor pass; absent without an anchor.
@@ -96,7 +97,7 @@ export async function auditSigning(
   const grant = readGrantText(key.text);
   const alg = algorithmOf(key.public_key);
   const [kid, thumbprint] = [kidOf(key.text), thumbprintOf(key.public_key)];
-  const claim = readStatement(signing.claim.statement);
+  const claim = signing.claim && readStatement(signing.claim.statement);
   const result = readStatement(signing.result.statement);
   const wallet_check = await checkWallet(grant.wallet, signing, options);
   const isSigned = await openKey(key.public_key);
@@ -108,10 +109,10 @@ export async function auditSigning(
     ...(wallet_check === 'not_checked'
       ? []
       : [made('wallet_signature', wallet_check === 'signed')]),
-    made('kid', claim.header.kid === kid && result.header.kid === kid),
-    made('claim_signature', await hasSignature(claim)),
+    made('kid', (claim ?? result).header.kid === kid && result.header.kid === kid),
+    ...(claim ? [made('claim_signature', await hasSignature(claim))] : []),
     made('result_signature', await hasSignature(result)),
-    made('claim_statement', isAbout(bundle, 'claim', claim)),
+    ...(claim ? [made('claim_statement', isAbout(bundle, 'claim', claim))] : []),
     made('result_statement', isAbout(bundle, 'result', result)),
     made('numbers', areNumbered(grant, claim, result)),
     ...(await auditAnchors(bundle, signing, options)),
@@ -134,7 +135,7 @@ export async function auditSigning(
     wallet_check,
     pinned: isPinned(options),
     outcome: statement.type === 'result' ? statement.outcome : null,
-    numbers: { claim: claim.statement.number, result: statement.number },
+    numbers: { claim: claim?.statement.number ?? null, result: statement.number },
   };
 }
 
@@ -195,7 +196,12 @@ function isAbout(bundle: Bundle, type: Statement['type'], { statement }: ReadSta
   );
 }
 
-function areNumbered({ first_number }: KeyGrant, claim: ReadStatement, result: ReadStatement) {
+function areNumbered(
+  { first_number }: KeyGrant,
+  claim: ReadStatement | null,
+  result: ReadStatement,
+): boolean {
+  if (claim === null) return first_number <= result.statement.number;
   const [before, after] = [claim.statement.number, result.statement.number];
   if (before < first_number || after <= before) return false;
   const sequence = new Sequence(first_number);
@@ -226,7 +232,7 @@ function auditAnchors(
   };
   const audits: Promise<AuditCheck>[] = [];
   if (key.anchor) audits.push(audit('key_anchor', 'key_text', key.text, key.anchor));
-  if (claim.anchor) audits.push(audit('claim_anchor', 'claim', claim.statement, claim.anchor));
+  if (claim?.anchor) audits.push(audit('claim_anchor', 'claim', claim.statement, claim.anchor));
   if (revocation?.anchor) {
     audits.push(audit('revocation_anchor', 'key_text', revocation.text, revocation.anchor));
   }

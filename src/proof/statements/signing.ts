@@ -21,11 +21,12 @@ export interface Signing {
   readonly key: SignedKeyText & { readonly public_key: PublicKey };
   /** Null if the service knows of none. */
   readonly revocation: SignedKeyText | null;
+  /** Null if the robot claimed the task before it had a key. */
   readonly claim: {
     /** The JWS. */
     readonly statement: string;
     readonly anchor: FreeAnchor | null;
-  };
+  } | null;
   readonly result: { readonly statement: string };
 }
 
@@ -38,7 +39,6 @@ export const SIGNATURE = {
 /** @throws DocumentError if a member, a key, a text or a statement is missing, malformed or unknown. */
 export function readSigning(signing: Members): Signing {
   const key = signing.object('key');
-  const claim = signing.object('claim');
   const result = signing.object('result');
   const read: Signing = {
     key: {
@@ -51,10 +51,15 @@ export function readSigning(signing: Members): Signing {
       revocation.requireNoOther();
       return text;
     }),
-    claim: { statement: statementIn(claim, 'claim'), anchor: anchorOf(claim) },
+    claim: signing.nullable('claim', (name) => {
+      const claim = signing.object(name);
+      const read = { statement: statementIn(claim, name), anchor: anchorOf(claim) };
+      claim.requireNoOther();
+      return read;
+    }),
     result: { statement: statementIn(result, 'result') },
   };
-  for (const members of [signing, key, claim, result]) members.requireNoOther();
+  for (const members of [signing, key, result]) members.requireNoOther();
   return read;
 }
 

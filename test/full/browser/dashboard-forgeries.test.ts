@@ -4,13 +4,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAnchor } from '../../../src/chain/read-anchor.ts';
 import { connectRpc } from '../../../src/chain/rpc.ts';
 import type { ChainFacts } from '../../../src/proof/audit-anchor.ts';
+import type { Bundle } from '../../../src/proof/bundle.ts';
 import type { Hex } from '../../../src/proof/bytes.ts';
 import { readSignedTransaction } from '../../../src/proof/signed-transaction.ts';
 import type { PublicVerification } from '../../../src/protocol/resources.ts';
+import signed from '../../fixtures/signed-bundles.json' with { type: 'json' };
 import { type Dashboard, openDashboard } from '../../support/dashboard.ts';
 import { forgeries as forgedBundles, single } from '../../support/forged-bundles.ts';
 import { type Forger, forgeries, lie, startForger } from '../../support/forged-receipts.ts';
 import { answerPage } from '../../support/page-answers.ts';
+import { documentOf } from '../../support/signed-verdict.ts';
 
 let dashboard: Dashboard;
 let page: Page;
@@ -52,30 +55,39 @@ async function given(content: string | Uint8Array) {
   return { titles: await titles.allTextContents(), failed };
 }
 
+/** The answers of a service and a node that confirm whatever a bundle states, at any block. */
+function answersAbout(bundle: Bundle) {
+  const { tx_hash: hash, from, tx_index, block_number, anchored_at } = bundle.anchor;
+  const { input } = readSignedTransaction(bundle.anchor.raw_tx);
+  const receipt = {
+    ...{
+      format: 'svc-receipt/1' as const,
+      status: 'verified' as const,
+      claim_hash: bundle.anchor.block_hash,
+    },
+    ...{
+      task_id: bundle.task.id,
+      robot_id: bundle.task.robot_id,
+      explorer_url: 'http://x.example',
+    },
+    ...{ proof_hash: bundle.proof_hash, chain_id: bundle.chain_id, inclusion: null },
+    ...{ tx_hash: hash, block_number, anchored_at, finality: 'finalized' as const },
+  };
+  return (block_hash: Hex) => ({
+    stated: lie(receipt),
+    facts: {
+      chain_id: bundle.chain_id,
+      tx: { hash, from, to: from, value: '0', input },
+      receipt: { status: 'success' as const, block_number, block_hash, tx_index },
+      canonical_block: { hash: block_hash, number: block_number, timestamp: anchored_at },
+    },
+  });
+}
+
 describe('/verify, while the service lies', () => {
   it('accepts no forged bundle', async () => {
     const { bundle, blockHash } = single;
-    const { tx_hash: hash, from, tx_index, block_number, anchored_at } = bundle.anchor;
-    const { input } = readSignedTransaction(bundle.anchor.raw_tx);
-    const receipt = {
-      ...{ format: 'svc-receipt/1' as const, status: 'verified' as const, claim_hash: blockHash },
-      ...{
-        task_id: bundle.task.id,
-        robot_id: bundle.task.robot_id,
-        explorer_url: 'http://x.example',
-      },
-      ...{ proof_hash: bundle.proof_hash, chain_id: bundle.chain_id, inclusion: null },
-      ...{ tx_hash: hash, block_number, anchored_at, finality: 'finalized' as const },
-    };
-    const at = (block_hash: Hex) => ({
-      stated: lie(receipt),
-      facts: {
-        chain_id: bundle.chain_id,
-        tx: { hash, from, to: from, value: '0', input },
-        receipt: { status: 'success' as const, block_number, block_hash, tx_index },
-        canonical_block: { hash: block_hash, number: block_number, timestamp: anchored_at },
-      },
-    });
+    const at = answersAbout(bundle);
     answers = at(blockHash);
     expect(await given(JSON.stringify(bundle))).toEqual({ titles: ['Verified'], failed: 0 });
 
@@ -89,6 +101,27 @@ describe('/verify, while the service lies', () => {
       const title = isRefused ? 'given.json cannot be checked' : 'Not verified';
       expect([forgery.name, titles]).toEqual([forgery.name, [title]]);
       if (forgery.failed !== null) expect(failed, forgery.name).toBeGreaterThan(0);
+    }
+  });
+
+  it('accepts no forged signature', async () => {
+    const found = async (vector: (typeof signed.good)[number] | (typeof signed.bad)[number]) => {
+      const bundle = documentOf(vector) as unknown as Bundle;
+      answers = answersAbout(bundle)(bundle.anchor.block_hash);
+      return [vector.name, ...(await given(JSON.stringify(bundle))).titles];
+    };
+    const [honest] = signed.good;
+    expect(honest && (await found(honest))).toEqual([honest?.name, 'Verified']);
+    await page.getByText('outcome succeeded').waitFor();
+    await page.getByText('Not pinned').waitFor();
+
+    await open();
+    // Nobody names an owner or a key on the page.
+    for (const vector of signed.bad.filter(({ pins }) => Object.keys(pins).length === 0)) {
+      expect(await found(vector)).toEqual([
+        vector.name,
+        expect.stringMatching(/^(Not verified|given.json cannot be checked)$/),
+      ]);
     }
   });
 

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import signed from '../../fixtures/signed-bundles.json' with { type: 'json' };
+import statements from '../../fixtures/statements.json' with { type: 'json' };
 import vectors from '../../fixtures/vectors.json' with { type: 'json' };
 import { anvilAccounts } from '../../support/anvil.ts';
 import { batch, changed, forgeries, single } from '../../support/forged-bundles.ts';
@@ -71,6 +73,14 @@ print(json.dumps([canonical(text) for text in json.load(sys.stdin)]))
       3,
       "Not verified: 'note' is not a member of a bundle",
     ]);
+    const { bundle } = signed;
+    const pinned = (...pins: string[]) =>
+      run(JSON.stringify(bundle), bundle.anchor.block_hash, ...(account ?? []), ...pins)[0];
+    const [thumbprint, another] = statements.keys.good.map((key) => key.thumbprint);
+    expect(pinned('--robot-key', String(thumbprint))).toBe(0);
+    expect(pinned('--robot-key', String(another))).toBe(3);
+    expect(pinned('--owner', bundle.anchor.from)).toBe(3);
+    expect(pinned('--robot-key', '0x12')).toBe(2);
     expect(run('{}', single.blockHash)).toEqual([2, '']);
     expect(run(JSON.stringify({ ...rest, format: 'svc-bundle/1' }), single.blockHash)).toEqual([
       2,

@@ -177,6 +177,13 @@ export const PublicVerification = Closed({
     status: TaskStatus,
     robot_id: Uuid,
     claim_hash: Hash,
+    statement_hash: Type.Optional(
+      Type.String({
+        ...Hash,
+        description:
+          'SHA-256 of the statement of the result; absent if the robot did not sign the work',
+      }),
+    ),
   }),
   anchor: Closed({
     tx_hash: Nullable(Hash),

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { leafHash } from '../../src/proof/leaf.ts';
+import { freeLeafHash, leafHash } from '../../src/proof/leaf.ts';
 import { limits } from '../../src/protocol/limits.ts';
 import type { Actor } from '../../src/server/ports/account.ts';
+import type { Lease } from '../../src/server/ports/anchoring.ts';
 import type { IdentityRecord } from '../../src/server/ports/identity.ts';
 import type { NewRobot } from '../../src/server/ports/robots.ts';
 import type { NewStatement, StatementOutcome } from '../../src/server/ports/statements.ts';
 import type { TaskRecord } from '../../src/server/ports/tasks.ts';
 import { grantOf, newSigner, revocationOf } from '../support/signing-robot.ts';
-import { type OpenStore, randomHash, World } from './world.ts';
+import { failsWith, type OpenStore, randomHash, World } from './world.ts';
 
 const ORIGIN = 'https://svc.example.org';
 
@@ -309,6 +310,85 @@ export function statementContract(open: OpenStore): void {
       expect(await world.store.recountStorage()).toEqual({ accounts: 0, bytes: 0 });
       expect(await world.store.getKey(robot.id, kid)).toBeNull();
       expect(await listed(kid)).toEqual([]);
+    });
+  });
+
+  describe('the leaf of a claim', () => {
+    const claimed = async () => {
+      const kid = await granted();
+      const claim = statement(kid, 1);
+      await add(claim);
+      return { lease: await world.lease(), leaf: freeLeafHash('claim', claim.statementHash) };
+    };
+    const committed = async (lease: Lease) => {
+      const proofs = await world.store.listQueuedProofs(lease, 10);
+      const freeLeaves = await world.store.listFreeLeaves(lease, 10);
+      const nonce = await world.store.getNextNonce(lease);
+      const attempt = world.attempt(proofs, { freeLeaves, ...(nonce !== null && { nonce }) });
+      await world.store.commitAttempt(lease, attempt);
+      return attempt;
+    };
+
+    it('takes a place behind the proofs, which pay for it', async () => {
+      const unsigned = await world.robot();
+      const { lease, leaf } = await claimed();
+      await world.queued(unsigned.id, 2);
+      const attempt = await committed(lease);
+      await world.store.recordInclusion(lease, attempt.id, world.mined(attempt), world.now);
+      await world.store.settleLeaves(lease, attempt.id, 5, world.now);
+
+      const found = await world.store.getFreeAnchor(leaf);
+      expect(found).toMatchObject({
+        leaves: [...attempt.leaves.map((one) => one.leaf), ...attempt.freeLeaves],
+        txHash: attempt.variant.txHash,
+        chainProof: null,
+      });
+      expect(found?.leaves[found.leafIndex]).toBe(leaf);
+      expect(await world.store.listFreeLeaves(lease, 10)).toEqual([]);
+    });
+
+    it('waits again when its transaction can never be mined', async () => {
+      const unsigned = await world.robot();
+      const { lease, leaf } = await claimed();
+      await world.queued(unsigned.id, 2);
+      const attempt = await committed(lease);
+
+      await world.store.recordReplacedNonce(lease, attempt.id, world.now);
+
+      expect(await world.store.getFreeAnchor(leaf)).toBeNull();
+      expect(await world.store.listFreeLeaves(lease, 10)).toContain(leaf);
+    });
+
+    it('is in one transaction only', async () => {
+      const unsigned = await world.robot();
+      const { lease } = await claimed();
+      await world.queued(unsigned.id, 4);
+      const [first, ...others] = await world.store.listQueuedProofs(lease, 2);
+      const freeLeaves = await world.store.listFreeLeaves(lease, 10);
+      const proofs = first === undefined ? [] : [first, ...others];
+      await world.store.commitAttempt(lease, world.attempt(proofs, { freeLeaves }));
+      const rest = await world.store.listQueuedProofs(lease, 2);
+
+      const second = world.attempt(rest, { freeLeaves });
+      await expect(world.store.commitAttempt(lease, second)).rejects.toMatchObject(
+        failsWith('not_queued'),
+      );
+    });
+
+    it('is not kept for an account without an anchor', async () => {
+      const { anchorQuota } = (await world.store.getBalance(robot.wallet)) ?? { anchorQuota: 0 };
+      const taken = {
+        id: randomUUID(),
+        wallet: robot.wallet,
+        gasWei: 0n,
+        note: '',
+        now: world.now,
+      };
+      await world.store.revokeCredits({ ...taken, anchors: anchorQuota });
+
+      const { lease } = await claimed();
+
+      expect(await world.store.listFreeLeaves(lease, 10)).toEqual([]);
     });
   });
 }

@@ -106,8 +106,14 @@ function statedBy({ proof_hash, task, anchor }: PublicVerification): StatedAncho
   const isComplete =
     tx_hash !== null && block_number !== null && anchored_at !== null && from !== null;
   if (!isComplete || finality === 'reorged') return null;
-  const { id: task_id, robot_id, claim_hash } = task;
-  const leaf = { proof_hash, task_id, robot_id, claim_hash };
+  const { id: task_id, robot_id, claim_hash, statement_hash } = task;
+  const leaf = {
+    proof_hash,
+    task_id,
+    robot_id,
+    claim_hash,
+    statement_hash: statement_hash ?? null,
+  };
   return { chain_id, ...leaf, inclusion, tx_hash, block_number, anchored_at, from };
 }
 

@@ -48,6 +48,7 @@ export async function verifyProofHash(
       status: found.task.status,
       robot_id: found.task.robotId,
       claim_hash: completion.claimHash,
+      ...(completion.statementHash && { statement_hash: completion.statementHash }),
     },
     anchor,
     occurrences: found.occurrences,

@@ -20,7 +20,8 @@ export function freeLeafStore({ read, leased }: Db) {
     listFreeLeaves: (lease, limit) =>
       leased.read(lease, async (tx) => {
         const waiting = await tx.all<{ leaf: Hex }>(sql`SELECT leaf FROM free_leaves
-          WHERE ${WAITS} ORDER BY created_at, leaf LIMIT ${limit}`);
+          WHERE ${WAITS} AND created_at > 0
+          ORDER BY created_at, leaf LIMIT ${limit}`);
         return waiting.map(({ leaf }) => leaf);
       }),
 

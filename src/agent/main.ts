@@ -5,7 +5,7 @@ import { addInstallCommands } from '../base/install/commands.ts';
 import { prepareErrors, reportError } from '../base/report-error.ts';
 import { packageVersion } from '../base/version.ts';
 import { inputErrors } from '../protocol/errors.ts';
-import { nearestName } from '../protocol/validation/nearest-name.ts';
+import { nearestName } from '../protocol/nearest-name.ts';
 
 /** Takes the exit code of a command that finished. A command that ends with 0 need not call it. */
 type ExitWith = (code: number) => void;

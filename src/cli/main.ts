@@ -31,7 +31,7 @@ export async function main(argv: string[]): Promise<number> {
     await Promise.all([
       import('commander'),
       import('../base/report-error.ts'),
-      import('../protocol/validation/nearest-name.ts'),
+      import('../protocol/nearest-name.ts'),
       import('./program/program.ts'),
       import('./groups.ts'),
     ]);

@@ -1,7 +1,7 @@
 // Rules for a body of samples that schemas cannot state; the service and the agent apply them.
 import type { Body } from './routes.ts';
+import type { WireError } from './schema-error.ts';
 import type { NewSample } from './telemetry.ts';
-import type { WireError } from './validation/schema-error.ts';
 
 type Samples = Body<'recordSamples'>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearestName } from '../../src/protocol/validation/nearest-name.ts';
+import { nearestName } from '../../src/protocol/nearest-name.ts';
 
 const names = ['id', 'title', 'description', 'expected_result', 'occurred_at'];
 

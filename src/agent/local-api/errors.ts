@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
 import { routesAt } from '../../protocol/routes-at.ts';
-import { schemaError } from '../../protocol/validation/schema-error.ts';
+import { schemaError } from '../../protocol/schema-error.ts';
 import { type AgentErrorCode, agentError, isAgentErrorCode, statusOf } from '../errors.ts';
 import { notPlainJson } from './call.ts';
 

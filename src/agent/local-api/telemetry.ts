@@ -1,13 +1,13 @@
 // Samples and ops events of the local API.
 import { v7 as newId } from 'uuid';
 import { canonicalJson } from '../../proof/canonical-json.ts';
+import { tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import { type Body, routes } from '../../protocol/routes.ts';
 import { samplesProblem } from '../../protocol/samples.ts';
+import type { WireError } from '../../protocol/schema-error.ts';
 import type { NewSample, OpsEvent, Sample } from '../../protocol/telemetry.ts';
 import { formatTimestamp, parseTimestamp, utcOf } from '../../protocol/timestamp.ts';
-import { tooLarge } from '../../protocol/validation/body-error.ts';
-import type { WireError } from '../../protocol/validation/schema-error.ts';
 import type { Instant } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import type { SpoolRecord } from '../spool/records.ts';

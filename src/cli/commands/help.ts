@@ -1,7 +1,7 @@
 // `svc help`: help for commands, exit codes and variables.
 
 import { SvcError } from '../../base/svc-error.ts';
-import { nearestName } from '../../protocol/validation/nearest-name.ts';
+import { nearestName } from '../../protocol/nearest-name.ts';
 import type { CommandGroup, CommandSpec } from '../program/command.ts';
 import { exitCodes, meanings } from '../program/exit-codes.ts';
 import { buildProgram } from '../program/program.ts';

@@ -8,7 +8,7 @@ import { addInstallCommands } from '../../base/install/commands.ts';
 import { prepareErrors, reportError } from '../../base/report-error.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageFolder, packageVersion } from '../../base/version.ts';
-import { nearestName } from '../../protocol/validation/nearest-name.ts';
+import { nearestName } from '../../protocol/nearest-name.ts';
 
 /** The action of a command: loads its function, calls it with the environment, and keeps the exit code it may return. */
 type Run = <Input extends unknown[]>(

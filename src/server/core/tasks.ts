@@ -6,6 +6,7 @@ import { canonicalPieces } from '../../proof/canonical-json.ts';
 import type { JsonObject } from '../../proof/json-value.ts';
 import { runSteps } from '../../proof/run-steps.ts';
 import { contentHash, type TaskContent } from '../../proof/statements/statement.ts';
+import { tooLarge } from '../../protocol/body-error.ts';
 import { limits } from '../../protocol/limits.ts';
 import type {
   Anchor,
@@ -16,7 +17,6 @@ import type {
 } from '../../protocol/resources.ts';
 import type { Body, Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
-import { tooLarge } from '../../protocol/validation/body-error.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import type {

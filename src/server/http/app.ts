@@ -12,11 +12,11 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { keepServing } from '../../base/sockets.ts';
+import { ajvOptions } from '../../protocol/ajv-options.ts';
 import type { ErrorCode } from '../../protocol/errors.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Route } from '../../protocol/route.ts';
 import { type RouteName, routes } from '../../protocol/routes.ts';
-import { ajvOptions } from '../../protocol/validation/ajv-options.ts';
 import type { Deps } from '../core/deps.ts';
 import { createReadiness } from '../core/operations.ts';
 import { JsonText } from '../core/paging.ts';

@@ -7,6 +7,7 @@ import { readToken } from '../../base/private-file.ts';
 import { keepServing, removeStaleSocket } from '../../base/sockets.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
+import { ajvOptions } from '../../protocol/ajv-options.ts';
 import { limits } from '../../protocol/limits.ts';
 import { operatorApiDocument } from '../../protocol/openapi/document.ts';
 import {
@@ -17,7 +18,6 @@ import {
 } from '../../protocol/operator-api.ts';
 import type { Route } from '../../protocol/route.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
-import { ajvOptions } from '../../protocol/validation/ajv-options.ts';
 import { listAccounts, showAccount, suspendAccount, viewBalance } from '../core/account.ts';
 import type { Deps } from '../core/deps.ts';
 import type { Actor } from '../ports/account.ts';

@@ -240,7 +240,7 @@ function statedBy({ proof_hash, task, anchor }: PublicVerification): StatedAncho
     task_id: task.id,
     robot_id: task.robot_id,
     claim_hash: task.claim_hash,
-    statement_hash: task.statement_hash,
+    statement_hash: task.statement_hash ?? null,
     inclusion: anchor.inclusion as StatedAnchor['inclusion'],
     tx_hash: anchor.tx_hash ?? '',
     block_number: anchor.block_number ?? undefined,

@@ -12,10 +12,10 @@ import {
 } from '../../../proof/strict-json.ts';
 import { StrictJsonError } from '../../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../../proof/utf8.ts';
+import { bodyError } from '../../../protocol/body-error.ts';
 import { dropAbsent } from '../../../protocol/fields.ts';
 import { limits } from '../../../protocol/limits.ts';
 import type { Route } from '../../../protocol/route.ts';
-import { bodyError } from '../../../protocol/validation/body-error.ts';
 import { type Deps, recording } from '../../core/deps.ts';
 import { wireError } from '../../ports/errors.ts';
 import { accountOf, walletOf } from './authentication.ts';

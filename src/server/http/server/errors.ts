@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts';
 import { routesAt } from '../../../protocol/routes-at.ts';
-import { schemaError } from '../../../protocol/validation/schema-error.ts';
+import { schemaError } from '../../../protocol/schema-error.ts';
 import { wireError } from '../../ports/errors.ts';
 
 /** Default seconds for `Retry-After`, if the error has no value of its own. */

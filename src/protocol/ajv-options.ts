@@ -1,5 +1,5 @@
 // How Ajv validates requests, in server and agent.
-import { parseTimestamp } from '../timestamp.ts';
+import { parseTimestamp } from './timestamp.ts';
 
 /**
  * Ajv options for `ajv.customOptions` of Fastify: requests are validated, and no value is coerced, dropped or filled in.

@@ -1,9 +1,9 @@
 // Turns a failed schema validation into an error that names field and limit.
 
-import type { ErrorCode } from '../errors.ts';
-import type { Schema } from '../openapi/example.ts';
-import type { Route } from '../route.ts';
+import type { ErrorCode } from './errors.ts';
 import { nearestName } from './nearest-name.ts';
+import type { Schema } from './openapi/example.ts';
+import type { Route } from './route.ts';
 
 /** Code and message of an error response. */
 export interface WireError {

@@ -1,6 +1,6 @@
 // The error for a request body that cannot be parsed.
 
-import type { Route } from '../route.ts';
+import type { Route } from './route.ts';
 import { codeOf, shorten, type WireError } from './schema-error.ts';
 
 /** Why a body could not be read, in the terms of `StrictJsonError` in `src/proof`. */

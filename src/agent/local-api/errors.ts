@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../base/svc-error.ts';
-import { routesAt } from '../../protocol/routes-at.ts';
+import { routesAt } from '../../protocol/routes.ts';
 import { schemaError } from '../../protocol/schema-error.ts';
 import { type AgentErrorCode, agentError, isAgentErrorCode, statusOf } from '../errors.ts';
 import { notPlainJson } from './call.ts';

@@ -11,6 +11,8 @@ import { listFleets } from './fleets.ts';
 import { JsonText, type Page } from './paging.ts';
 import { listRobots } from './robots.ts';
 import { createGateReader } from './sign-in.ts';
+import { getIdentity } from './signing/identity.ts';
+import { listStatements } from './signing/statements.ts';
 import { listTasks, readTask } from './tasks.ts';
 import { listSamples } from './telemetry.ts';
 import { listWebhooks } from './webhooks.ts';
@@ -19,7 +21,7 @@ import { listWebhooks } from './webhooks.ts';
 type TakeTurn = <Result>(read: () => Promise<Result>) => Promise<Result>;
 
 /**
- * Yields the account, its robots with their samples, its tasks with bundle or evidence, and the records of its lists.
+ * Yields the account, its robots with their keys, statements and samples, its tasks with bundle or evidence, and the records of its lists.
  * Records the export after the last line: an export that fails is not recorded.
  */
 export async function* exportAccount(
@@ -33,6 +35,12 @@ export async function* exportAccount(
   for await (const robot of all((query) => listRobots(deps, wallet, query))) {
     yield line('robot', robot);
     const robotId = robot.id;
+    const { identity } = await getIdentity(deps, wallet, robotId);
+    if (identity.signs) yield line('identity', identity);
+    for (const { kid } of identity.keys) {
+      const statements = all((query) => listStatements(deps, wallet, robotId, { kid, ...query }));
+      for await (const statement of statements) yield line('statement', { kid, ...statement });
+    }
     for await (const sample of all((query) => listSamples(deps, { wallet, robotId }, query))) {
       yield line('sample', { robot_id: robotId, ...sample });
     }

@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../../base/svc-error.ts';
 import { type ErrorCode, errors, isErrorCode } from '../../../protocol/errors.ts';
-import { routesAt } from '../../../protocol/routes-at.ts';
+import { routesAt } from '../../../protocol/routes.ts';
 import { schemaError } from '../../../protocol/schema-error.ts';
 import { wireError } from '../../ports/errors.ts';
 

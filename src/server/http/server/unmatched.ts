@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SvcError } from '../../../base/svc-error.ts';
 import type { Route } from '../../../protocol/route.ts';
-import { allowedMethods, routesAt } from '../../../protocol/routes-at.ts';
+import { allowedMethods, routesAt } from '../../../protocol/routes.ts';
 import { wireError } from '../../ports/errors.ts';
 import { bearerKey } from './credentials.ts';
 import { putOpenHeaders, putPreflightHeaders } from './cross-origin.ts';

@@ -521,6 +521,24 @@ describe('statements that are sent without their tasks', () => {
   });
 });
 
+it('exports the keys of robots with their statements', async () => {
+  const signing = await startSigning(service, owner, robot);
+  await send(signing.claim(newTask()));
+  const body = await service.signAgain(owner, 'export_account');
+
+  const exported = await service.call('POST', '/api/v1/me/export', {
+    session: owner.session,
+    body,
+  });
+
+  const [statement] = (await list(signing.kid)).items;
+  expect(exported.body).toContainEqual({ kind: 'identity', record: await keys.read() });
+  expect(exported.body).toContainEqual({
+    kind: 'statement',
+    record: { kid: signing.kid, ...statement },
+  });
+});
+
 describe('an account without storage', () => {
   let full: TestService;
   beforeAll(async () => {

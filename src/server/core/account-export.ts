@@ -21,7 +21,8 @@ import { listWebhooks } from './webhooks.ts';
 type TakeTurn = <Result>(read: () => Promise<Result>) => Promise<Result>;
 
 /**
- * Yields the account, its robots with their keys, statements and samples, its tasks with bundle or evidence, and the records of its lists.
+ * Yields the account, its robots with their keys, statements and samples, its tasks with bundle or evidence, and the
+ * records of its lists.
  * Records the export after the last line: an export that fails is not recorded.
  */
 export async function* exportAccount(

@@ -36,6 +36,7 @@ export const StatementText = Type.String({
   maxLength: limits.statementLength,
   pattern: '^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+$',
   description: 'a JWS in compact form',
+  examples: [`eyJhbGciOiJFZDI1NTE5Iiw.eyJjbG9ja19zeW5jaHJvbml6ZWQ.${'A'.repeat(86)}`],
 });
 
 const SignedKeyText = Closed({ ...KeyText.properties, signed_at: Timestamp });
@@ -75,6 +76,7 @@ export const StatementItem = Closed({
 export const StatementCursor = Type.String({
   pattern: '^\\d{1,16}_\\d{1,2}$',
   description: 'the next_cursor of the previous page',
+  examples: ['412_1'],
 });
 
 export type PublicKey = Static<typeof PublicKey>;

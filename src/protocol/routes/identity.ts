@@ -20,6 +20,7 @@ export const identityRoutes = {
     path: '/api/v1/identity',
     summary:
       'Propose the public key that the calling robot signs with, and read whether the owner has signed it. Repeating it changes nothing',
+    maxBody: limits.smallBodyBytes,
     body: Closed({ public_key: PublicKey }),
     isRead: true,
     responses: { 200: Closed({ identity: SigningIdentity }) },
@@ -51,6 +52,7 @@ export const identityRoutes = {
     path: '/api/v1/statements',
     summary:
       'Store statements of the calling robot without their tasks, in any order, for example after a restored backup',
+    maxBody: limits.smallBodyBytes,
     body: Closed({
       statements: Type.Array(StatementText, {
         minItems: 1,

@@ -136,7 +136,7 @@ async function check(
 export function statementRequired(reason: string) {
   return wireError(
     'statement_required',
-    `The robot signs its work, and this request has no valid statement: ${reason}. Nothing was stored.`,
+    `This request needs a valid statement: ${reason}. Nothing was stored.`,
   );
 }
 

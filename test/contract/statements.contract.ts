@@ -209,6 +209,40 @@ export function statementContract(open: OpenStore): void {
       ]);
     });
 
+    it('has no statement of another robot in its bundle', async () => {
+      const lease = await world.lease();
+      const task = await world.task(robot.id);
+      const kid = await granted();
+      const [mine, theirs] = [robot, await world.robot()];
+      robot = theirs;
+      await add(statement(await granted(), 1, { taskId: task.id, text: 'another.claim.A' }));
+      robot = mine;
+      const result = statement(kid, 1, { taskId: task.id, text: 'a.result.A', type: 'result' });
+      await add(result);
+      const { statementHash } = result;
+      const { proofHash, claimHash, ...completion } = world.completion(task);
+      const leaf = leafHash({
+        proof_hash: proofHash,
+        task_id: task.id,
+        robot_id: robot.id,
+        claim_hash: claimHash,
+        statement_hash: statementHash,
+      });
+      const hashes = { proofHash, claimHash, leaf, statementHash };
+      await world.store.queueCompletion({ ...completion, ...hashes, outcome: null });
+      await world.settled(lease);
+
+      const bundle = await world.store.getBundle(task.id, { wallet: robot.wallet });
+      await world.store.deleteRobot(robot.id, robot.wallet, world.now);
+
+      expect(bundle?.signing).toMatchObject({ result: 'a.result.A', claim: null });
+      const { id } = theirs;
+      const [key] = (await identity(theirs)).keys;
+      expect(await world.store.listStatements(id, key?.kid ?? '', 9, null)).toMatchObject([
+        { text: 'another.claim.A' },
+      ]);
+    });
+
     it('has no statement in the bundle of unsigned work', async () => {
       const task = await world.task(robot.id);
 

@@ -92,13 +92,15 @@ export function evidenceStore({
         const row = await tx.get<BundleRow>(sql`SELECT ${COLUMNS}, robots.name AS "robotName",
             ra.mined_block_hash AS "blockHash", ra.mined_tx_index AS "txIndex", v.raw_tx AS "rawTx",
             cp.header, cp.nodes, ${KEY_COLUMNS}, s.statement AS result,
-            (SELECT statement FROM statements WHERE task_id = t.id AND type = 'claim'
+            (SELECT statement FROM statements
+              WHERE task_id = t.id AND robot_id = t.robot_id AND type = 'claim'
               ORDER BY number, place LIMIT 1) AS claim
           ${FROM}
           JOIN robots ON robots.id = t.robot_id
           LEFT JOIN variants v ON v.tx_hash = ra.mined_tx_hash
           LEFT JOIN chain_proofs cp ON cp.attempt_id = ra.id
-          LEFT JOIN statements s ON s.task_id = t.id AND s.statement_hash = c.statement_hash
+          LEFT JOIN statements s ON s.task_id = t.id AND s.robot_id = t.robot_id
+            AND s.statement_hash = c.statement_hash
           LEFT JOIN robot_keys sk ON sk.kid = s.kid
           WHERE t.id = ${id} AND ${isVisible(viewer)}`);
         return row === undefined ? null : toBundle(row);

@@ -207,7 +207,7 @@ async function deleteSome(tx: Tx, deletions: DeletionLimits, robot: Robot, now: 
   if ((await revokeKey(tx, robot, now)) === undefined) return { forgotten, more: false };
   let { more } = await deleteInCommit(deletions, TASKS_PER_COMMIT, async (most) => {
     const tasks = await lockTasks(tx, robot.id, most);
-    await forget(tx, tasks, now);
+    await forget(tx, robot, tasks, now);
     forgotten.push(...tasks.map((task) => task.id));
     return tasks.length;
   });
@@ -235,9 +235,13 @@ async function lockTasks(tx: Tx, robotId: string, most: number): Promise<LockedT
   return claimed.length > 0 ? claimed : take('verified');
 }
 
-async function forget(tx: Tx, tasks: readonly LockedTask[], now: number): Promise<void> {
-  const [task] = tasks;
-  if (task === undefined) return;
+async function forget(
+  tx: Tx,
+  { id: robotId, wallet }: Robot,
+  tasks: readonly LockedTask[],
+  now: number,
+): Promise<void> {
+  if (tasks.length === 0) return;
   const ids = tasks.map(({ id }) => id);
   const ofTasks = sql`task_id ${among('uuid', ids)}`;
   type Queued = { task_id: string; state: CompletionState };
@@ -256,9 +260,10 @@ async function forget(tx: Tx, tasks: readonly LockedTask[], now: number): Promis
   await tx.run(sql`DELETE FROM tasks WHERE id ${among('uuid', ids)}`);
   // Number and hashes stay: the statement counts as withheld, not as missing.
   const texts = await tx.all<{ bytes: number }>(sql`SELECT octet_length(statement) AS bytes
-    FROM statements WHERE ${ofTasks}`);
-  await tx.run(sql`UPDATE statements SET statement = NULL, task_id = NULL WHERE ${ofTasks}`);
-  const freed: Freed[] = [...proofs, ...texts].map(({ bytes }) => ({ wallet: task.wallet, bytes }));
+    FROM statements WHERE ${ofTasks} AND robot_id = ${robotId}`);
+  await tx.run(sql`UPDATE statements SET statement = NULL, task_id = NULL
+    WHERE ${ofTasks} AND robot_id = ${robotId}`);
+  const freed: Freed[] = [...proofs, ...texts].map(({ bytes }) => ({ wallet, bytes }));
   await subtractUsage(tx, [...freed, ...tasks]);
   await tx.run(sql`INSERT INTO tombstones (task_id, deleted_at)
     SELECT value, ${now} FROM (${each('uuid', ids)}) AS ids`);

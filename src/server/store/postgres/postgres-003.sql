@@ -46,7 +46,7 @@ CREATE TABLE robot_keys (
 );
 
 -- place: 1 for the first statement with this number; more are forks and branches. The deletion of a task sets statement and
--- task_id to NULL. There may be no task with this id: statements arrive before their tasks.
+-- task_id to NULL. There may be no task with this id, or one of another robot: statements arrive before their tasks.
 CREATE TABLE statements (
   kid text COLLATE "C" NOT NULL REFERENCES robot_keys,
   number bigint NOT NULL CHECK (number >= 1),
@@ -63,7 +63,7 @@ CREATE TABLE statements (
   UNIQUE (kid, signed_hash),
   CHECK ((statement IS NULL) = (task_id IS NULL))
 );
-CREATE INDEX statements_task ON statements (task_id, number, place) WHERE task_id IS NOT NULL;
+CREATE INDEX statements_task ON statements (task_id, robot_id, number, place) WHERE task_id IS NOT NULL;
 
 -- Leaves that date a statement or a key text. They take free places of a transaction that is sent anyway, behind its
 -- paying leaves. attempt_id: NULL while the leaf waits for a place.

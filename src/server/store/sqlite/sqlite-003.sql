@@ -51,7 +51,7 @@ CREATE TABLE robot_keys (
 ) STRICT;
 
 -- place: 1 for the first statement with this number; more are forks and branches. The deletion of a task sets statement and
--- task_id to NULL. There may be no task with this id: statements arrive before their tasks.
+-- task_id to NULL. There may be no task with this id, or one of another robot: statements arrive before their tasks.
 CREATE TABLE statements (
   kid TEXT NOT NULL REFERENCES robot_keys,
   number INTEGER NOT NULL CHECK (number >= 1),
@@ -68,7 +68,7 @@ CREATE TABLE statements (
   UNIQUE (kid, signed_hash),
   CHECK ((statement IS NULL) = (task_id IS NULL))
 ) STRICT;
-CREATE INDEX statements_task ON statements (task_id, number, place) WHERE task_id IS NOT NULL;
+CREATE INDEX statements_task ON statements (task_id, robot_id, number, place) WHERE task_id IS NOT NULL;
 CREATE TRIGGER statement_withheld AFTER UPDATE OF statement ON statements WHEN NEW.statement IS NULL BEGIN
   INSERT INTO storage_usage SELECT wallet, -octet_length(OLD.statement) FROM robots WHERE id = OLD.robot_id
     ON CONFLICT (wallet) DO UPDATE SET bytes = bytes + excluded.bytes;

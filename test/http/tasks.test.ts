@@ -59,6 +59,7 @@ describe('claiming a task', () => {
         occurred_at: '2026-03-01T08:00:00.000Z',
         robot_id: robot.id,
         credit_refused_at: null,
+        outcome: null,
       },
       anchor: null,
       verification: null,

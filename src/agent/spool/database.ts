@@ -131,7 +131,7 @@ export function checkSpool(folder: string): number | null {
 
 function countRecords(db: Database): number {
   let count = 0;
-  for (const table of ['claims', 'completions', 'samples', 'events']) {
+  for (const table of ['claims', 'completions', 'samples', 'events', 'statements']) {
     const rows = db.prepare<[], RecordRow>(`SELECT ${recordColumns} FROM ${table}`);
     for (const row of rows.iterate()) {
       recordOf(row);

@@ -1,21 +1,26 @@
 // Exports the records of the spool as JSON lines.
-import type { SpoolRecord } from './records.ts';
+import { evidenceOf, type SpoolRecord } from './records.ts';
 import type { Refusal } from './settled.ts';
 import type { Spool } from './spool.ts';
 
 const PAGE = 100;
 
-/** One line for each record that is not delivered, and for each one set aside. Reads in pages, so that all fit. */
+/** One line for each record that is not delivered, each one set aside, and each statement. Reads in pages, so that all fit. */
 export function* exportLines(spool: Spool): Generator<string> {
-  for (const { kind, id, wallMs, body, refused } of recordsOf(spool)) {
+  for (const { kind, id, wallMs, body, refused, jws } of recordsOf(spool)) {
     const accepted_at = new Date(wallMs).toISOString();
-    yield `${JSON.stringify({ kind, id, accepted_at, refused, body: JSON.parse(body) })}\n`;
+    const { outcome, text } = evidenceOf(body);
+    const stated = outcome === null ? {} : { outcome };
+    const line = { kind, id, accepted_at, refused, ...stated, body: JSON.parse(text), jws };
+    yield `${JSON.stringify(line)}\n`;
   }
 }
 
 interface Exported extends Pick<SpoolRecord, 'kind' | 'id' | 'wallMs' | 'body'> {
   /** Set on refused records. */
   refused?: Refusal;
+  /** The signed statement; null if it waits for its signature. */
+  jws?: string | null;
 }
 
 function* recordsOf(spool: Spool): Generator<Exported> {
@@ -34,6 +39,7 @@ function* recordsOf(spool: Spool): Generator<Exported> {
   const refused = inPages((after) => spool.read(({ settled }) => settled.refused(PAGE, after)));
   for (const { code, message, ...record } of refused)
     yield { ...record, refused: { code, message } };
+  yield* inPages((after) => spool.read(({ statements }) => statements.read(PAGE, after)));
 }
 
 function* inPages<T extends { seq: number }>(read: (after: number) => T[]): Generator<T> {

@@ -1,16 +1,29 @@
 // Records of the spool: their content, their rows, and the checksum that proves a row undamaged.
 import { crc32 } from 'node:zlib';
+import { hashCanonicalText } from '../../proof/hash.ts';
+import { OUTCOMES, type Outcome } from '../../proof/statements/statement.ts';
 import type { Instant } from '../clock.ts';
 
-export type RecordKind = 'claim' | 'completion' | 'sample' | 'event';
+export type RecordKind = 'claim' | 'completion' | 'sample' | 'event' | 'statement';
 
 /** Content of a request. It never changes after it was accepted. */
 export interface SpoolRecord extends Instant {
   readonly kind: RecordKind;
   /** Id of the task, sample or event. */
   readonly id: string;
-  /** JSON text. */
+  /** JSON text. That of a completion begins with the outcome and a space if the robot stated one (`evidenceOf`). */
   readonly body: string;
+}
+
+export function completionBody(evidence: string, outcome: Outcome | undefined): string {
+  return outcome === undefined ? evidence : `${outcome} ${evidence}`;
+}
+
+/** Evidence and outcome of a completion. `outcome`: null if the robot did not state it. */
+export function evidenceOf(body: string) {
+  const outcome = OUTCOMES.find((one) => body.startsWith(`${one} `)) ?? null;
+  const text = outcome === null ? body : body.slice(outcome.length + 1);
+  return { outcome, text, proofHash: () => hashCanonicalText(text) };
 }
 
 export interface StoredRecord extends SpoolRecord {
@@ -23,7 +36,7 @@ export function checksumOf({ kind, id, wallMs, boot, monoMs, body }: SpoolRecord
   return crc32(`${kind}\n${id}\n${wallMs}\n${boot}\n${monoMs}\n${body}`);
 }
 
-/** The columns that all four tables share (`schema.ts`). */
+/** The columns that all tables of records share (`schema.ts`). */
 export interface RecordRow extends StoredRecord {
   readonly crc: number;
 }

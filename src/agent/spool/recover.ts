@@ -12,10 +12,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { syncFolderOf } from '../../base/durable-folder.ts';
-import { hashCanonicalText } from '../../proof/hash.ts';
 import type { Instant } from '../clock.ts';
 import { PAGE_BYTES } from './database.ts';
-import { checksumOf, type RecordKind, type SpoolRecord } from './records.ts';
+import { checksumOf, evidenceOf, type RecordKind, type SpoolRecord } from './records.ts';
 import { type PageAt, rowsOf, type Value } from './sqlite-pages.ts';
 import type { Tables } from './tables.ts';
 
@@ -99,7 +98,7 @@ export function insertAll(fresh: Tables, records: Iterator<SpoolRecord>): number
   return count;
 }
 
-function insert({ tasks, samples, events }: Tables, record: SpoolRecord): void {
+function insert({ tasks, samples, events, statements }: Tables, record: SpoolRecord): void {
   switch (record.kind) {
     case 'claim':
       if (isBefore(record, tasks.claim(record.id))) break;
@@ -109,13 +108,17 @@ function insert({ tasks, samples, events }: Tables, record: SpoolRecord): void {
     case 'completion':
       if (isBefore(record, tasks.completion(record.id))) break;
       tasks.removeCompletion(record.id);
-      tasks.insertCompletion(record, hashCanonicalText(record.body));
+      tasks.insertCompletion(record, evidenceOf(record.body).proofHash());
       break;
     case 'sample':
       samples.insert(record);
       break;
     case 'event':
       events.insert(record);
+      break;
+    case 'statement':
+      // The key in use is not recovered, so the agent asks the service for the last number before it uses another one.
+      statements.restore(record);
   }
 }
 
@@ -135,15 +138,22 @@ export function* recordsIn(file: string): Generator<SpoolRecord> {
   for (const row of rowsIn(file)) {
     const record = recordIn(row);
     if (record === null) continue;
-    // A task whose proof was refused may have a second, later one.
-    const name = `${record.kind} ${record.id} ${record.boot} ${record.monoMs}`;
+    // A task whose proof was refused may have a second, later one. A claim and its result may have statements of one moment.
+    const text = record.kind === 'statement' ? record.body : '';
+    const name = `${record.kind} ${record.id} ${record.boot} ${record.monoMs} ${text}`;
     if (seen.has(name)) continue;
     seen.add(name);
     yield record;
   }
 }
 
-const KINDS: ReadonlySet<string> = new Set<RecordKind>(['claim', 'completion', 'sample', 'event']);
+const KINDS: ReadonlySet<string> = new Set<RecordKind>([
+  'claim',
+  'completion',
+  'sample',
+  'event',
+  'statement',
+]);
 
 /** Null if the row is not a record or its checksum does not match. */
 function recordIn(row: Value[]): SpoolRecord | null {
@@ -152,7 +162,7 @@ function recordIn(row: Value[]): SpoolRecord | null {
   if (typeof kind !== 'string' || !KINDS.has(kind)) return null;
   if (typeof id !== 'string' || typeof body !== 'string') return null;
   const record = {
-    kind: kind as RecordKind, // One of the four.
+    kind: kind as RecordKind, // One of these.
     id,
     wallMs: Number(wallMs),
     boot: Number(boot),

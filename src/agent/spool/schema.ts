@@ -2,7 +2,7 @@
 import type { Database } from 'better-sqlite3';
 
 /**
- * The four tables of records start with the same columns and end with `body`. `crc` covers the columns that
+ * The tables of records start with the same columns and end with `body`. `crc` covers the columns that
  * never change (`checksumOf`), so that `recover.ts` recognizes a whole record on any page of the file.
  * - `wall_ms`, `boot`, `mono_ms`: when the record was accepted, by the wall clock and by the boot's monotonic clock.
  * - `claims.state`: `queued`, then `delivered` with the service's task in `answer`.
@@ -15,6 +15,7 @@ import type { Database } from 'better-sqlite3';
  * - `boots`: the clocks at the agent's first start of the boot. `epoch_ms` is the service's time when the
  *   monotonic clock was 0. It is null until it is known, and does not change after that.
  * - `totals`: number of rows and bytes of their bodies, kept by triggers.
+ * - `statements.body`: what is signed, and the `occurred_at` of a claim. `signature` is null until it is made.
  */
 const records = `
 CREATE TABLE claims (seq INTEGER PRIMARY KEY, kind TEXT, id TEXT UNIQUE, wall_ms INTEGER, boot INTEGER,
@@ -47,7 +48,7 @@ const counted = {
   refused_tasks: { table: 'refused', only: "kind IN ('claim', 'completion')" },
 } satisfies Record<string, { table: string; only?: string }>;
 
-type TotalName = keyof typeof counted;
+type TotalName = keyof typeof counted | 'statements';
 
 function countingOf([name, { table, only = '1' }]: [string, { table: string; only?: string }]) {
   const add = (sign: '+' | '-', row: 'NEW' | 'OLD') =>
@@ -83,8 +84,35 @@ ALTER TABLE refused ADD COLUMN mono_ms INTEGER;
 PRAGMA user_version = 3;
 `;
 
+/**
+ * Statements, numbered in the commit that accepts their claim or completion. They leave with the receipt of their task, or
+ * with a delivered claim without completion. The last one of each key stays: its number must not be used again.
+ */
+const statements = `
+CREATE TABLE statements (seq INTEGER PRIMARY KEY, kind TEXT, id TEXT, wall_ms INTEGER, boot INTEGER,
+  mono_ms INTEGER, crc INTEGER, kid TEXT, number INTEGER, type TEXT, signed_hash TEXT, signature TEXT, body TEXT,
+  UNIQUE (kid, number));
+CREATE INDEX statements_by_task ON statements (id, type);
+CREATE INDEX statements_unsigned ON statements (kid, number) WHERE signature IS NULL;
+${countingOf(['statements', { table: 'statements' }])}
+${trimmingOf('receipts', 'task_id')}
+${trimmingOf(
+  'claims',
+  'id',
+  `OLD.state = 'delivered' AND OLD.id NOT IN (SELECT task_id FROM receipts)
+  AND OLD.id NOT IN (SELECT id FROM completions) AND NOT EXISTS (SELECT 1 FROM refused WHERE id = OLD.id)`,
+)}
+PRAGMA user_version = 4;
+`;
+
+function trimmingOf(table: string, column: string, only = '1'): string {
+  return `CREATE TRIGGER statements_of_${table} AFTER DELETE ON ${table} WHEN ${only} BEGIN
+  DELETE FROM statements WHERE id = OLD.${column}
+    AND number < (SELECT max(number) FROM statements newer WHERE newer.kid = statements.kid); END;`;
+}
+
 /** The statements that upgrade a spool from each version to the next, starting with an empty file. */
-export const upgrades: readonly string[] = [records, totals, refusedClocks];
+export const upgrades: readonly string[] = [records, totals, refusedClocks, statements];
 
 export interface Total {
   readonly count: number;
@@ -104,9 +132,9 @@ export class Totals {
     return this.#read.get(name) ?? { count: 0, bytes: 0 };
   }
 
-  /** Bytes of all claims and completions, refused ones included. */
+  /** Bytes of all claims and completions, refused ones included, and of their statements. */
   taskBytes(): number {
-    return (['claims', 'completions', 'refused_tasks'] as const).reduce(
+    return (['claims', 'completions', 'refused_tasks', 'statements'] as const).reduce(
       (sum, name) => sum + this.of(name).bytes,
       0,
     );

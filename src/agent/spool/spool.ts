@@ -5,18 +5,19 @@ import { v7 as newId } from 'uuid';
 import { Triggers } from '../../base/async/triggers.ts';
 import { sqliteErrorKind } from '../../base/sqlite.ts';
 import type { Hex } from '../../proof/bytes.ts';
-import { hashCanonicalText } from '../../proof/hash.ts';
+import type { TaskContent } from '../../proof/statements/statement.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Task } from '../../protocol/resources.ts';
-import type { AgentClock } from '../clock.ts';
+import type { AgentClock, Instant } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import { lockSpool, unusable } from './database.ts';
 import { SpoolFile, type SpoolFileOptions } from './file.ts';
-import type { SpoolRecord, StoredRecord } from './records.ts';
+import { evidenceOf, type SpoolRecord, type StoredRecord } from './records.ts';
 import type { DamagedFile } from './recover.ts';
 import type { Batch } from './samples.ts';
 import type { Receipt, Refusal, RefusedRecord, Settlement } from './settled.ts';
+import { STATEMENT_BYTES, type StoredStatement } from './statements.ts';
 import type { Tables } from './tables.ts';
 import type { Claim, Completion } from './tasks.ts';
 import { GroupWriter } from './writes.ts';
@@ -26,10 +27,31 @@ const RESENT_AT_ONCE = 3;
 
 export interface SpoolOptions extends SpoolFileOptions {
   folder: string;
+  /** Without it, the spool numbers nothing. */
+  numbering?: Numbering;
 }
 
 /** The tables of the records, without those of the file itself. */
-type RecordTables = Omit<Tables, 'db' | 'budget'>;
+export type RecordTables = Omit<Tables, 'db' | 'budget'>;
+
+/** Finds and builds statements (`signing/numbering.ts`). Both methods run inside the caller's transaction. */
+export interface Numbering {
+  /** The statement about exactly this record by the key in use; null without one. */
+  find(tables: RecordTables, record: Claim | Completion): StoredStatement | null;
+  /**
+   * Gives the record a number, unless it has one. `content`: of a task whose claim is not in the spool. False if the
+   * content is not known.
+   */
+  number(
+    tables: RecordTables,
+    record: Claim | Completion,
+    now: Instant,
+    content?: TaskContent,
+  ): boolean;
+}
+
+/** Records numbered in one commit, to keep the write-ahead log short. */
+const NUMBERED_AT_ONCE = 50;
 
 /** @throws SvcError `spool_locked`, `spool_unusable` */
 export function openSpool(options: SpoolOptions): Spool {
@@ -49,24 +71,30 @@ export function openSpool(options: SpoolOptions): Spool {
  */
 export class Spool {
   readonly #file: SpoolFile;
+  readonly #numbering: Numbering | null;
   readonly #clock: AgentClock;
   readonly #lock: { release(): void };
   readonly #groups: GroupWriter;
   readonly #uncommitted = { samples: 0, events: 0 };
   /** By id of a task whose completion left the spool. */
   readonly #settled = new Triggers();
-  #onChange: () => void = () => {};
+  readonly #listeners: (() => void)[] = [];
 
   constructor(options: SpoolOptions, lock: { release(): void }) {
     this.#clock = options.clock;
+    this.#numbering = options.numbering ?? null;
     this.#lock = lock;
     this.#file = new SpoolFile(path.join(options.folder, 'spool.db'), options);
     this.#groups = new GroupWriter((work) => this.#file.commit(work));
   }
 
-  /** Called after each commit that added something to deliver. */
+  /** Called after each commit that added something to deliver or to sign. */
   onChange(listener: () => void): void {
-    this.#onChange = listener;
+    this.#listeners.push(listener);
+  }
+
+  #onChange(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   /** Durable when it resolves. `full`: the budget has no room. `completed`: the task has its receipt. */
@@ -82,6 +110,7 @@ export class Spool {
       }
       if (!this.#makeRoomForTask(record)) return { outcome: 'full' } as const;
       tasks.insertClaim(record);
+      this.#number(record);
       return { outcome: 'stored' } as const;
     }, record.body.length);
     if (result.outcome === 'stored') this.#onChange();
@@ -100,10 +129,43 @@ export class Spool {
       if (refusal !== null) return { outcome: 'claim_refused', refusal } as const;
       if (!this.#makeRoomForTask(record)) return { outcome: 'full' } as const;
       tasks.insertCompletion(record, proofHash);
+      this.#number(record);
       return { outcome: 'stored' } as const;
     }, record.body.length);
     if (result.outcome === 'stored') this.#onChange();
     return result;
+  }
+
+  /** The statement about this claim or completion by the key in use; null without one. */
+  findStatement(record: Claim | Completion): StoredStatement | null {
+    return this.read((tables) => this.#numbering?.find(tables, record) ?? null);
+  }
+
+  /** Numbers a claim or completion that has no statement. False if the content of its task is not known. */
+  async number(record: Claim | Completion, content?: TaskContent): Promise<boolean> {
+    const isNumbered = await this.update(() => this.#number(record, content));
+    this.#onChange();
+    return isNumbered;
+  }
+
+  /** Numbers all that the service does not have, in the order in which it was accepted. */
+  async numberBacklog(): Promise<void> {
+    const backlog = this.read(({ tasks }) => tasks.undelivered());
+    for (let at = 0; at < backlog.length; at += NUMBERED_AT_ONCE) {
+      const some = backlog.slice(at, at + NUMBERED_AT_ONCE);
+      await this.update(() => {
+        for (const record of some) this.#number(record);
+      });
+      this.#onChange();
+    }
+  }
+
+  /** Keeps signatures in base64url. Durable when it resolves. */
+  async keepSignatures(signed: readonly (readonly [StoredStatement, string])[]): Promise<void> {
+    await this.update(({ statements }) => {
+      for (const [statement, signature] of signed) statements.sign(statement, signature);
+    });
+    this.#onChange();
   }
 
   /** Durable within half a second. @throws SvcError `spool_full` when nothing can be written now */
@@ -236,7 +298,7 @@ export class Spool {
       const aside = settled.take('completion', taskId);
       if (aside === null) return 'absent' as const;
       const { body } = aside;
-      const proofHash = hashCanonicalText(body);
+      const proofHash = evidenceOf(body).proofHash();
       // The completion needs its claim.
       const claim = tasks.claim(newTaskId) === null ? settled.take('claim', newTaskId) : null;
       if (claim !== null) tasks.insertClaim(claim);
@@ -280,7 +342,7 @@ export class Spool {
     if (kind === 'sample' && !isStrictJson(body)) return false;
     settled.remove(record);
     if (kind === 'claim') tasks.insertClaim(record);
-    else if (kind === 'completion') tasks.insertCompletion(record, hashCanonicalText(body));
+    else if (kind === 'completion') tasks.insertCompletion(record, evidenceOf(body).proofHash());
     else if (kind === 'sample') samples.insert(record);
     else events.insert(record);
     return true;
@@ -393,10 +455,23 @@ export class Spool {
     });
   }
 
+  /** Inside a write: numbers a claim or completion if the robot has a key in use. A result follows its claim. */
+  #number({ kind, id }: Pick<SpoolRecord, 'kind' | 'id'>, content?: TaskContent): boolean {
+    const { tables } = this.#file;
+    const { tasks, statements } = tables;
+    if (this.#numbering === null || statements.key() === null) return false;
+    const now = this.#clock.now();
+    const claim = tasks.claim(id);
+    const isClaimNumbered = claim?.answer === null && this.#numbering.number(tables, claim, now);
+    if (kind === 'claim') return isClaimNumbered;
+    const completion = tasks.completion(id);
+    return completion !== null && this.#numbering.number(tables, completion, now, content);
+  }
+
   /** Inside a write: makes room for a claim or completion; false when claims and completions fill their share. */
   #makeRoomForTask({ body }: SpoolRecord): boolean {
-    const bytes = Buffer.byteLength(body);
-    const { budget, totals } = this.#file.tables;
+    const { budget, totals, statements } = this.#file.tables;
+    const bytes = Buffer.byteLength(body) + (statements.key() === null ? 0 : STATEMENT_BYTES);
     return budget.allowsTask(totals.taskBytes(), bytes) && this.#makeRoom(bytes);
   }
 

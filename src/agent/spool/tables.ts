@@ -6,6 +6,7 @@ import { SampleTable } from './samples.ts';
 import { Totals } from './schema.ts';
 import { Settled } from './settled.ts';
 import { AgentState } from './state.ts';
+import { StatementTable } from './statements.ts';
 import { TaskTable } from './tasks.ts';
 
 export type Tables = Readonly<ReturnType<typeof tablesOf>>;
@@ -19,6 +20,7 @@ export function tablesOf(db: Database, budget: Budget) {
     samples: new SampleTable(db),
     events: new EventTable(db),
     settled: new Settled(db),
+    statements: new StatementTable(db),
     state: new AgentState(db),
     totals: new Totals(db),
   };

@@ -12,6 +12,7 @@ import {
   type StoredRecord,
   valuesOf,
 } from './records.ts';
+import { isUnsigned } from './statements.ts';
 
 export interface Claim extends StoredRecord {
   /** The service's task; null until it has accepted the claim. */
@@ -67,6 +68,11 @@ export class TaskTable {
         claim: db.prepare<[number], string>(idsIn('claims', 'queued')).pluck(),
         poll: db.prepare<[number], string>(idsIn('completions', 'accepted')).pluck(),
       },
+      undelivered: db.prepare<[], Pick<TaskUpload, 'id'> & { kind: 'claim' | 'completion' }>(
+        `SELECT kind, id FROM (SELECT kind, id, wall_ms, seq FROM claims WHERE state = 'queued'
+           UNION ALL SELECT kind, id, wall_ms, seq FROM completions WHERE state <> 'accepted')
+           ORDER BY wall_ms, kind, seq`,
+      ),
       requeueClaim: db.prepare(
         "UPDATE claims SET state = 'queued', answer = NULL WHERE id = ? AND state = 'delivered'",
       ),
@@ -125,9 +131,17 @@ export class TaskTable {
     return kinds.flatMap((kind) => this.uploadsOf(kind, most));
   }
 
-  /** Calls of one kind that can be made now, oldest first. Completions wait until their claim is delivered. */
+  /**
+   * Calls of one kind that can be made now, oldest first. Completions wait until their claim is delivered, and signed work
+   * for its signature.
+   */
   uploadsOf(kind: TaskUpload['kind'], most: number): TaskUpload[] {
     return this.#sql.uploads[kind].all(most).map((id) => ({ kind, id }));
+  }
+
+  /** Claims and completions that the service does not have yet, in the order of their acceptance. */
+  undelivered() {
+    return this.#sql.undelivered.all();
   }
 
   deliver(id: string, answer: Task): void {
@@ -172,5 +186,8 @@ export class TaskTable {
 }
 
 function idsIn(table: 'claims' | 'completions', state: Completion['state']): string {
-  return `SELECT id FROM ${table} WHERE state = '${state}' ORDER BY seq LIMIT ?`;
+  const type = table === 'claims' ? 'claim' : 'result';
+  const isSigned = `NOT EXISTS (SELECT 1 FROM statements s WHERE s.id = ${table}.id AND s.type = '${type}' AND ${isUnsigned})`;
+  const only = state === 'queued' ? `AND ${isSigned}` : '';
+  return `SELECT id FROM ${table} WHERE state = '${state}' ${only} ORDER BY seq LIMIT ?`;
 }

@@ -1,0 +1,104 @@
+// Builds the statements about claims and completions, in the commit that accepts them.
+import { existsSync } from 'node:fs';
+import { orNull } from '../../base/or-null.ts';
+import {
+  contentHash,
+  type Statement,
+  statementText,
+  type TaskContent,
+} from '../../proof/statements/statement.ts';
+import type { Body } from '../../protocol/routes.ts';
+import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
+import { evidenceOf } from '../spool/records.ts';
+import type { Numbering, RecordTables } from '../spool/spool.ts';
+import type { StoredStatement } from '../spool/statements.ts';
+import type { Claim, Completion } from '../spool/tasks.ts';
+import { timestampOf } from '../uploads/clock-correction.ts';
+
+type Content = Omit<TaskContent, 'occurred_at'> & Pick<Body<'createTask'>, 'occurred_at'>;
+
+/** A number is used once: the commit that stores it also stores the text to sign. */
+export const numbering: Numbering = {
+  find(tables, record) {
+    const found = tables.statements.newest(record.id, typeOf(record));
+    if (found === null || found.kid !== tables.statements.key()?.kid) return null;
+    return isAbout(found, record, tables) ? found : null;
+  },
+
+  number(tables, record, now, given) {
+    const { statements, state } = tables;
+    const key = statements.key();
+    const robotId = state.robotId();
+    if (key === null || robotId === null) return false;
+    if (numbering.find(tables, record) !== null) return true;
+    const known = contentOf(tables, record.id);
+    const content = known?.content ?? given;
+    // A stored record that is not of the documented form has no hash. Its upload sets it aside.
+    const hash = content && orNull(() => contentHash(content), [TypeError]);
+    if (!hash) return false;
+    const last = statements.last(key);
+    const common = {
+      robot_id: robotId,
+      task_id: record.id,
+      epoch: statements.epoch,
+      number: last === null ? key.firstNumber : last.number + 1,
+      prev: last?.hash ?? null,
+      content_hash: hash,
+      time: formatTimestamp(now.wallMs),
+      clock_synchronized: isClockSynchronized(),
+    };
+    const statement: Statement =
+      'proofHash' in record
+        ? {
+            ...common,
+            type: 'result',
+            proof_hash: record.proofHash,
+            outcome: outcomeOf(record),
+          }
+        : { ...common, type: 'claim' };
+    const occurredAt = 'proofHash' in record ? null : (known?.occurredAt ?? null);
+    statements.insert(statementText(key, statement), occurredAt, now);
+    return true;
+  },
+};
+
+function typeOf(record: Claim | Completion): Statement['type'] {
+  return 'proofHash' in record ? 'result' : 'claim';
+}
+
+function outcomeOf({ body }: Completion) {
+  return evidenceOf(body).outcome ?? 'succeeded';
+}
+
+function isAbout({ about }: StoredStatement, record: Claim | Completion, tables: RecordTables) {
+  const content = contentOf(tables, record.id)?.content;
+  if (content && orNull(() => contentHash(content), [TypeError]) !== about.content_hash)
+    return false;
+  if (!('proofHash' in record)) return true;
+  return (
+    about.type === 'result' &&
+    about.proof_hash === record.proofHash &&
+    about.outcome === outcomeOf(record)
+  );
+}
+
+/** What the service has, or will have, of a task that this machine claimed; null for another one. */
+function contentOf(tables: RecordTables, taskId: string) {
+  const claim = tables.tasks.claim(taskId);
+  const given = claim && orNull((): Content | null => JSON.parse(claim.body), [SyntaxError]);
+  if (claim === null || given === null) return null;
+  const at = (occurredAt: string) => ({ ...given, occurred_at: utcOf(occurredAt) });
+  const stated = tables.statements.newest(taskId, 'claim');
+  const sent = stated?.occurredAt ?? null;
+  if (sent !== null && contentHash(at(sent)) === stated?.about.content_hash) {
+    return { content: at(sent), occurredAt: sent };
+  }
+  const epochMs = tables.state.epochOf(claim.boot);
+  const { text: occurredAt } = timestampOf(given.occurred_at, claim, epochMs);
+  return { content: at(occurredAt), occurredAt };
+}
+
+/** systemd-timesyncd has this file from the first synchronization of the boot on. Other programs leave no trace. */
+function isClockSynchronized(): boolean {
+  return existsSync('/run/systemd/timesync/synchronized');
+}

@@ -8,6 +8,9 @@ import type { AgentConfig } from './config.ts';
 import { buildLocalApi } from './local-api/app.ts';
 import type { LocalDeps } from './local-api/call.ts';
 import { listenOnLoopback, listenOnSocket } from './local-api/listen.ts';
+import { Identity } from './signing/identity.ts';
+import { numbering } from './signing/numbering.ts';
+import { Signer } from './signing/signer.ts';
 import { openSpool } from './spool/spool.ts';
 import { readStatus, watchDiskWrites } from './status.ts';
 import { PAUSES, type UploaderPauses } from './uploads/retry.ts';
@@ -33,19 +36,22 @@ export async function startAgent(
     pauses = PAUSES,
   }: { logger: Logger; clock?: AgentClock; pauses?: UploaderPauses },
 ) {
-  const { serviceUrl, key, stateDir: folder, spoolBytes: maxBytes } = config;
+  const { serviceUrl, key, stateDir: folder, spoolBytes: maxBytes, signCommand } = config;
   if (serviceUrl === null || key === null) {
     throw new SvcError('invalid_configuration', 'SVC_AGENT_URL or the API key is not set.');
   }
   const onDamage = (damage: { file: string; records: number }) =>
     logger.error(damage, 'damaged spool set aside, intact records recovered');
-  const spool = openSpool({ folder, maxBytes, clock, onDamage });
+  const spool = openSpool({ folder, maxBytes, clock, onDamage, numbering });
   const writes = watchDiskWrites();
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   await spool.update(({ state }) => state.noteBoot(clock.now()));
-  const uploader = new Uploader({ serviceUrl, key, spool, clock, logger, pauses });
-  const status = () => readStatus(spool, uploader, writes.lastHour());
+  const signer = new Signer({ folder, signCommand, spool, logger, pauses });
+  await signer.look();
+  const identity = new Identity(spool, signer, logger);
+  const uploader = new Uploader({ serviceUrl, key, spool, clock, logger, pauses, identity });
+  const status = () => readStatus({ spool, uploader, identity }, writes.lastHour());
   /**
    * The `performance.now()` at which both the uploader and the spool were last alive. The uploader runs a
    * round, and the spool tries to write its queue, every few seconds. A full disk or a dead network does not
@@ -57,7 +63,7 @@ export async function startAgent(
   const close = async () => {
     stopping.abort();
     await Promise.all(apis.map((api) => api.close()));
-    await uploader.stop(GRACE_MS);
+    await Promise.all([uploader.stop(GRACE_MS), signer.stop()]);
     writes.stop();
     spool.close();
   };

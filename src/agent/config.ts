@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { type Static, Type } from 'typebox';
 import { isLoopback } from '../base/addresses.ts';
+import { orNull } from '../base/or-null.ts';
 import { readEnvironment } from '../base/read-environment.ts';
 import type { KeySource } from './key.ts';
 
@@ -50,6 +51,11 @@ export const environment = Type.Object({
     default: 256,
     description: 'maximum disk space of the spool, 32 to 65536 MiB',
   }),
+  SVC_AGENT_SIGN_COMMAND: optional({
+    pattern: '\\S',
+    description:
+      "command that signs the robot's work in place of a key file: words, or a JSON array of them. It reads the data from standard input and prints the signature in base64 within 10 seconds",
+  }),
   SVC_AGENT_LOG_LEVEL: Type.Unsafe<'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'>({
     type: 'string',
     enum: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
@@ -78,6 +84,7 @@ export function readConfig(
       ...urlErrors(given.SVC_AGENT_URL),
       ...keyErrors(given),
       ...listenErrors(given),
+      ...(commandOf(given.SVC_AGENT_SIGN_COMMAND)?.length === 0 ? [NO_COMMAND] : []),
       ...(needed.service ? missingErrors(given, variables) : []),
     ],
   });
@@ -91,6 +98,8 @@ export function readConfig(
     socket: path.resolve(values.SVC_AGENT_SOCKET),
     listen: listenOf(values),
     spoolBytes: values.SVC_AGENT_SPOOL_MAX_MB * 1024 * 1024,
+    /** Program and arguments; null where a key file signs. */
+    signCommand: commandOf(values.SVC_AGENT_SIGN_COMMAND),
     key: keySource(values, variables.CREDENTIALS_DIRECTORY),
   });
 }
@@ -107,6 +116,17 @@ function listenOf({ SVC_AGENT_LISTEN: text, SVC_AGENT_TOKEN_FILE: tokenFile }: E
   if (text === undefined || tokenFile === undefined) return null;
   const { hostname, port } = new URL(`http://${text}`);
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 80), tokenFile };
+}
+
+const NO_COMMAND = 'SVC_AGENT_SIGN_COMMAND must be words, or a JSON array of strings';
+
+/** Program and arguments, without a shell: a JSON array, or words between blanks. Empty if it is neither. */
+function commandOf(text: string | undefined): readonly string[] | null {
+  if (text === undefined) return null;
+  if (!text.trimStart().startsWith('[')) return text.trim().split(/\s+/);
+  const list = orNull((): unknown => JSON.parse(text), [SyntaxError]);
+  const isList = Array.isArray(list) && list.every((word) => typeof word === 'string');
+  return isList && list[0] !== '' ? list : [];
 }
 
 function urlErrors(text: string | undefined): string[] {

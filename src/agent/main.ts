@@ -37,6 +37,7 @@ const groups: ReadonlyMap<string | undefined, LoadGroup> = new Map<string, LoadG
   ['event', loadRobot],
   ['receipts', loadRobot],
   ['key', () => import('./commands/key.ts')],
+  ['identity', () => import('./commands/identity.ts')],
   ['spool', () => import('./commands/spool.ts')],
   ['install', loadInstall],
   ['uninstall', loadInstall],

@@ -1,6 +1,7 @@
 // What `GET /api/v1/status` answers.
 import { readFileSync } from 'node:fs';
 import { packageVersion } from '../base/version.ts';
+import type { Identity } from './signing/identity.ts';
 import type { Total } from './spool/schema.ts';
 import type { Spool } from './spool/spool.ts';
 import type { Uploader } from './uploads/uploader.ts';
@@ -11,7 +12,10 @@ export type AgentStatus = ReturnType<typeof readStatus>;
 export type QueueStatus = ReturnType<typeof queueOf>;
 
 /** `bytesWritten`: to the disk in the last hour; null where the kernel does not count it. */
-export function readStatus(spool: Spool, uploader: Uploader, bytesWritten: number | null) {
+export function readStatus(
+  { spool, uploader, identity }: { spool: Spool; uploader: Uploader; identity: Identity },
+  bytesWritten: number | null,
+) {
   const upload = uploader.status();
   const { used, capacity } = spool.room();
   const queues = readQueues(spool);
@@ -26,6 +30,7 @@ export function readStatus(spool: Spool, uploader: Uploader, bytesWritten: numbe
     robot_id: spool.read(({ state }) => state.robotId()),
     ...upload,
     queues,
+    signing: identity.status(),
     /** Records that were set aside: the service refused them for good, or the agent a malformed sample. */
     refused: spool.read(({ totals }) => totals.of('refused').count),
     /** The newest completions that the service refused for good, newest first. Their proofs are not anchored. */

@@ -1,7 +1,8 @@
 // Keeps secrets and data from other users of the machine.
 import { chmodSync, closeSync, openSync, type Stats, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { syncFolderOf } from './durable-folder.ts';
 import { SvcError, unreadableFile } from './svc-error.ts';
 
 /**
@@ -64,6 +65,35 @@ function isGuarded(file: string, found: Stats): boolean {
   return folders.some(
     (folder) => folder && path.resolve(file).startsWith(`${path.resolve(folder)}/`),
   );
+}
+
+/**
+ * Replaces a file with a secret, or creates it. After a crash it holds the old secret or the new one. Only its owner, who
+ * stays the same, can read it. Throws the system's error.
+ */
+export async function replacePrivateFile(file: string, content: string): Promise<void> {
+  const temporary = `${file}.${process.pid}`;
+  try {
+    const former = await stat(file).catch(() => null);
+    await writeDurably(temporary, content, former);
+    await rename(temporary, file);
+    syncFolderOf(file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function writeDurably(file: string, content: string, owner: Stats | null): Promise<void> {
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    // Only root can change the owner. The daemon must be able to read the file.
+    if (owner !== null && process.geteuid?.() === 0) await handle.chown(owner.uid, owner.gid);
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 /**

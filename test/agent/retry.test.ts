@@ -36,6 +36,8 @@ it('gives up on the errors that the error table marks as final', () => {
     const verdict = verdictOf(new SvcError(code, '', { details: { status } }));
 
     if (key.includes(code)) expect([code, verdict]).toEqual([code, 'key']);
+    // The record is sent again once it has its statement.
+    else if (code === 'statement_required') expect(verdict).toBe('record');
     else expect([code, verdict === 'refused']).toEqual([code, !retryable]);
   }
 });

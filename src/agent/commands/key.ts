@@ -1,12 +1,10 @@
 // `svc-agent key set`: replaces the robot's API key.
-import type { Stats } from 'node:fs';
-import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { syncFolderOf } from '../../base/durable-folder.ts';
 import { escapeText } from '../../base/escape.ts';
+import { replacePrivateFile } from '../../base/private-file.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import { environmentToLookAfter, readAgentUnit } from '../installation.ts';
@@ -92,34 +90,13 @@ async function robotOfDaemon(socket: string): Promise<string | null> {
   return status?.body.robot_id ?? null;
 }
 
-/** After a crash the file holds the old key or the new one. Only its owner can read it. */
 async function replace(file: string, content: string): Promise<void> {
-  const temporary = `${file}.${process.pid}`;
-  try {
-    const former = await stat(file).catch(() => null);
-    await writeDurably(temporary, content, former);
-    await rename(temporary, file);
-    syncFolderOf(file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    const { code } = error as NodeJS.ErrnoException;
-    throw new SvcError('usage', `Cannot write SVC_AGENT_KEY_FILE ${file} (${code}).`, {
+  await replacePrivateFile(file, content).catch((cause: NodeJS.ErrnoException) => {
+    throw new SvcError('usage', `Cannot write SVC_AGENT_KEY_FILE ${file} (${cause.code}).`, {
       hint: 'Run this with sudo, or as the account that owns the file.',
-      cause: error,
+      cause,
     });
-  }
-}
-
-async function writeDurably(file: string, content: string, owner: Stats | null): Promise<void> {
-  const handle = await open(file, 'wx', 0o600);
-  try {
-    // Only root can change the owner. The daemon must be able to read the file.
-    if (owner !== null && process.getuid?.() === 0) await handle.chown(owner.uid, owner.gid);
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 /** `copied`: systemd gave the daemon a copy of the file at its start, which does not change. */

@@ -7,6 +7,7 @@ import { withFileProgress } from '../../base/progress.ts';
 import { SvcError, unreadableFile } from '../../base/svc-error.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { Proof } from '../../proof/json-value.ts';
+import { OUTCOMES, type Outcome } from '../../proof/statements/statement.ts';
 import { parseStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
 import { CHANGED_INTEGER, StrictJsonError } from '../../proof/strict-json-error.ts';
 import { decodeUtf8 } from '../../proof/utf8.ts';
@@ -39,6 +40,12 @@ export function addCommands(program: Command, exitWith: (code: number) => void):
       '--attach <file>',
       'list this file, with its hashes, in the member "files" of the evidence; can be repeated',
       (file: string, before: string[] = []) => [...before, file],
+    )
+    .addOption(
+      new Option(
+        '--outcome <outcome>',
+        'how the work ended, as the robot states it (default of a robot that signs: succeeded)',
+      ).choices(OUTCOMES),
     )
     .option('--wait <seconds>', 'time to wait for the receipt, 0 to 600', waitSeconds, 0)
     .option('--anyway', 'store the evidence even if the service does not know the task')
@@ -99,6 +106,7 @@ type ClaimOptions = Partial<Record<'id' | 'description' | 'expected', string>>;
 
 interface CompleteOptions {
   attach?: string[];
+  outcome?: Outcome;
   wait: number;
   anyway?: true;
   bigIntegers?: 'string';
@@ -128,13 +136,14 @@ async function claim(title: string, { id, description, expected }: ClaimOptions)
 async function complete(
   task: string,
   file: string,
-  { attach, wait, anyway, bigIntegers: numbers }: CompleteOptions,
+  { attach, outcome, wait, anyway, bigIntegers: numbers }: CompleteOptions,
 ) {
   const given = await readJson(file, { numbers });
   const text = numbers ? canonicalJson(parseStrictJson(given, { numbers })) : given;
   const evidence = attach === undefined ? text : await withFiles(text, attach);
   if (numbers) process.stderr.write(`${evidence}\n`);
-  const body = `{"proof":${evidence}}`;
+  const stated = outcome === undefined ? '' : `,"outcome":"${outcome}"`;
+  const body = `{"proof":${evidence}${stated}}`;
   const wishes = [wait > 0 && `wait=${wait}`, anyway && 'handling=lenient'].filter(Boolean);
   const headers: Record<string, string> = wishes.length > 0 ? { prefer: wishes.join(', ') } : {};
   const answer = await askDaemon('POST', `${pathOf(task)}/complete`, {

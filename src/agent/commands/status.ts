@@ -38,6 +38,7 @@ function describe(status: AgentStatus): string {
     ['service', `${status.service}, ${status.state.replaceAll('_', ' ')}`],
     ['robot', status.robot_id ?? 'unknown until the first connection'],
     ['key', status.key_hint === null ? 'not read yet' : `${status.key_hint}…`],
+    ['signing', signingLine(status.signing)],
     ['claims', queueLine(queues.claims)],
     ['completions', queueLine(queues.completions)],
     ['samples', queueLine(queues.samples)],
@@ -60,6 +61,14 @@ function describe(status: AgentStatus): string {
     lines.push(['attention', `completion of ${task_id} was set aside (${code}): ${message}`]);
   }
   return lines.map(([name, text]) => `${name.padEnd(12)}${escapeText(text)}\n`).join('');
+}
+
+function signingLine({ state, kid, last_number, unsigned, last_error }: AgentStatus['signing']) {
+  const key =
+    kid === null ? '' : ` with key ${kid.slice(0, 8)}…, last number ${last_number ?? 'none'}`;
+  const waiting = unsigned === 0 ? '' : `; ${unsigned} wait for a signature`;
+  const error = last_error === null ? '' : `; ${last_error.message}`;
+  return `${state.replaceAll('_', ' ')}${key}${waiting}${error}`;
 }
 
 function queueLine({ count, bytes, oldest_at: oldest }: QueueStatus): string {

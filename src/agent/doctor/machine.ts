@@ -1,10 +1,11 @@
 // Checks that need no service: daemon, socket, spool and disk.
-import { constants, type Stats } from 'node:fs';
+import { constants, existsSync, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AgentConfig } from '../config.ts';
 import { setAsideError } from '../errors.ts';
+import { readSigningKey, signingKeyFile } from '../signing/key-file.ts';
 import { becomeOwnerOf, checkSpool } from '../spool/database.ts';
 import type { AgentStatus } from '../status.ts';
 import { type Check, check, valueOrThrow, wrong } from './check.ts';
@@ -15,7 +16,7 @@ const KEY_REFUSED_HINT =
 
 /** `daemon`: its status, or why it could not be asked. */
 export async function checkMachine(
-  { socket, stateDir, spoolBytes }: AgentConfig,
+  { socket, stateDir, spoolBytes, signCommand }: AgentConfig,
   daemon: AgentStatus | SvcError,
 ): Promise<Check[]> {
   const status = daemon instanceof SvcError ? null : daemon;
@@ -24,6 +25,9 @@ export async function checkMachine(
     await check('socket', () => describeSocket(socket)),
     await check('spool', () => describeSpool(stateDir, status)),
     await check('disk', () => describeDisk(stateDir, spoolBytes, status)),
+    ...(existsSync(signingKeyFile(stateDir))
+      ? [await check('signing', () => describeSigning(stateDir, signCommand, status))]
+      : []),
   ];
 }
 
@@ -100,6 +104,19 @@ async function describeDisk(stateDir: string, spoolBytes: number, status: AgentS
   const shown = `${sizeText(free)} free, the spool can grow by ${sizeText(wanted)}`;
   if (free < wanted) throw wrong(`${shown}.`, 'Free disk space, or lower SVC_AGENT_SPOOL_MAX_MB.');
   return shown;
+}
+
+/** Fails if others can read the key, or signing fails. */
+async function describeSigning(
+  folder: string,
+  command: readonly string[] | null,
+  status: AgentStatus | null,
+): Promise<string> {
+  const key = await readSigningKey(folder, command, 0);
+  const { state = 'not known: the daemon does not answer', last_error: error = null } =
+    status?.signing ?? {};
+  if (error !== null) throw wrong(error.message, 'Run svc-agent status to see what waits.');
+  return `key ${key?.thumbprint.slice(0, 8)}…, ${state.replaceAll('_', ' ')}`;
 }
 
 async function statOf(file: string): Promise<Stats> {

@@ -92,7 +92,6 @@ function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
   });
   app.post('/api/v1/tasks/:id/complete', of('completeTask'), async (request, reply) => {
     const { id } = request.params as Params<'completeTask'>;
-    const { proof } = request.body as Body<'completeTask'>;
     const seconds = waitOf(request.headers.prefer);
     if (seconds > 0) reply.header('preference-applied', `wait=${seconds}`);
     const enough = new AbortController();
@@ -103,7 +102,12 @@ function addRoutes(app: FastifyInstance, deps: LocalDeps): void {
     if (seconds === 0) end();
     try {
       const options = { enough: enough.signal, anyway: isLenient(request.headers.prefer) };
-      const { status, body } = await completeTask(deps, id, proof, options);
+      const { status, body } = await completeTask(
+        deps,
+        id,
+        request.body as Body<'completeTask'>,
+        options,
+      );
       return await reply.status(status).send(body);
     } finally {
       clearTimeout(timer);

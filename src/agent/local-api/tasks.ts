@@ -2,13 +2,12 @@
 import { v7 as newId } from 'uuid';
 import type { Hex } from '../../proof/bytes.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
-import { hashCanonicalText } from '../../proof/hash.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Task, Verification } from '../../protocol/resources.ts';
 import { type Answer, type Body, routes } from '../../protocol/routes.ts';
 import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import { agentError, isAgentErrorCode } from '../errors.ts';
-import type { SpoolRecord } from '../spool/records.ts';
+import { completionBody, evidenceOf, type SpoolRecord } from '../spool/records.ts';
 import type { Receipt, Refusal } from '../spool/settled.ts';
 import { diskFull } from '../spool/spool.ts';
 import type { Claim, Completion } from '../spool/tasks.ts';
@@ -74,15 +73,15 @@ function viewTask({ id, body, wallMs, answer }: Omit<Claim, 'seq'>): Task {
 export async function completeTask(
   deps: LocalDeps,
   taskId: string,
-  proof: object,
+  { proof, outcome }: Body<'completeTask'>,
   { enough, anyway }: { enough: AbortSignal; anyway: boolean },
 ): Promise<
   | { status: 200; body: { verification: Verification } }
   | { status: 202; body: ReturnType<typeof accepted> & { warning?: string } }
 > {
   const { spool, clock } = deps;
-  const body = documentText('proof', proof, limits.proofBytes);
-  const proofHash = hashCanonicalText(body);
+  const body = completionBody(documentText('proof', proof, limits.proofBytes), outcome);
+  const proofHash = evidenceOf(body).proofHash();
   const warning = await checkTask(deps, taskId, anyway);
   if (warning !== null) deps.logger.warn({ task: taskId }, 'completion of an unknown task');
   const now = clock.now();
@@ -219,7 +218,7 @@ function viewLocally({ spool }: LocalDeps, claim: Claim): LocalTask {
       occurred_at: utcOf(content.occurred_at),
       robot_id: spool.read(({ state }) => state.robotId()),
       credit_refused_at: null,
-      outcome: null,
+      outcome: completion && evidenceOf(completion.body).outcome,
     },
     anchor:
       completion === null

@@ -37,6 +37,8 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   no_gas_credit: 'credits',
   chain_unavailable: 'credits',
   storage_quota: 'quota',
+  // The owner may not have signed the key yet, or put another one into use.
+  statement_required: 'record',
   request_timeout: 'slow',
   timed_out: 'slow',
   // The client refused to send it and always will.
@@ -159,6 +161,10 @@ export const PAUSES = {
   poll: { firstMs: 4_000, maxMs: 60_000 },
   /** Between two tries while the account has no credits or the service no chain: one completion tries for all. */
   credits: { firstMs: 10_000, maxMs: 15 * 60_000 },
+  /** Between two looks whether the owner has signed the robot's key. */
+  identity: { firstMs: 4_000, maxMs: 5 * 60_000 },
+  /** Time limit of a command that signs. */
+  signCommandMs: 10_000,
   /** Pause of all uploads while the spool cannot be written: what is sent would be sent again. */
   spool: { firstMs: 1_000, maxMs: 30_000 },
 };

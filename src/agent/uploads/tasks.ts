@@ -1,14 +1,19 @@
 // Delivers claims and completions, and fetches receipts.
+import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { Proof } from '../../proof/json-value.ts';
+import type { TaskContent } from '../../proof/statements/statement.ts';
 import type { Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
 import { utcOf } from '../../protocol/timestamp.ts';
-import type { SpoolRecord } from '../spool/records.ts';
+import { evidenceOf, type SpoolRecord } from '../spool/records.ts';
+import type { Spool } from '../spool/spool.ts';
+import type { StoredStatement } from '../spool/statements.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
 import { bodyOf } from './clock-correction.ts';
 import { isLost, retryAfterMs, verdictOf } from './retry.ts';
+import type { ServiceClient } from './service-client.ts';
 import { firstOf, type NextCall, type NextCalls, Uploads } from './uploads.ts';
 
 /** Calls under way at once, by kind. Completions may wait for a block. */
@@ -25,7 +30,18 @@ type TaskOfService = Answer<'getTask'>['body']['task'];
 /** Uploads of claims and completions, and polls for receipts. */
 export class TaskUploads extends Uploads {
   readonly #underWay = new Map<string, TaskUpload['kind']>();
+  readonly #onStatementRequired: () => void;
   #withoutCredits: string | null = null;
+
+  constructor(
+    spool: Spool,
+    service: ServiceClient,
+    logger: Logger,
+    onStatementRequired: () => void,
+  ) {
+    super(spool, service, logger);
+    this.#onStatementRequired = onStatementRequired;
+  }
 
   /** Code of the refusal while completions wait for credits or for the chain; null otherwise. */
   get withoutCredits(): string | null {
@@ -87,8 +103,15 @@ export class TaskUploads extends Uploads {
   async #claim(id: string): Promise<void> {
     const claim = this.spool.findClaim(id);
     if (claim === null) return;
+    const statement = await this.#statementOf(claim);
+    if (statement === 'waiting') return;
     const epoch = this.spool.read(({ state }) => state.epochOf(claim.boot));
-    const inputOf = () => ({ body: bodyOf<Body<'createTask'>>(claim, epoch) });
+    const inputOf = () => {
+      const body = bodyOf<Body<'createTask'>>(claim, epoch);
+      if (statement === null) return { body };
+      const { occurredAt, jws } = statement;
+      return { body: { ...body, occurred_at: occurredAt ?? body.occurred_at, statement: jws } };
+    };
     const answer = await this.ask(
       'createTask',
       inputOf,
@@ -125,10 +148,18 @@ export class TaskUploads extends Uploads {
   async #complete(id: string): Promise<void> {
     const completion = this.spool.findCompletion(id);
     if (completion === null) return;
+    const statement = await this.#statementOf(completion);
+    if (statement === 'waiting') return;
     const { proofHash } = completion;
+    const { text, outcome: stated } = evidenceOf(completion.body);
+    const outcome = stated ?? (statement && 'succeeded');
     const inputOf = () => ({
       params: { id },
-      body: { proof: JSON.parse(completion.body) as Proof },
+      body: {
+        proof: JSON.parse(text) as Proof,
+        ...(outcome !== null && { outcome }),
+        ...(statement !== null && { statement: statement.jws }),
+      },
     });
     const answer = await this.ask('completeTask', inputOf, named(completion), ({ status, body }) =>
       status === 200 ? isReceiptOf(completion, body.verification) : body.proof_hash === proofHash,
@@ -137,6 +168,28 @@ export class TaskUploads extends Uploads {
     this.#hasCredits();
     if (answer.status === 200) await this.#settle(completion, answer.body.verification);
     else await this.#accepted(completion);
+  }
+
+  /** The statement to send with the record; null if the robot signs nothing. `waiting`: it is not signed yet. */
+  async #statementOf(
+    record: Claim | Completion,
+  ): Promise<(StoredStatement & { jws: string }) | 'waiting' | null> {
+    if (this.spool.read(({ statements }) => statements.key()) === null) return null;
+    const found = this.spool.findStatement(record);
+    const jws = found?.jws ?? null;
+    if (found !== null && jws !== null) return { ...found, jws };
+    if (found !== null) return 'waiting';
+    let content: TaskContent | undefined;
+    if (record.kind === 'completion' && this.spool.findClaim(record.id) === null) {
+      // Only the service knows the task.
+      const answer = await this.#read(record);
+      if (answer instanceof SvcError) {
+        await this.#failed(record, answer);
+        return 'waiting';
+      }
+      content = answer.body.task as TaskContent; // Its documents are JSON.
+    }
+    return (await this.spool.number(record, content)) ? 'waiting' : null;
   }
 
   async #completionFailed(completion: Completion, error: SvcError): Promise<void> {
@@ -225,7 +278,10 @@ export class TaskUploads extends Uploads {
     if (verdict === 'credits') return this.#outOfCredits(error);
     // Failures of key and connection pause all uploads. The record gets a pause of its own only if it may be the cause.
     if ((verdict === 'link' && !isLost(error)) || verdict === 'key') return;
-    this.retries.failed(nameOf(record), this.service.retryRange(error), retryAfterMs(error));
+    const isUnsigned = error.code === 'statement_required';
+    if (isUnsigned) this.#onStatementRequired();
+    const range = isUnsigned ? this.service.pauses.poll : this.service.retryRange(error);
+    this.retries.failed(nameOf(record), range, retryAfterMs(error));
   }
 
   async #refuse(record: Claim | Completion, { code, message }: SvcError): Promise<void> {

@@ -10,7 +10,7 @@ import { callError, Retries } from './retry.ts';
 import { SampleUploads } from './samples.ts';
 import { ServiceClient, type ServiceClientOptions } from './service-client.ts';
 import { TaskUploads } from './tasks.ts';
-import { firstOf, type Retried } from './uploads.ts';
+import { firstOf, type NextCall, type Retried } from './uploads.ts';
 
 /** Longest wait of a local caller for the service. */
 const READ_MS = 5_000;
@@ -23,12 +23,23 @@ const SPOOL = 'spool';
 /** Time for aborted calls to write their outcome. */
 const LAST_MS = 2_000;
 
+/** Calls about the key that the robot signs with (`signing/identity.ts`). */
+export interface IdentityCalls {
+  next(service: ServiceClient): NextCall;
+  /** The service wants a statement: the key in use may have changed. */
+  readSoon(): void;
+}
+
+export interface UploaderOptions extends ServiceClientOptions {
+  readonly identity: IdentityCalls;
+}
+
 /**
  * Delivers the spool at the allowed rate, from its construction on. Order: the newest samples once a second,
- * claims and completions, events, the backlog of samples.
+ * the robot's signing key, claims and completions, events, the backlog of samples.
  */
 export class Uploader {
-  readonly #options: ServiceClientOptions;
+  readonly #options: UploaderOptions;
   readonly #service: ServiceClient;
   readonly #tasks: TaskUploads;
   readonly #events: EventUploads;
@@ -44,11 +55,11 @@ export class Uploader {
   #sentRetry = false;
   readonly #spoolRetries = new Retries();
 
-  constructor(options: ServiceClientOptions) {
-    const { spool, logger } = options;
+  constructor(options: UploaderOptions) {
+    const { spool, logger, identity } = options;
     this.#options = options;
     this.#service = new ServiceClient(options);
-    this.#tasks = new TaskUploads(spool, this.#service, logger);
+    this.#tasks = new TaskUploads(spool, this.#service, logger, () => identity.readSoon());
     this.#events = new EventUploads(spool, this.#service, logger);
     this.#samples = new SampleUploads(spool, this.#service, logger);
     spool.onChange(() => this.#wake());
@@ -151,6 +162,7 @@ export class Uploader {
       const preparing = this.#samples.prepare();
       if (preparing !== null) this.#track(preparing);
       const live = this.#samples.nextLive();
+      const identity = this.#options.identity.next(this.#service);
       const [tasks, events, samples] = [
         this.#tasks.next(),
         this.#events.next(),
@@ -159,7 +171,7 @@ export class Uploader {
       const retries = [tasks.retry, events.retry, samples.retry];
       // Neither retries nor the backlog may take all calls, so every second one is of the other.
       const last = this.#sentRetry ? [samples.fresh, ...retries] : [...retries, samples.fresh];
-      const others = [tasks.fresh, events.fresh, ...last];
+      const others = [identity, tasks.fresh, events.fresh, ...last];
       // On a network that live samples alone would fill, every second call is another one.
       const call = firstOf(this.#sentLive ? [...others, live] : [live, ...others]);
       if (typeof call !== 'function') return Math.ceil(call?.waitMs ?? Number.POSITIVE_INFINITY);

@@ -1,0 +1,144 @@
+// Proposes the robot's public key to the service, and starts to use it once the owner has signed it.
+import type { Logger } from '../../base/logger.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import { DocumentError } from '../../proof/document-error.ts';
+import { kidOf, readGrantText } from '../../proof/statements/key-text.ts';
+import { algorithmOf } from '../../proof/statements/public-key.ts';
+import type { SigningIdentity } from '../../protocol/identity.ts';
+import type { Spool } from '../spool/spool.ts';
+import type { ActiveKey } from '../spool/statements.ts';
+import { callError, Retries, retryAfterMs } from '../uploads/retry.ts';
+import type { ServiceClient } from '../uploads/service-client.ts';
+import type { IdentityCalls } from '../uploads/uploader.ts';
+import type { NextCall } from '../uploads/uploads.ts';
+import type { SigningKey } from './key-file.ts';
+import type { Signer } from './signer.ts';
+
+const IDENTITY = 'identity';
+
+/** Asks at each start, after a recovery of the spool, and while the key of the file is not in use. */
+export class Identity implements IdentityCalls {
+  readonly #spool: Spool;
+  readonly #signer: Signer;
+  readonly #logger: Logger;
+  readonly #retries = new Retries();
+  #underWay = false;
+  #wasRead = false;
+  #lookedAt = performance.now();
+
+  constructor(spool: Spool, signer: Signer, logger: Logger) {
+    this.#spool = spool;
+    this.#signer = signer;
+    this.#logger = logger;
+  }
+
+  readSoon(): void {
+    this.#wasRead = false;
+  }
+
+  next(service: ServiceClient): NextCall {
+    if (performance.now() - this.#lookedAt >= service.pauses.keyCheck.firstMs) {
+      this.#lookedAt = performance.now();
+      void this.#signer.look();
+    }
+    const { key } = this.#signer;
+    if (key === null || this.#underWay) return null;
+    const used = this.#spool.read(({ statements }) => statements.key());
+    if (this.#wasRead && used?.thumbprint === key.thumbprint) return null;
+    const waitMs = this.#retries.waitMs(IDENTITY);
+    return waitMs > 0 ? { waitMs } : () => this.#read(service, key);
+  }
+
+  status() {
+    const { key, lastError } = this.#signer;
+    const { used, last, waiting } = this.#spool.read(({ statements }) => {
+      const inUse = statements.key();
+      const lastOne = inUse === null ? null : statements.last(inUse);
+      return { used: inUse, last: lastOne, waiting: statements.waiting() };
+    });
+    const isActive = used !== null && (key === null || key.thumbprint === used.thumbprint);
+    return {
+      /** `active`: every claim and result is signed. */
+      state: isActive ? 'active' : key === null ? 'off' : 'waiting_for_owner',
+      thumbprint: key?.thumbprint ?? null,
+      kid: isActive ? used.kid : null,
+      last_number: isActive ? (last?.number ?? null) : null,
+      /** Statements that wait for a signature. */
+      unsigned: waiting,
+      last_error: lastError,
+    };
+  }
+
+  async #read(service: ServiceClient, key: SigningKey): Promise<void> {
+    this.#underWay = true;
+    try {
+      const robotId = this.#spool.read(({ state }) => state.robotId()) ?? '';
+      const input = { body: { public_key: key.publicKey } };
+      const isOwn = ({ body }: { body: { identity: SigningIdentity } }) =>
+        body.identity.robot_id === robotId;
+      const { identity } = (await service.call('proposeKey', input, isOwn)).body;
+      this.#wasRead = true;
+      await this.#use(activeKeyOf(identity, key, robotId), key);
+      const { pauses } = service;
+      if (this.#spool.read(({ statements }) => statements.key()) !== null) this.#retries.clear();
+      else this.#retries.failed(IDENTITY, pauses.identity);
+    } catch (error) {
+      const known = error instanceof DocumentError ? unusableText(error) : callError(error);
+      this.#logger.warn({ code: known.code, reason: known.message }, 'signing key not in use');
+      this.#retries.failed(IDENTITY, service.pauses.identity, retryAfterMs(known));
+    } finally {
+      this.#underWay = false;
+    }
+  }
+
+  async #use(next: ActiveKey | null, asked: SigningKey): Promise<void> {
+    // The key file was replaced meanwhile: the answer is about another key.
+    if (this.#signer.key?.thumbprint !== asked.thumbprint) return;
+    const used = this.#spool.read(({ statements }) => statements.key());
+    if (next === null && used === null) return;
+    await this.#spool.update(({ statements }) => statements.use(next));
+    if (next === null) return;
+    if (next.kid !== used?.kid) this.#logger.info({ kid: next.kid }, 'signing key in use');
+    await this.#spool.numberBacklog();
+    this.#signer.wake();
+  }
+}
+
+/**
+ * The key as the owner put it into use; null if the newest key without a revocation is another one.
+ * @throws DocumentError, SvcError `signing_key_unusable` if the owner's text is not about this key of this robot
+ */
+export function activeKeyOf(
+  { origin, wallet, keys, last }: SigningIdentity,
+  { publicKey, thumbprint }: Pick<SigningKey, 'publicKey' | 'thumbprint'>,
+  robotId: string,
+): ActiveKey | null {
+  const granted = keys.findLast(({ revocation }) => revocation === null);
+  if (granted === undefined) return null;
+  const { text } = granted.grant;
+  const grant = readGrantText(text);
+  if (grant.thumbprint !== thumbprint) return null;
+  const alg = algorithmOf(publicKey);
+  const isOwn =
+    kidOf(text) === granted.kid &&
+    grant.algorithm === alg &&
+    grant.origin === origin &&
+    grant.wallet === wallet.toLowerCase() &&
+    grant.robot_id === robotId;
+  if (!isOwn) throw unusableText();
+  return {
+    kid: granted.kid,
+    alg,
+    thumbprint,
+    firstNumber: grant.first_number,
+    last: last && { number: last.number, hash: last.signed_hash as `0x${string}` }, // By its pattern.
+  };
+}
+
+function unusableText(cause?: unknown): SvcError {
+  const message = "The text that the owner signed is not about this robot's key.";
+  return new SvcError('signing_key_unusable', message, {
+    hint: 'Sign the key again with svc robots sign-key.',
+    cause,
+  });
+}

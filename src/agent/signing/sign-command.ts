@@ -1,0 +1,94 @@
+// Signs with a program, such as `pkcs11-tool` or the command line of a key management service.
+import { spawn } from 'node:child_process';
+import { SvcError } from '../../base/svc-error.ts';
+import type { Algorithm } from '../../proof/statements/public-key.ts';
+
+const MOST_BYTES = 1024;
+const MOST_ERROR_CHARACTERS = 300;
+
+/**
+ * Runs the command without a shell: data on standard input, signature in base64 on standard output. Kills the command and
+ * all that it started after `timeoutMs`, after too much output, or when the signal aborts.
+ * @throws SvcError `sign_failed`
+ */
+export function runSignCommand(
+  [file = '', ...args]: readonly string[],
+  data: string,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<Buffer> {
+  const { SVC_AGENT_KEY: _, ...env } = process.env;
+  return new Promise((resolve, reject) => {
+    // A process group of its own.
+    const child = spawn(file, args, { detached: true, env, stdio: 'pipe' });
+    let [output, errors] = ['', ''];
+    const end = (problem?: string) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      if (problem === undefined) return resolve(Buffer.from(output, 'base64'));
+      killGroup(child.pid);
+      reject(failed(problem));
+    };
+    const abort = () => end('was stopped with the agent');
+    const timer = setTimeout(() => end(`took longer than ${timeoutMs / 1000} s`), timeoutMs);
+    signal.addEventListener('abort', abort);
+    child.on('error', ({ message }) => end(`could not be started: ${message}`));
+    child.stdin.on('error', () => {}); // A command that reads nothing fails by its output.
+    child.stdin.end(data);
+    child.stdout.setEncoding('latin1').on('data', (text: string) => {
+      output += text;
+      if (output.length > MOST_BYTES) end(`wrote more than ${MOST_BYTES} bytes`);
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      errors = (errors + text).slice(0, MOST_ERROR_CHARACTERS);
+    });
+    child.on('close', (code, by) => {
+      if (code === 0 && isBase64(output)) end();
+      else if (code === 0) end('wrote something else than base64');
+      else end(`ended with ${code ?? by}: ${errors.trim() || 'no message'}`);
+    });
+  });
+}
+
+export function failed(problem: string): SvcError {
+  return new SvcError('sign_failed', `SVC_AGENT_SIGN_COMMAND ${problem}.`, { retryable: true });
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of its processes have ended.
+  }
+}
+
+function isBase64(text: string): boolean {
+  return /^[\w+/\s-]+=*\s*$/.test(text);
+}
+
+const ORDER_256 = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+
+/** The 64 bytes of a JWS: Ed25519 as it is; ES256 as `r ‖ s` with the low `s`, also from DER (RFC 3279). Null for others. */
+export function signatureBytes(algorithm: Algorithm, bytes: Uint8Array): Uint8Array | null {
+  const raw = bytes.length === 64 ? bytes : algorithm === 'ES256' ? fromDer(bytes) : null;
+  if (raw === null || algorithm === 'Ed25519') return raw;
+  const s = BigInt(`0x${Buffer.from(raw.subarray(32)).toString('hex')}`);
+  const low = s > ORDER_256 / 2n && s < ORDER_256 ? ORDER_256 - s : s;
+  const lowHex = low.toString(16).padStart(64, '0');
+  return Buffer.concat([raw.subarray(0, 32), Buffer.from(lowHex, 'hex')]);
+}
+
+/** SEQUENCE of two INTEGERs, all shorter than 128 bytes. */
+function fromDer(bytes: Uint8Array): Uint8Array | null {
+  const hex = Buffer.from(bytes).toString('hex');
+  if (!hex.startsWith('30') || bytes[1] !== bytes.length - 2) return null;
+  const [r = null, s = null, ...rest] = integersIn(hex.slice(4));
+  return r === null || s === null || rest.length > 0 ? null : Buffer.from(r + s, 'hex');
+}
+
+function integersIn(hex: string): (string | null)[] {
+  if (hex === '') return [];
+  const end = 4 + 2 * Number.parseInt(hex.slice(2, 4), 16);
+  const digits = hex.slice(4, end).replace(/^00/, '').padStart(64, '0');
+  const isInteger = hex.startsWith('02') && hex.length >= end && digits.length === 64;
+  return isInteger ? [digits, ...integersIn(hex.slice(end))] : [null];
+}

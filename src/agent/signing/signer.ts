@@ -109,6 +109,7 @@ export class Signer {
     const { logger } = this.#options;
     if (!(error instanceof SvcError)) {
       logger.error({ err: error }, 'unexpected error');
+      this.#lastError = { code: 'internal_error', message: 'Signing failed. See the log.' };
       return;
     }
     const { code, message } = error;

@@ -1,0 +1,237 @@
+import { randomUUID } from 'node:crypto';
+import { rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { contentHash, hashProof, Sequence } from '../../src/proof/index.ts';
+import { createTestAgent, type TestAgent } from '../support/agent.ts';
+import { runInProcess } from '../support/run-in-process.ts';
+import { type SigningService, startSigningService } from '../support/signing-service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Room for a busy machine; nothing here is a measure of speed. */
+const LONG = 60_000;
+
+let service: SigningService;
+let agent: TestAgent;
+
+beforeEach(async () => {
+  service = await startSigningService();
+  agent = await createTestAgent({ url: service.url, apiKey: `svc_${'0'.repeat(40)}` });
+});
+afterEach(async () => {
+  await agent.remove();
+  await service.close();
+});
+
+const identity = (args: string[]) =>
+  runInProcess('svc-agent', ['identity', ...args], { env: agent.environment });
+const signing = async () => (await agent.status()).signing;
+const signingIs = (wanted: string) =>
+  waitFor(`signing ${wanted}`, async () => (await signing()).state === wanted, LONG);
+const delivered = () =>
+  waitFor(
+    'the delivery',
+    async () => {
+      const { queues } = await agent.status();
+      return queues.claims.count + queues.completions.count === 0;
+    },
+    LONG,
+  );
+const numbersAndTypes = () =>
+  service.statements().map(({ read: { statement } }) => [statement.number, statement.type]);
+
+/** A running agent whose key the owner has signed. */
+async function startSigning(): Promise<void> {
+  await identity(['create']);
+  service.grant();
+  await agent.start();
+  await signingIs('active');
+}
+
+function isSound(): boolean {
+  const sequence = new Sequence(1);
+  for (const { read } of service.statements()) {
+    const { number, prev, epoch } = read.statement;
+    sequence.add({ number, signedHash: read.signedHash, statement: { prev, epoch } });
+  }
+  return sequence.report().isSound;
+}
+
+describe('the key', () => {
+  it('is private to its owner, and is never overwritten by accident', async () => {
+    const { exitCode, stdout } = await identity(['create']);
+
+    const file = path.join(agent.folder, 'state', 'signing-key.json');
+    expect([exitCode, (await stat(file)).mode & 0o777]).toEqual([0, 0o600]);
+    expect(service.proposed).toMatchObject({ kty: 'OKP', crv: 'Ed25519' });
+    const again = await identity(['create']);
+    expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining('--replace')]);
+    expect((await identity(['create', '--replace'])).stdout).not.toBe(stdout);
+  });
+
+  it('is shown with what the owner has to do, until the owner has signed it', async () => {
+    await identity(['create']);
+    const before = await identity(['show']);
+    service.grant();
+
+    const after = JSON.parse((await identity(['show', '--json'])).stdout);
+
+    expect(before.stdout).toContain('svc robots sign-key arm');
+    expect(after).toMatchObject({ signed: true, next_number: 1, to_do: null });
+  });
+
+  it('is not used if the text of the owner is about another service', async () => {
+    await identity(['create']);
+    service.grant({ origin: 'https://other.example.org' });
+    await agent.start();
+
+    await waitFor(
+      'the refusal',
+      async () => agent.logLines.join('').includes('is not about'),
+      LONG,
+    );
+    expect((await signing()).state).toBe('waiting_for_owner');
+  });
+
+  it('changes nothing about requests until the owner has signed it', async () => {
+    await agent.start();
+    const id = await agent.claim();
+    await agent.complete(id, { picked: 12 });
+    await delivered();
+
+    const [claim, completion] = service.bodies.filter(({ path: at }) =>
+      at.startsWith('/api/v1/tasks'),
+    );
+    expect(Object.keys(claim?.body ?? {}).sort()).toEqual(['id', 'occurred_at', 'title']);
+    expect(completion?.body).toEqual({ proof: { picked: 12 } });
+    expect(await signing()).toMatchObject({ state: 'off', unsigned: 0 });
+  });
+});
+
+describe('a robot with a key in use', () => {
+  it('signs each claim and result, in order', async () => {
+    await startSigning();
+    const proof = { picked: 12 };
+    const content = { title: 'Pick', expected_result: { b: 1, a: 2 } };
+    const id = await agent.claim(content);
+    await agent.call('POST', `/api/v1/tasks/${id}/complete`, {
+      body: { proof, outcome: 'failed' },
+    });
+    await agent.complete(await agent.claim(), proof);
+    await delivered();
+
+    expect(isSound()).toBe(true);
+    const [claim, result, ...rest] = service.statements().map(({ read }) => read.statement);
+    const sent = service.bodies.find(({ body }) => body.id === id);
+    const content_hash = contentHash({ ...content, occurred_at: String(sent?.body.occurred_at) });
+    expect(claim).toMatchObject({
+      type: 'claim',
+      number: 1,
+      prev: null,
+      task_id: id,
+      content_hash,
+    });
+    const stated = { proof_hash: hashProof(proof), outcome: 'failed', content_hash };
+    expect(result).toMatchObject({ type: 'result', number: 2, task_id: id, ...stated });
+    expect(rest).toMatchObject([{ number: 3 }, { number: 4, outcome: 'succeeded' }]);
+    expect(await signing()).toMatchObject({ last_number: 4, unsigned: 0, last_error: null });
+  });
+
+  it('signs the result of a task that another machine claimed', async () => {
+    await agent.start();
+    const id = await agent.claim();
+    await delivered();
+    await agent.stop();
+    await rm(path.join(agent.folder, 'state'), { recursive: true });
+    await startSigning();
+
+    await agent.complete(id, { picked: 12 });
+    await delivered();
+
+    expect(service.statements().map(({ read }) => read.statement)).toMatchObject([
+      { type: 'result', number: 1, task_id: id },
+    ]);
+  });
+
+  it('numbers what it accepted before, in that order', async () => {
+    await identity(['create']);
+    service.grant();
+    service.isDown = true;
+    await agent.start();
+    const ids = [await agent.claim(), await agent.claim()];
+    for (const id of ids) await agent.complete(id, { id });
+    expect(await signing()).toMatchObject({ state: 'waiting_for_owner', unsigned: 0 });
+    service.isDown = false;
+    await delivered();
+
+    expect(isSound()).toBe(true);
+    expect(numbersAndTypes()).toEqual([
+      [1, 'claim'],
+      [2, 'claim'],
+      [3, 'result'],
+      [4, 'result'],
+    ]);
+  });
+
+  it('reuses the number of a repeated claim', async () => {
+    await startSigning();
+    service.isDown = true;
+    const id = randomUUID();
+    const body = { id, title: 'Pick' };
+    await agent.call('POST', '/api/v1/tasks', { body });
+    await agent.call('POST', '/api/v1/tasks', { body });
+    await agent.stop();
+    await agent.start();
+    await agent.call('POST', '/api/v1/tasks', { body });
+
+    expect((await signing()).last_number).toBe(1);
+  });
+
+  it('sends the same statements again when the service has lost the task', async () => {
+    await startSigning();
+    service.isAnchoring = false;
+    const id = await agent.claim();
+    await agent.complete(id, { picked: 12 });
+    await waitFor('both', () => service.statements().length === 2, LONG);
+    const before = service.statements().map(({ text }) => text);
+    service.isAnchoring = true;
+    service.forget();
+    await delivered();
+
+    expect(service.statements().map(({ text }) => text)).toEqual(before);
+  });
+
+  it('continues after the last number that the service has when it lost its spool', async () => {
+    await startSigning();
+    await agent.complete(await agent.claim(), { picked: 12 });
+    await delivered();
+    await agent.stop();
+    const state = path.join(agent.folder, 'state');
+    for (const file of ['spool.db', 'spool.db-wal', 'spool.db-shm']) {
+      await rm(path.join(state, file), { force: true });
+    }
+    await agent.start();
+    await signingIs('active');
+    await agent.claim();
+    await delivered();
+
+    expect(isSound()).toBe(true);
+    expect(numbersAndTypes()).toHaveLength(3);
+  });
+
+  it('numbers a new key from the next number on, and delivers nothing until it is signed', async () => {
+    await startSigning();
+    await agent.claim();
+    await delivered();
+    await identity(['create', '--replace']);
+    await signingIs('waiting_for_owner');
+    await agent.claim();
+    expect((await agent.status()).queues.claims.count).toBe(1);
+    service.grant();
+    await delivered();
+
+    const [first, second] = service.statements().map(({ read }) => read);
+    expect(second?.header.kid).not.toBe(first?.header.kid);
+    expect(second?.statement).toMatchObject({ number: 2, prev: null });
+  });
+});

@@ -1,0 +1,172 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import {
+  grantText,
+  hashProof,
+  hashText,
+  type KeyGrant,
+  kidOf,
+  openKey,
+  type Proof,
+  type PublicKey,
+  type ReadStatement,
+  readStatement,
+  thumbprintOf,
+} from '../../src/proof/index.ts';
+import { algorithmOf } from '../../src/proof/statements/public-key.ts';
+import type { SigningKey } from '../../src/protocol/identity.ts';
+
+const ROBOT = '01900000-0000-7000-8000-00000000000a';
+const WALLET = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';
+const NOW = '2026-11-28T12:00:00.000Z';
+const ZERO = `0x${'0'.repeat(64)}`;
+
+export type SigningService = Awaited<ReturnType<typeof startSigningService>>;
+
+/** A service for one robot that wants statements from the owner's signature on, and anchors at once. */
+export async function startSigningService() {
+  const origin = 'https://svc.example.org';
+  const keys: SigningKey[] = [];
+  const tasks = new Map<string, { task: object; receipt: object | null }>();
+  const statements = new Map<number, { text: string; read: ReadStatement }>();
+  const bodies: { path: string; body: Record<string, unknown> }[] = [];
+  let proposed: PublicKey | null = null;
+  let isDown = false;
+  let isAnchoring = true;
+
+  const identity = () => {
+    const last = [...statements.values()].map(({ read }) => read).at(-1);
+    const number = Math.max(0, ...statements.keys());
+    return {
+      origin,
+      wallet: WALLET,
+      robot_id: ROBOT,
+      proposed_key: proposed,
+      signs: keys.length > 0,
+      next_number: number + 1,
+      last:
+        last === undefined
+          ? null
+          : { number, signed_hash: statements.get(number)?.read.signedHash },
+      keys,
+    };
+  };
+  /** Whether the statement may be missing or is valid; it is then kept. */
+  const keep = async (text: unknown): Promise<boolean> => {
+    const key = keys.at(-1);
+    if (key === undefined) return true;
+    if (typeof text !== 'string') return false;
+    const read = readStatement(text);
+    const check = await openKey(key.public_key as PublicKey);
+    if (read.header.kid !== key.kid || !(await check(read.signed, read.signature))) return false;
+    statements.set(read.statement.number, { text, read });
+    return true;
+  };
+  const robot = {
+    ...{ id: ROBOT, name: 'arm', description: null, fleet_id: null, key_hint: null },
+    ...{ created_at: NOW, updated_at: NOW, last_seen_at: null, battery_pct: null, state: null },
+    ...{ battery_low_since: null, state_since: null },
+  };
+  const answerTo = async (
+    method: string,
+    path: string,
+    body: Record<string, unknown>,
+  ): Promise<[number, object]> => {
+    const id = path.split('/')[4] ?? '';
+    const found = tasks.get(id);
+    if (path === '/api/v1/robot') return [200, { robot }];
+    if (path === '/api/v1/identity') {
+      proposed = body.public_key as PublicKey;
+      return [200, { identity: identity() }];
+    }
+    const required = [
+      403,
+      { error: 'statement_required', message: 'No valid statement.' },
+    ] as const;
+    if (method === 'POST' && path === '/api/v1/tasks') {
+      if (!(await keep(body.statement))) return [...required];
+      const { id: given, title, description = null } = body;
+      const task = { id: given, title, description, status: 'claimed', created_at: NOW };
+      const { expected_result = null, occurred_at } = body;
+      const rest = { robot_id: ROBOT, credit_refused_at: null, outcome: null };
+      tasks.set(String(given), {
+        task: { ...task, expected_result, occurred_at, ...rest },
+        receipt: null,
+      });
+      return [201, { task, next: 'Do the work' }];
+    }
+    if (found === undefined) return [404, { error: 'not_found', message: 'No such task.' }];
+    if (method === 'GET')
+      return [200, { task: found.task, anchor: null, verification: found.receipt }];
+    if (!(await keep(body.statement))) return [...required];
+    const proofHash = hashProof(body.proof as Proof);
+    const rest = { proof_hash: proofHash, tx_hash: null, explorer_url: null };
+    const pending = { status: 'pending', error: 'anchor_unconfirmed', message: 'Wait.', ...rest };
+    if (!isAnchoring) return [202, pending];
+    const statement = body.statement as string | undefined;
+    const verification = {
+      format: statement === undefined ? 'svc-receipt/1' : 'svc-receipt/2',
+      ...{ task_id: id, robot_id: ROBOT, status: 'verified', proof_hash: proofHash, tx_hash: ZERO },
+      ...{ block_number: '1', anchored_at: NOW, explorer_url: 'https://example.org/', chain_id: 1 },
+      ...{ claim_hash: ZERO, inclusion: null, finality: 'included' },
+      ...(statement !== undefined && { statement_hash: hashText(statement) }),
+    };
+    found.receipt = verification;
+    return [200, { verification }];
+  };
+  const server = createServer(async (request, response) => {
+    const { method = '', url: path = '' } = request;
+    const body = method === 'POST' ? ((await json(request)) as Record<string, unknown>) : {};
+    if (isDown) {
+      response.destroy();
+      return;
+    }
+    bodies.push({ path, body });
+    const [status, answer] = await answerTo(method, path, body);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    bodies,
+    get proposed() {
+      return proposed;
+    },
+    set isDown(down: boolean) {
+      isDown = down;
+    },
+    set isAnchoring(anchoring: boolean) {
+      isAnchoring = anchoring;
+    },
+    /** The owner puts the proposed key into use. */
+    grant(changes: { origin?: string } = {}) {
+      if (proposed === null) throw new Error('No key was proposed');
+      const grant = {
+        ...{ origin, wallet: WALLET, robot_id: ROBOT, algorithm: algorithmOf(proposed) },
+        thumbprint: thumbprintOf(proposed),
+        first_number: identity().next_number,
+        predecessor: keys.at(-1)?.kid ?? null,
+        ...changes,
+      } as KeyGrant;
+      const text = grantText(grant);
+      const signed = { text, signature: '0x00', signed_at: NOW };
+      keys.push({ kid: kidOf(text), public_key: proposed, grant: signed, revocation: null });
+    },
+    /** Those that the service has, in the order of their numbers. */
+    statements: () =>
+      [...statements.entries()].sort(([a], [b]) => a - b).map(([, statement]) => statement),
+    /** A restored backup: neither tasks nor statements. */
+    forget() {
+      tasks.clear();
+      statements.clear();
+    },
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}

@@ -16,7 +16,7 @@ export function addCommands(program: Command): void {
   spool
     .command('export')
     .description(
-      'Print the records that wait for delivery and the set-aside records (refused by the service), as JSON lines',
+      'Print the records that wait for delivery, the set-aside records (refused by the service), and the statements of the robot, as JSON lines',
     )
     .addHelpText('after', '\nExample:\n  svc-agent spool export > spool.jsonl')
     .action(exportSpool);

@@ -1,6 +1,7 @@
 // The local API: the HTTP server that programs on the robot call.
 import { hash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
+import type { TObject } from 'typebox';
 import { isLoopback } from '../../base/addresses.ts';
 import { onAbort } from '../../base/async/on-abort.ts';
 import { keepServing } from '../../base/sockets.ts';
@@ -151,9 +152,15 @@ function of(name: (typeof served)[number]) {
     schema: {
       querystring: route.query ?? { type: 'object', additionalProperties: false },
       ...(route.params && { params: route.params }),
-      ...(route.body && { body: route.body }),
+      ...(route.body && { body: withoutStatement(route.body) }),
     },
   };
+}
+
+/** The agent makes the statements, so programs cannot send any. */
+function withoutStatement(body: TObject) {
+  const { statement: _, ...properties } = body.properties;
+  return { ...body, properties };
 }
 
 const telemetry = of('recordSamples');

@@ -82,13 +82,21 @@ function isAbout({ about }: StoredStatement, record: Claim | Completion, tables:
   );
 }
 
-/** What the service has, or will have, of a task that this machine claimed; null for another one. */
+/**
+ * What the service has, or will have, of a task that this machine claimed. Null for another task, and for a stored claim
+ * that is not of the documented form.
+ */
 function contentOf(tables: RecordTables, taskId: string) {
   const claim = tables.tasks.claim(taskId);
-  const given = claim && orNull((): Content | null => JSON.parse(claim.body), [SyntaxError]);
-  if (claim === null || given === null) return null;
+  return claim && orNull(() => contentOfClaim(tables, claim), [SyntaxError, TypeError]);
+}
+
+function contentOfClaim(tables: RecordTables, claim: Claim) {
+  const given: Content = JSON.parse(claim.body);
   const at = (occurredAt: string) => ({ ...given, occurred_at: utcOf(occurredAt) });
-  const stated = tables.statements.newest(taskId, 'claim');
+  const { occurredAtOfService: held } = claim;
+  if (held !== undefined) return { content: { ...given, occurred_at: held }, occurredAt: held };
+  const stated = tables.statements.newest(claim.id, 'claim');
   const sent = stated?.occurredAt ?? null;
   if (sent !== null && contentHash(at(sent)) === stated?.about.content_hash) {
     return { content: at(sent), occurredAt: sent };

@@ -45,10 +45,10 @@ export class Signer {
   /** Reads the key file if it has changed. */
   async look(): Promise<void> {
     const { folder, signCommand, pauses } = this.#options;
-    const version = signingKeyVersion(folder);
-    if (version === this.#version) return;
-    this.#version = version;
     try {
+      const version = signingKeyVersion(folder);
+      if (version === this.#version) return;
+      this.#version = version;
       this.#key = await readSigningKey(folder, signCommand, pauses.signCommandMs);
       this.#lastError = null;
     } catch (error) {

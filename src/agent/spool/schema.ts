@@ -99,8 +99,8 @@ ${trimmingOf('receipts', 'task_id')}
 ${trimmingOf(
   'claims',
   'id',
-  `OLD.state = 'delivered' AND OLD.id NOT IN (SELECT task_id FROM receipts)
-  AND OLD.id NOT IN (SELECT id FROM completions) AND NOT EXISTS (SELECT 1 FROM refused WHERE id = OLD.id)`,
+  `OLD.state = 'delivered' AND NOT EXISTS (SELECT 1 FROM receipts WHERE task_id = OLD.id)
+  AND NOT EXISTS (SELECT 1 FROM completions WHERE id = OLD.id) AND NOT EXISTS (SELECT 1 FROM refused WHERE id = OLD.id)`,
 )}
 PRAGMA user_version = 4;
 `;

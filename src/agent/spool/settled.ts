@@ -55,7 +55,7 @@ export class Settled {
         .pluck(),
       keepReceipt: db.prepare(
         `INSERT OR IGNORE INTO receipts (task_id, proof_hash, verification, task, settled_ms)
-           VALUES (@taskId, @proofHash, @verification, (SELECT answer FROM claims WHERE id = @taskId), @now)`,
+           VALUES (@taskId, @proofHash, @verification, (SELECT json_remove(answer, '$.occurred_at') FROM claims WHERE id = @taskId), @now)`,
       ),
       trimReceipts: db.prepare(
         `DELETE FROM receipts WHERE seq <= (SELECT max(seq) FROM receipts) - ${RECEIPTS_KEPT}`,

@@ -239,7 +239,7 @@ export class Spool {
   }
 
   /** The service has accepted the claim. */
-  async deliverClaim(id: string, answer: Task): Promise<void> {
+  async deliverClaim(id: string, answer: Task & { occurred_at?: string | null }): Promise<void> {
     await this.update(({ tasks }) => tasks.deliver(id, answer));
   }
 

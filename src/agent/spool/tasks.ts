@@ -17,6 +17,8 @@ import { isUnsigned } from './statements.ts';
 export interface Claim extends StoredRecord {
   /** The service's task; null until it has accepted the claim. */
   readonly answer: Task | null;
+  /** Set if an earlier spool delivered the claim, perhaps with another time. */
+  readonly occurredAtOfService?: string | null | undefined;
 }
 
 export interface Completion extends StoredRecord {
@@ -115,7 +117,8 @@ export class TaskTable {
   claim(id: string): Claim | null {
     const row = this.#sql.claim.get(id);
     if (row === undefined) return null;
-    return { ...recordOf(row), answer: row.answer === null ? null : JSON.parse(row.answer) };
+    const { occurred_at: occurredAtOfService, ...answer } = JSON.parse(row.answer ?? '{}');
+    return { ...recordOf(row), answer: row.answer === null ? null : answer, occurredAtOfService };
   }
 
   completion(id: string): Completion | null {
@@ -144,7 +147,8 @@ export class TaskTable {
     return this.#sql.undelivered.all();
   }
 
-  deliver(id: string, answer: Task): void {
+  /** `occurred_at`: what the service has, if an earlier spool delivered the claim. */
+  deliver(id: string, answer: Task & { occurred_at?: string | null }): void {
     this.#sql.deliver.run(JSON.stringify(answer), id);
     this.#sql.unblock.run(id);
   }

@@ -140,8 +140,9 @@ export class TaskUploads extends Uploads {
     }
     const { task } = answer.body;
     if (!isSameClaim(JSON.parse(claim.body), task)) return this.#failed(claim, conflict);
-    const { id, title, description, status, created_at } = task;
-    await this.spool.deliverClaim(claim.id, { id, title, description, status, created_at });
+    const { id, title, description, status, created_at, occurred_at } = task;
+    const known = { id, title, description, status, created_at, occurred_at };
+    await this.spool.deliverClaim(claim.id, known);
     this.done(nameOf(claim));
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rm, stat } from 'node:fs/promises';
+import { open, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { contentHash, hashProof, Sequence } from '../../src/proof/index.ts';
@@ -46,6 +46,18 @@ async function startSigning(): Promise<void> {
   service.grant();
   await agent.start();
   await signingIs('active');
+}
+
+/** The texts to sign that a stopped agent has. */
+async function exported(): Promise<string[]> {
+  const { stdout } = await runInProcess('svc-agent', ['spool', 'export'], {
+    env: agent.environment,
+  });
+  const records = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  return records.filter(({ kind }) => kind === 'statement').map(({ body }) => body.signed);
 }
 
 function isSound(): boolean {
@@ -217,6 +229,41 @@ describe('a robot with a key in use', () => {
 
     expect(isSound()).toBe(true);
     expect(numbersAndTypes()).toHaveLength(3);
+  });
+
+  it('states the time that the service holds of a task that an earlier spool claimed', async () => {
+    await startSigning();
+    const claim = { id: randomUUID(), title: 'Pick' };
+    await agent.claim(claim);
+    await delivered();
+    await agent.stop();
+    await rm(path.join(agent.folder, 'state', 'spool.db'));
+    await agent.start();
+    await signingIs('active');
+    await agent.claim(claim);
+    await agent.complete(claim.id, { picked: 12 });
+    await delivered();
+
+    // The service accepts no other content. What was numbered before the agent knew it follows alone.
+    await waitFor('all', isSound, LONG);
+    expect(numbersAndTypes().at(-1)?.[1]).toBe('result');
+  });
+
+  it('recovers the statements of a damaged spool, and numbers none of them twice', async () => {
+    await startSigning();
+    service.isDown = true;
+    for (const id of [await agent.claim(), await agent.claim()]) await agent.complete(id, { id });
+    await agent.stop();
+    const before = await exported();
+    const file = await open(path.join(agent.folder, 'state', 'spool.db'), 'r+');
+    await file.write(Buffer.alloc(100), 0, 100, 0);
+    await file.close();
+    service.isDown = false;
+    await agent.start();
+    await delivered();
+
+    expect(before).toHaveLength(4);
+    expect(service.statements().map(({ read }) => read.signed)).toEqual(before);
   });
 
   it('numbers a new key from the next number on, and delivers nothing until it is signed', async () => {

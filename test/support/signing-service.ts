@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import {
+  contentHash,
   grantText,
   hashProof,
   hashText,
@@ -16,6 +17,7 @@ import {
   thumbprintOf,
 } from '../../src/proof/index.ts';
 import { algorithmOf } from '../../src/proof/statements/public-key.ts';
+import type { TaskContent } from '../../src/proof/statements/statement.ts';
 import type { SigningKey } from '../../src/protocol/identity.ts';
 
 const ROBOT = '01900000-0000-7000-8000-00000000000a';
@@ -29,7 +31,7 @@ export type SigningService = Awaited<ReturnType<typeof startSigningService>>;
 export async function startSigningService() {
   const origin = 'https://svc.example.org';
   const keys: SigningKey[] = [];
-  const tasks = new Map<string, { task: object; receipt: object | null }>();
+  const tasks = new Map<string, { task: Record<string, unknown>; receipt: object | null }>();
   const statements = new Map<number, { text: string; read: ReadStatement }>();
   const bodies: { path: string; body: Record<string, unknown> }[] = [];
   let proposed: PublicKey | null = null;
@@ -54,12 +56,15 @@ export async function startSigningService() {
     };
   };
   /** Whether the statement may be missing or is valid; it is then kept. */
-  const keep = async (text: unknown): Promise<boolean> => {
+  const keep = async (text: unknown, content?: object): Promise<boolean> => {
     const key = keys.at(-1);
     if (key === undefined) return true;
     if (typeof text !== 'string') return false;
     const read = readStatement(text);
     const check = await openKey(key.public_key as PublicKey);
+    const isOther =
+      content !== undefined && read.statement.content_hash !== contentHash(content as TaskContent);
+    if (isOther) return false;
     if (read.header.kid !== key.kid || !(await check(read.signed, read.signature))) return false;
     statements.set(read.statement.number, { text, read });
     return true;
@@ -81,12 +86,21 @@ export async function startSigningService() {
       proposed = body.public_key as PublicKey;
       return [200, { identity: identity() }];
     }
+    if (path === '/api/v1/statements') {
+      for (const text of body.statements as string[]) await keep(text);
+      const kept = { signed_hash: null, outcome: 'stored', message: null };
+      return [200, { statements: (body.statements as string[]).map(() => kept) }];
+    }
     const required = [
       403,
       { error: 'statement_required', message: 'No valid statement.' },
     ] as const;
     if (method === 'POST' && path === '/api/v1/tasks') {
-      if (!(await keep(body.statement))) return [...required];
+      if (!(await keep(body.statement, body))) return [...required];
+      const other = tasks.get(String(body.id))?.task;
+      if (other !== undefined && other.occurred_at !== body.occurred_at) {
+        return [409, { error: 'id_conflict', message: 'The id is in use.' }];
+      }
       const { id: given, title, description = null } = body;
       const task = { id: given, title, description, status: 'claimed', created_at: NOW };
       const { expected_result = null, occurred_at } = body;
@@ -100,7 +114,7 @@ export async function startSigningService() {
     if (found === undefined) return [404, { error: 'not_found', message: 'No such task.' }];
     if (method === 'GET')
       return [200, { task: found.task, anchor: null, verification: found.receipt }];
-    if (!(await keep(body.statement))) return [...required];
+    if (!(await keep(body.statement, found.task))) return [...required];
     const proofHash = hashProof(body.proof as Proof);
     const rest = { proof_hash: proofHash, tx_hash: null, explorer_url: null };
     const pending = { status: 'pending', error: 'anchor_unconfirmed', message: 'Wait.', ...rest };

@@ -5,8 +5,9 @@ import { DocumentError } from '../../proof/document-error.ts';
 import { kidOf, readGrantText } from '../../proof/statements/key-text.ts';
 import { algorithmOf } from '../../proof/statements/public-key.ts';
 import type { SigningIdentity } from '../../protocol/identity.ts';
+import { limits } from '../../protocol/limits.ts';
 import type { Spool } from '../spool/spool.ts';
-import type { ActiveKey } from '../spool/statements.ts';
+import type { ActiveKey, StoredStatement } from '../spool/statements.ts';
 import { callError, Retries, retryAfterMs } from '../uploads/retry.ts';
 import type { ServiceClient } from '../uploads/service-client.ts';
 import type { IdentityCalls } from '../uploads/uploader.ts';
@@ -15,6 +16,7 @@ import type { SigningKey } from './key-file.ts';
 import type { Signer } from './signer.ts';
 
 const IDENTITY = 'identity';
+const LEFT = 'left';
 
 /** Asks at each start, after a recovery of the spool, and while the key of the file is not in use. */
 export class Identity implements IdentityCalls {
@@ -22,6 +24,8 @@ export class Identity implements IdentityCalls {
   readonly #signer: Signer;
   readonly #logger: Logger;
   readonly #retries = new Retries();
+  /** The `seq` of statements that were sent without their tasks. */
+  readonly #sentAlone = new Set<number>();
   #underWay = false;
   #wasRead = false;
   #lookedAt = performance.now();
@@ -44,9 +48,42 @@ export class Identity implements IdentityCalls {
     const { key } = this.#signer;
     if (key === null || this.#underWay) return null;
     const used = this.#spool.read(({ statements }) => statements.key());
-    if (this.#wasRead && used?.thumbprint === key.thumbprint) return null;
+    if (this.#wasRead && used?.thumbprint === key.thumbprint) return this.#nextLeft(service);
     const waitMs = this.#retries.waitMs(IDENTITY);
     return waitMs > 0 ? { waitMs } : () => this.#read(service, key);
+  }
+
+  /** Sends the statements that no upload carries, so that no number is missing at the service. */
+  #nextLeft(service: ServiceClient): NextCall {
+    if (this.#retries.waitMs(LEFT) > 0) return null;
+    const sent = [...this.#sentAlone];
+    const left = this.#spool.read((t) => t.statements.left(limits.statementsPerRequest, sent));
+    if (left.length > 0) return () => this.#sendAlone(service, left);
+    this.#retries.hold(LEFT, service.pauses.identity.maxMs);
+    return null;
+  }
+
+  async #sendAlone(service: ServiceClient, left: readonly StoredStatement[]): Promise<void> {
+    this.#underWay = true;
+    try {
+      const input = { body: { statements: left.map(({ jws }) => String(jws)) } };
+      const { statements } = (
+        await service.call(
+          'sendStatements',
+          input,
+          ({ body }) => body.statements.length === left.length,
+        )
+      ).body;
+      for (const { seq } of left) this.#sentAlone.add(seq);
+      const refused = statements.filter(({ outcome }) => /conflict|invalid/.test(outcome));
+      if (refused.length > 0) this.#logger.error({ refused }, 'statements refused');
+    } catch (error) {
+      const { code, message } = callError(error);
+      this.#logger.warn({ code, reason: message }, 'statements not delivered');
+      this.#retries.hold(LEFT, service.pauses.identity.maxMs);
+    } finally {
+      this.#underWay = false;
+    }
   }
 
   status() {
@@ -80,7 +117,8 @@ export class Identity implements IdentityCalls {
       this.#wasRead = true;
       await this.#use(activeKeyOf(identity, key, robotId), key);
       const { pauses } = service;
-      if (this.#spool.read(({ statements }) => statements.key()) !== null) this.#retries.clear();
+      if (this.#spool.read(({ statements }) => statements.key()) !== null)
+        this.#retries.succeeded(IDENTITY);
       else this.#retries.failed(IDENTITY, pauses.identity);
     } catch (error) {
       const known = error instanceof DocumentError ? unusableText(error) : callError(error);

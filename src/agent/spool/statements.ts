@@ -50,8 +50,9 @@ interface StatementRow extends RecordRow {
 export const STATEMENT_BYTES = 1200;
 
 const KEY = 'signing_key';
+const isOfKey = `kid = (SELECT value ->> 'kid' FROM meta WHERE name = '${KEY}')`;
 /** Not signed yet, by the key in use. */
-export const isUnsigned = `signature IS NULL AND kid = (SELECT value ->> 'kid' FROM meta WHERE name = '${KEY}')`;
+export const isUnsigned = `signature IS NULL AND ${isOfKey}`;
 
 /** Every method runs inside the caller's transaction. */
 export class StatementTable {
@@ -81,6 +82,15 @@ export class StatementTable {
       waiting: db
         .prepare<[], number>(`SELECT count(*) FROM statements WHERE ${isUnsigned}`)
         .pluck(),
+      left: db.prepare<[string, number], StatementRow>(
+        `SELECT ${columns} FROM statements s WHERE signature IS NOT NULL AND ${isOfKey}
+           AND seq NOT IN (SELECT value FROM json_each(?))
+           AND (EXISTS (SELECT 1 FROM statements n WHERE n.id = s.id AND n.type = s.type AND n.seq > s.seq)
+             OR NOT EXISTS (SELECT 1 FROM receipts WHERE task_id = s.id)
+             AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = s.id AND s.type = 'claim')
+             AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.id = s.id AND s.type = 'result'))
+           ORDER BY number LIMIT ?`,
+      ),
       sign: db.prepare('UPDATE statements SET signature = ? WHERE seq = ? AND signature IS NULL'),
       read: db.prepare<[number, number], StatementRow>(
         `SELECT ${columns} FROM statements WHERE seq > ? ORDER BY seq LIMIT ?`,
@@ -132,6 +142,14 @@ export class StatementTable {
   /** Statements of the key in use that are not signed yet, in the order of their numbers. */
   unsigned(most: number): StoredStatement[] {
     return this.#sql.unsigned.all(most).map(statementOf);
+  }
+
+  /**
+   * Signed statements whose claim or completion was set aside, dropped or numbered again: no upload carries them. `without`:
+   * their `seq`.
+   */
+  left(most: number, without: readonly number[]): StoredStatement[] {
+    return this.#sql.left.all(JSON.stringify(without), most).map(statementOf);
   }
 
   /** Number of statements that wait for a signature. */

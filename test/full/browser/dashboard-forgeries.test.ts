@@ -116,7 +116,7 @@ describe('/verify, while the service lies', () => {
     await page.getByText('Not pinned').waitFor();
 
     await open();
-    // Nobody names an owner or a key on the page.
+    // The page has no fields for an owner or a key.
     for (const vector of signed.bad.filter(({ pins }) => Object.keys(pins).length === 0)) {
       expect(await found(vector)).toEqual([
         vector.name,

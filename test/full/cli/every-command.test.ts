@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { groupsFor } from '../../../src/cli/groups.ts';
 import { type DevProcess, run, startDev } from '../../support/programs.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
+import { newSigner } from '../../support/signing-robot.ts';
 import { createSvcUser, registerRobot, type SvcUser } from '../../support/svc.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -95,6 +96,20 @@ const service = async (isSaved: boolean) => {
   return dev.url;
 };
 
+/** A robot that proposes a key. */
+const proposing = async () => {
+  made += 1;
+  const { id, robot } = await registerRobot(dev.url, user, `signing ${made}`);
+  await robot.call('proposeKey', { body: { public_key: newSigner().publicKey } });
+  return id;
+};
+/** A robot whose key is in use. */
+const signing = async () => {
+  const id = await proposing();
+  await user.svc(['robots', 'sign-key', id, '--key-file', user.keyFile, '--yes']);
+  return id;
+};
+
 /** A call of each command that succeeds. */
 const calls: Record<string, () => Promise<string[]>> = {
   login: async () => [dev.url, '--key-file', user.keyFile],
@@ -151,6 +166,10 @@ const calls: Record<string, () => Promise<string[]>> = {
   'robots move': async () => ['arm', '--fleet', 'Hall'],
   'robots rotate-key': async () => [await fresh('robots'), '--yes'],
   'robots revoke-key': async () => [await fresh('robots'), '--yes'],
+  'robots sign-key': async () => [await proposing(), '--key-file', user.keyFile, '--yes'],
+  'robots revoke-signing-key': async () => [await signing(), '--key-file', user.keyFile, '--yes'],
+  'robots verify': async () => [await signing()],
+  'robots export': async () => [await signing()],
   'robots delete': async () => [await fresh('robots'), '--yes'],
   'fleets list': async () => [],
   'fleets show': async () => ['Hall'],

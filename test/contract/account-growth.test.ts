@@ -11,7 +11,7 @@ const ROW = 1024;
 const named = ROW + text(limits.nameLength);
 
 /** Rows that the storage quota counts in bytes. */
-const counted = ['tasks', 'proofs', 'telemetry', 'events'];
+const counted = ['tasks', 'proofs', 'telemetry', 'events', 'statements', 'robot_keys'];
 
 /** At most this many bytes for an account without a grant. */
 const capped: Record<string, number> = {
@@ -37,6 +37,7 @@ const derived = {
   samples: ['telemetry_rollups', 'telemetry_horizons', 'activity_hours'],
   anchors: ['ledger', 'anchor_days', 'attempts', 'variants', 'chain_proofs', 'anchor_spend'],
   robots: ['robot_traces'],
+  statements: ['free_leaves'],
 };
 
 /** One row of some 50 bytes for each deleted task and robot, which no quota counts: ids of receipts stay taken. */

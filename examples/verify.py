@@ -844,7 +844,7 @@ def is_signed(key, jws):
 # Statements of robots and promises of services (docs/statements.md).
 
 MAX_JWS = 16384
-ORIGIN = r"https?://[^\s/]+"
+ORIGIN = r"https?://[!-.0-~]+"
 HEADER = {"alg": text("Ed25519|ES256"), "kid": text(B64_HASH), "typ": text()}
 CLAIM = {
     "clock_synchronized": lambda value: isinstance(value, bool),
@@ -953,6 +953,8 @@ def faults_of_sequence(first, items):
             last, number = [], item["number"]
         if item["signed_hash"] in [each["signed_hash"] for each in last]:
             continue
+        if last and not all("epoch" in each for each in last + [item]):
+            faults["branches"].append(number)  # One of them is withheld.
         if "epoch" in item:
             if item["epoch"] in [each.get("epoch") for each in last]:
                 faults["forks"].append(number)
@@ -1026,12 +1028,11 @@ def is_about(bundle, kind, payload):
 
 
 def are_numbered(first, claim, result):
-    if not claim:
-        return first <= result["payload"]["number"]
-    before, after = claim["payload"]["number"], result["payload"]["number"]
-    if not first <= before < after:
+    statements = [each for each in (claim, result) if each]
+    numbers = [each["payload"]["number"] for each in statements]
+    if not first <= numbers[0] or numbers != sorted(set(numbers)):
         return False
-    items = [dict(each["payload"], signed_hash=signed_hash(each)) for each in (claim, result)]
+    items = [dict(each["payload"], signed_hash=signed_hash(each)) for each in statements]
     return not faults_of_sequence(first, items)["broken"]
 
 
@@ -1120,6 +1121,8 @@ def signing_sentences(bundle, is_pinned):
     wallet, outcome = read["grant"]["wallet"], read["result"]["payload"]["outcome"]
     robot = bundle["task"]["robot_id"]
     yield f"Signed by key {thumbprint(signing['key']['public_key'])} of robot {robot}, outcome {outcome}."
+    if not signing["claim"]:
+        yield "The robot did not sign the claim."
     if is_wallet_checked(bundle):
         yield f"The wallet {wallet} put this key into use."
     else:

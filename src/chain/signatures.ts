@@ -160,7 +160,7 @@ class CallReverted extends Error {
 }
 
 /** The 65 bytes of a compact signature (EIP-2098), in which the highest bit of s is the y parity. */
-function expandCompact(signature: Hex): Hex {
+export function expandCompact(signature: Hex): Hex {
   if (!/^0x[0-9a-fA-F]{128}$/.test(signature)) return signature;
   const [first = 0, ...rest] = hexToBytes(`0x${signature.slice(66)}`);
   const s = bytesToHex(Uint8Array.of(first & 0x7f, ...rest, first >> 7));

@@ -115,6 +115,8 @@ export const limits = {
   keyTextLength: 1000,
   /** A statement of a robot. */
   statementLength: 16_384,
+  /** How far the number of a statement may be above the highest one of its key. */
+  statementsAhead: 100_000,
   /** Statements in one request. */
   statementsPerRequest: 50,
   /** Different statements with the same number that are kept of one key. */

@@ -113,12 +113,17 @@ it.each([
   ],
   ['a changed outcome', 3, (lines: string[]) => lines.with(3, forged(String(lines[3])))],
   ['a cut line', 2, (lines: string[]) => lines.with(-1, String(lines.at(-1)).slice(0, -9))],
+  [
+    'a key text that the expected wallet did not sign',
+    3,
+    (lines: string[]) => lines.with(1, String(lines[1]).replace(/("signature":"0x..)../, '$100')),
+  ],
 ])('finds %s in an archive', async (_, exitCode, change) => {
   const { stdout } = await user.svc(['robots', 'export', 'arm-1']);
   const file = user.file('changed.jsonl');
   await writeFile(file, `${change(stdout.trim().split('\n')).join('\n')}\n`);
 
-  const found = await user.svc(['verify', file]);
+  const found = await user.svc(['verify', file, '--owner', user.wallet]);
 
   expect([found.exitCode, found.stdout]).toEqual([
     exitCode,

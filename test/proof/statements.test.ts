@@ -156,7 +156,7 @@ describe('the statements of a key', () => {
       signed_hash: hashText(`${number}`),
     }));
 
-    expect(() => reportOf(1, [second, first] as Item[])).toThrow(RangeError);
+    expect(() => reportOf(1, [second, first] as Item[])).toThrow('order of their numbers');
   });
 
   it('keep memory and report small, whatever a robot signs', () => {

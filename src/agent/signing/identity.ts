@@ -1,9 +1,11 @@
 // Proposes the robot's public key to the service, and starts to use it once the owner has signed it.
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import type { Hex } from '../../proof/bytes.ts';
 import { DocumentError } from '../../proof/document-error.ts';
 import { kidOf, readGrantText } from '../../proof/statements/key-text.ts';
 import { algorithmOf } from '../../proof/statements/public-key.ts';
+import { recoverWallet } from '../../proof/statements/wallet-signature.ts';
 import type { SigningIdentity } from '../../protocol/identity.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -134,12 +136,18 @@ export class Identity implements IdentityCalls {
     if (this.#signer.key?.thumbprint !== asked.thumbprint) return;
     const used = this.#spool.read(({ statements }) => statements.key());
     if (next === null && used === null) return;
+    if (next !== null && used !== null && !continues(next, used)) throw unusableText();
     await this.#spool.update(({ statements }) => statements.use(next));
     if (next === null) return;
     if (next.kid !== used?.kid) this.#logger.info({ kid: next.kid }, 'signing key in use');
     await this.#spool.numberBacklog();
     this.#signer.wake();
   }
+}
+
+/** A robot never returns to an earlier key text: its statements would stand in two sequences. */
+function continues(next: ActiveKey, used: ActiveKey): boolean {
+  return next.kid === used.kid || next.firstNumber > used.firstNumber;
 }
 
 /**
@@ -162,7 +170,8 @@ export function activeKeyOf(
     grant.algorithm === alg &&
     grant.origin === origin &&
     grant.wallet === wallet.toLowerCase() &&
-    grant.robot_id === robotId;
+    grant.robot_id === robotId &&
+    mayBeSignedBy(grant.wallet, text, granted.grant.signature as Hex);
   if (!isOwn) throw unusableText();
   return {
     kid: granted.kid,
@@ -171,6 +180,12 @@ export function activeKeyOf(
     firstNumber: grant.first_number,
     last: last && { number: last.number, hash: last.signed_hash as `0x${string}` }, // By its pattern.
   };
+}
+
+/** A signature of another form than that of a key may be one that the wallet's contract accepts. */
+function mayBeSignedBy(wallet: Hex, text: string, signature: Hex): boolean {
+  const signer = recoverWallet(text, signature);
+  return signer === null || signer === wallet;
 }
 
 function unusableText(cause?: unknown): SvcError {

@@ -83,7 +83,7 @@ export class StatementTable {
         .prepare<[], number>(`SELECT count(*) FROM statements WHERE ${isUnsigned}`)
         .pluck(),
       left: db.prepare<[string, number], StatementRow>(
-        `SELECT ${columns} FROM statements s WHERE signature IS NOT NULL AND ${isOfKey}
+        `SELECT ${columns} FROM statements s WHERE signature IS NOT NULL
            AND seq NOT IN (SELECT value FROM json_each(?))
            AND (EXISTS (SELECT 1 FROM statements n WHERE n.id = s.id AND n.type = s.type AND n.seq > s.seq)
              OR NOT EXISTS (SELECT 1 FROM receipts WHERE task_id = s.id)

@@ -2,9 +2,6 @@
 import { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { JsonValue } from '../../proof/json-value.ts';
-import { ARCHIVE_FORMAT } from '../../proof/statements/archive.ts';
-import { grantText, revocationText } from '../../proof/statements/key-text.ts';
-import { algorithmOf, thumbprintOf } from '../../proof/statements/public-key.ts';
 import type { SigningIdentity } from '../../protocol/identity.ts';
 import type { Robot } from '../../protocol/resources.ts';
 import type { Context } from '../context.ts';
@@ -14,7 +11,6 @@ import type { CommandSpec } from '../program/command.ts';
 import { keyFileOptions, positive, yesOption } from '../program/options.ts';
 import type { KeyFile } from '../sign-in/key-file.ts';
 import { ownerSigner } from '../sign-in/owner-signer.ts';
-import { verifyArchive } from '../verify/archive.ts';
 
 type Choice = Partial<KeyFile> & { robot: string; yes?: boolean };
 
@@ -39,8 +35,11 @@ export const robotSigningCommands: readonly CommandSpec[] = [
           hint: 'Run svc-agent identity create on the robot.',
         });
       }
+      const { algorithmOf, thumbprintOf } = await import('../../proof/statements/public-key.ts');
+      const { grantText } = await import('../../proof/statements/key-text.ts');
       const thumbprint = thumbprintOf(key);
-      const consequence = `From now on, ${output.quote(robot.name)} must sign every task with the key ${thumbprint}. Compare it with svc-agent identity show on the robot.`;
+      const replaced = keys.length === 0 ? '' : `, which replaces ${keys.length} before it`;
+      const consequence = `From number ${next_number} on, ${output.quote(robot.name)} must sign every task with the key ${thumbprint}${replaced}. Compare it with svc-agent identity show on the robot.`;
       if (!yes) await (await context.prompt()).confirm(robot.name, consequence);
       const signed = await sign(context, wallet, input, {
         robot,
@@ -91,6 +90,7 @@ export const robotSigningCommands: readonly CommandSpec[] = [
       const kept = last === null ? 'no statement' : `statements up to number ${last.number}`;
       const consequence = `${output.quote(robot.name)} can complete no task until you sign another key. You stand by ${kept}.`;
       if (!yes) await (await context.prompt()).confirm(robot.name, consequence);
+      const { revocationText } = await import('../../proof/statements/key-text.ts');
       const signed = await sign(context, wallet, input, {
         robot,
         text: revocationText({ ...ownerOf(identity, wallet), kid: key.kid, last }),
@@ -110,8 +110,12 @@ export const robotSigningCommands: readonly CommandSpec[] = [
     examples: ['svc robots verify hall-robot-1'],
     async run(context, { robot, robotKey }: { robot: string; robotKey?: string }) {
       const found = await findRobot(context, robot);
-      const owner = (await context.call('getAccount')).body.wallet;
-      return verifyArchive(context, archiveOf(context, found), { owner, robotKey });
+      // Not what the service says: it is the one that is verified.
+      const { profile } = await context.session();
+      // A smart-contract wallet cannot be checked here, so a named key takes its place.
+      const pins = robotKey === undefined ? { owner: profile?.wallet } : { robotKey };
+      const { verifyArchive } = await import('../verify/archive.ts');
+      return verifyArchive(context, archiveOf(context, found), pins);
     },
   },
   {
@@ -190,6 +194,10 @@ async function sign(
 async function* archiveOf({ call }: Context, { id }: Robot): AsyncGenerator<JsonValue> {
   const { identity } = (await call('getIdentity', { params: { id } })).body;
   const { origin, wallet, robot_id } = identity;
+  if (robot_id !== id) {
+    throw new SvcError('unexpected_answer', 'The service sent the keys of another robot.');
+  }
+  const { ARCHIVE_FORMAT } = await import('../../proof/statements/archive.ts');
   yield { format: ARCHIVE_FORMAT, origin, wallet: wallet.toLowerCase(), robot_id };
   for (const { kid, public_key, grant, revocation } of identity.keys) {
     const { text, signature } = grant;

@@ -41,7 +41,7 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
     'with verify: svc could not check the sender, because neither you nor a service named the anchoring account',
   notAllowed:
     'not allowed: the account token or session may not do this, or the account is suspended',
-  missing: 'a statement of the robot is missing',
+  missing: 'a statement of the robot is missing or withheld',
   forked: 'one start of the agent signed two statements with one number',
   branched:
     'two starts of the agent continued the same statement: a restored or copied disk, or a second agent',

@@ -88,12 +88,13 @@ function outcomeOf({ keys, faults }: ArchiveReport): keyof typeof exitCodeOf {
   if (faults.length > 0 || any('invalid')) return 'not_verified';
   if (any('forks')) return 'forked';
   if (any('branches')) return 'branched';
-  if (any('missing')) return 'missing';
+  if (any('missing') || keys.some(({ withheld }) => withheld > 0)) return 'missing';
   return any('broken') ? 'not_verified' : 'verified';
 }
 
 function* sentencesOf(report: ArchiveReport, pins: SigningPins): Generator<string> {
-  yield outcomeOf(report) === 'verified' ? 'COMPLETE' : 'NOT complete';
+  const isEmpty = report.keys.every(({ range }) => range === null);
+  if (!isEmpty) yield outcomeOf(report) === 'verified' ? 'COMPLETE' : 'NOT complete';
   yield `Robot ${report.robot_id} of wallet ${report.wallet} at ${report.origin}`;
   yield* report.faults.map((fault) => `${fault}.`);
   for (const key of report.keys) yield sentenceOf(key);
@@ -109,12 +110,16 @@ function sentenceOf(key: KeyReport): string {
   const { range, thumbprint, outcomes, withheld } = key;
   if (range === null) return `Key ${thumbprint}: no statement.`;
   const parts = [
-    counted('missing', key.missing.map(textOf)),
+    ...(key.missing.length > 0 || withheld === 0
+      ? [counted('missing', key.missing.map(textOf))]
+      : []),
     counted('forked', key.forks),
     ...(key.branches.length > 0 ? [counted('branched', key.branches)] : []),
     ...(key.broken.length > 0 ? [counted('out of sequence', key.broken)] : []),
     ...(key.invalid.length > 0 ? [counted('invalid', key.invalid)] : []),
-    ...(withheld > 0 ? [`${withheld} withheld because their tasks were deleted`] : []),
+    ...(withheld > 0
+      ? [`${withheld} withheld: the service says that their tasks were deleted`]
+      : []),
     ...(key.after_revocation > 0 ? [`${key.after_revocation} after the revocation`] : []),
     `${outcomes.succeeded} succeeded, ${outcomes.failed} failed, ${outcomes.aborted} aborted`,
   ];

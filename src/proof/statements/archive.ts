@@ -10,6 +10,7 @@ import {
   kidOf,
   readGrantText,
   readRevocationText,
+  revocationText,
 } from './key-text.ts';
 import {
   algorithmOf,
@@ -32,6 +33,8 @@ export interface KeyReport extends SequenceReport {
   readonly thumbprint: string;
   /** Whether the wallet signed the key texts; `not_checked` if only a node could tell. */
   readonly wallet_check: 'signed' | 'not_checked';
+  /** Number of statements that are valid. */
+  readonly valid: number;
   /** Number of results with each outcome. */
   readonly outcomes: Readonly<Record<Outcome, number>>;
   /** Numbers of statements that the key did not sign, or that state something else; the first ones. */
@@ -48,7 +51,7 @@ export interface ArchiveReport {
   readonly keys: readonly KeyReport[];
   /** Why the archive as a whole is refused, such as another owner than the expected one. Empty if it is not. */
   readonly faults: readonly string[];
-  /** Whether nothing is missing, forked, branched, broken or invalid. */
+  /** Whether nothing is missing, withheld, forked, branched, broken or invalid. */
   readonly isSound: boolean;
 }
 
@@ -95,10 +98,13 @@ export class ArchiveAudit {
     if (grant.origin !== origin || grant.wallet !== wallet || grant.robot_id !== robot_id) {
       this.#faults.push(`The text of key ${key.kid} names another robot, owner or service`);
     }
-    if (grant.predecessor !== (previous?.kid ?? null)) {
+    const isFirst = previous === undefined;
+    if (grant.predecessor !== (previous?.kid ?? null) || (isFirst && grant.first_number !== 1)) {
       this.#faults.push(`Key ${key.kid} does not follow the key before it`);
     }
-    previous?.end(grant.first_number);
+    if (previous?.end(grant.first_number) === false) {
+      this.#faults.push(`Key ${previous.kid} signed a number of the key after it`);
+    }
     this.#keys.push(key);
   }
 
@@ -115,13 +121,22 @@ export class ArchiveAudit {
       throw new DocumentError('archive', 'the archive must have a first line and a key');
     }
     const keys = this.#keys.map((key) => key.report());
-    const { robotKey } = this.#pins;
+    const { owner: expected, robotKey } = this.#pins;
     const faults = [...this.#faults];
-    if (robotKey !== undefined && !keys.some(({ thumbprint }) => thumbprint === robotKey)) {
-      faults.push(`No key of the archive is ${robotKey}`);
+    if (expected !== undefined && keys.some((key) => key.wallet_check !== 'signed')) {
+      faults.push('It is not shown that the expected wallet signed each key');
+    }
+    if (robotKey !== undefined) {
+      // A statement of this key names its key text, and so the wallet, which must have signed the texts of the others.
+      const isUsed = keys.some((key) => key.thumbprint === robotKey && key.valid > 0);
+      if (!isUsed) faults.push(`No statement of the archive is by key ${robotKey}`);
+      if (keys.some((key) => key.thumbprint !== robotKey && key.wallet_check !== 'signed')) {
+        faults.push('It is not shown that the owner of this key signed the other keys');
+      }
     }
     const isSound =
-      faults.length === 0 && keys.every(({ isSound, invalid }) => isSound && invalid.length === 0);
+      faults.length === 0 &&
+      keys.every((key) => key.isSound && key.invalid.length === 0 && key.withheld === 0);
     return { ...owner, keys, faults, isSound };
   }
 }
@@ -137,6 +152,11 @@ class KeyAudit {
   readonly #outcomes = { succeeded: 0, failed: 0, aborted: 0 };
   readonly #invalid: number[] = [];
   #afterRevocation = 0;
+  #valid = 0;
+  /** Whether another key follows. */
+  #isFollowed = false;
+  /** Whether the last statement that the owner stands by is there. */
+  #hasLast = false;
 
   static read(members: Members): KeyAudit {
     const text = members.text('text');
@@ -164,7 +184,12 @@ class KeyAudit {
       throw new DocumentError('archive', 'the key text names another key');
     }
     this.#revocation = revoked === null ? null : readRevocationText(revoked.text);
-    if (this.#revocation !== null && this.#revocation.kid !== this.kid) {
+    const last = this.#revocation?.last ?? null;
+    const { origin, robot_id } = this.grant;
+    if (
+      revoked !== null &&
+      revoked.text !== revocationText({ origin, wallet, robot_id, kid: this.kid, last })
+    ) {
       throw new DocumentError('archive', 'the revocation is of another key');
     }
     this.#isWalletKnown = [granted, ...(revoked === null ? [] : [revoked])].every(
@@ -181,7 +206,11 @@ class KeyAudit {
     const text = members.nullable('statement', (name) => members.text(name));
     const last = this.#revocation?.last ?? null;
     if (this.#revocation !== null && number > (last?.number ?? 0)) this.#afterRevocation += 1;
-    if (text === null) return this.#sequence.add({ number, signedHash, statement: null });
+    if (last !== null && number === last.number && signedHash === last.hash) this.#hasLast = true;
+    if (text === null) {
+      this.#sequence.add({ number, signedHash, statement: null });
+      return;
+    }
     const read = readStatement(text);
     const { statement, header } = read;
     const isSame =
@@ -196,21 +225,32 @@ class KeyAudit {
       if (this.#invalid.length < MOST_LISTED) this.#invalid.push(number);
       return;
     }
+    const isNew = this.#sequence.add({ number, signedHash, statement });
+    if (!isNew) return;
+    this.#valid += 1;
     if (statement.type === 'result') this.#outcomes[statement.outcome] += 1;
-    this.#sequence.add({ number, signedHash, statement });
   }
 
-  /** Call it when the next key begins: no number between them may be left out. */
-  end(nextNumber: number): void {
+  /** Call it when the next key begins: no number between them may be left out. False if this key signed such a number. */
+  end(nextNumber: number): boolean {
+    const isBefore = this.#sequence.lastNumber < nextNumber;
+    this.#isFollowed = true;
     this.#sequence.expectUpTo(nextNumber - 1);
+    return isBefore;
   }
 
   report(): KeyReport {
+    const last = this.#revocation?.last ?? null;
+    if (last !== null && !this.#isFollowed) {
+      if (this.#sequence.lastNumber < last.number) this.#sequence.expectUpTo(last.number);
+      else if (!this.#hasLast) this.#invalid.push(last.number);
+    }
     return {
       kid: this.kid,
       thumbprint: this.#thumbprint,
       wallet_check: this.#isWalletKnown ? 'signed' : 'not_checked',
       ...this.#sequence.report(),
+      valid: this.#valid,
       outcomes: this.#outcomes,
       invalid: this.#invalid,
       after_revocation: this.#afterRevocation,

@@ -201,11 +201,10 @@ function areNumbered(
   claim: ReadStatement | null,
   result: ReadStatement,
 ): boolean {
-  if (claim === null) return first_number <= result.statement.number;
-  const [before, after] = [claim.statement.number, result.statement.number];
-  if (before < first_number || after <= before) return false;
+  const [before, after] = [claim?.statement.number ?? first_number - 1, result.statement.number];
+  if ((claim !== null && before < first_number) || after <= before) return false;
   const sequence = new Sequence(first_number);
-  for (const { statement, signedHash } of [claim, result]) {
+  for (const { statement, signedHash } of claim === null ? [result] : [claim, result]) {
     sequence.add({ number: statement.number, signedHash, statement });
   }
   return sequence.report().broken.length === 0;

@@ -107,7 +107,7 @@ function fieldsOf(text: string, title: string, names: readonly string[], end: st
   const pattern = `^${title}${fields}${end}$`.replaceAll('.', String.raw`\.`);
   const [, origin = '', wallet = '', robot_id = '', ...rest] = new RegExp(pattern).exec(text) ?? [];
   const isOwner = ADDRESS.pattern.test(wallet) && UUID.pattern.test(robot_id);
-  if (!isOwner || !/^https?:\/\/[^\s/]+$/.test(origin)) throw malformed();
+  if (!isOwner || !/^https?:\/\/[!-.0-~]+$/.test(origin)) throw malformed();
   return { owner: { origin, wallet: wallet as Hex, robot_id }, rest };
 }
 

@@ -1,5 +1,6 @@
 // Checks that the statements of a key are complete: none is missing, and none exists twice.
 import type { Hex } from '../bytes.ts';
+import { DocumentError } from '../document-error.ts';
 
 /** A statement of one key, or what is left of it when its task was deleted. */
 export interface SequenceItem {
@@ -52,11 +53,14 @@ export class Sequence {
     this.#first = firstNumber;
   }
 
-  /** @throws RangeError if the number is lower than that of the item before, or than the first one. */
-  add(item: SequenceItem): void {
-    const lastNumber = this.#last[0]?.number ?? this.#first - 1;
+  /**
+   * Returns false for an item that was added before.
+   * @throws DocumentError if the number is lower than that of the item before, or than the first one.
+   */
+  add(item: SequenceItem): boolean {
+    const lastNumber = this.lastNumber;
     if (item.number < Math.max(lastNumber, this.#first)) {
-      throw new RangeError('The statements are not in the order of their numbers');
+      throw new DocumentError('archive', 'the statements are not in the order of their numbers');
     }
     if (item.number > lastNumber) {
       const isNext = item.number === lastNumber + 1;
@@ -64,13 +68,24 @@ export class Sequence {
       this.#before = isNext ? this.#last : [];
       this.#last = [];
     }
-    if (this.#last.some(({ signedHash }) => signedHash === item.signedHash)) return;
+    if (this.#last.some(({ signedHash }) => signedHash === item.signedHash)) return false;
     this.#compare(item);
     if (this.#last.length < MOST_LISTED) this.#last.push(item);
     if (item.statement === null) this.#withheld += 1;
+    return true;
+  }
+
+  /** One less than the first number without statements. */
+  get lastNumber(): number {
+    return this.#last[0]?.number ?? this.#first - 1;
   }
 
   #compare({ number, statement }: SequenceItem): void {
+    // Two statements have this number, and the text of one is withheld: it may be a fork or a branch.
+    const isHidden = this.#last.some((one) => one.statement === null);
+    if (this.#last.length > 0 && (isHidden || statement === null)) {
+      this.#note(this.#branches, number);
+    }
     if (statement === null) return;
     const { epoch, prev } = statement;
     const others = this.#last.flatMap((one) => one.statement ?? []);
@@ -85,8 +100,7 @@ export class Sequence {
 
   /** Numbers up to `last` must be there: the next key begins after it. */
   expectUpTo(last: number): void {
-    const seen = this.#last[0]?.number ?? this.#first - 1;
-    if (seen < last) this.#note(this.#missing, { first: seen + 1, last });
+    if (this.lastNumber < last) this.#note(this.#missing, { first: this.lastNumber + 1, last });
   }
 
   #note<Fault>(faults: Fault[], fault: Fault): void {

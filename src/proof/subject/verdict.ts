@@ -127,13 +127,15 @@ interface Signed {
   readonly wallet_check: string;
   readonly pinned: boolean;
   readonly outcome: string | null;
+  readonly numbers: { readonly claim: number | null };
 }
 
 /** Who signed the work, and how far this is shown. */
 export function signedBy(signed: Signed): string[] {
-  const { key, robot_id, wallet, wallet_check, pinned, outcome } = signed;
+  const { key, robot_id, wallet, wallet_check, pinned, outcome, numbers } = signed;
   return [
     `Signed by key ${key} of robot ${robot_id}, outcome ${outcome}.`,
+    ...(numbers.claim === null ? ['The robot did not sign the claim.'] : []),
     wallet_check === 'signed'
       ? `The wallet ${wallet} put this key into use.`
       : `Wallet not checked: only a node can tell whether ${wallet} signed the text of this key.`,

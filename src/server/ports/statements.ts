@@ -36,6 +36,8 @@ export type StatementOutcome =
   | { outcome: 'full' }
   /** Not stored: the key was replaced or revoked. */
   | { outcome: 'key_ended' }
+  /** Not stored: the number is too far above the highest one. */
+  | { outcome: 'too_high' }
   /** Not stored: no storage is left, and the completion of the task would be refused. */
   | { outcome: 'no_room' };
 

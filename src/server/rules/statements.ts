@@ -28,6 +28,11 @@ export function isAfter(number: number, { lastNumber }: Pick<RobotKey, 'lastNumb
   return lastNumber !== null && number > lastNumber;
 }
 
+/** A statement far above the others would make all numbers between them missing for ever. */
+export function isTooHigh(number: number, highest: number): boolean {
+  return number > highest + limits.statementsAhead;
+}
+
 export function endedKey({ lastNumber }: Pick<RobotKey, 'lastNumber'>): string {
   return lastNumber === 0
     ? 'the key is out of use'

@@ -94,7 +94,8 @@ export function evidenceStore({
             cp.header, cp.nodes, ${KEY_COLUMNS}, s.statement AS result,
             (SELECT statement FROM statements
               WHERE task_id = t.id AND robot_id = t.robot_id AND type = 'claim'
-              ORDER BY number, place LIMIT 1) AS claim
+              AND kid = s.kid AND number < s.number
+              ORDER BY number DESC, place LIMIT 1) AS claim
           ${FROM}
           JOIN robots ON robots.id = t.robot_id
           LEFT JOIN variants v ON v.tx_hash = ra.mined_tx_hash

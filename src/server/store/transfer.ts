@@ -54,7 +54,7 @@ export const transferTables: readonly TransferTable[] = `
   variants: tx_hash: attempt_id seq raw_tx max_fee_per_gas max_priority_fee_per_gas created_at adopted
   chain_proofs: attempt_id: due_at tries header nodes
   leaves: attempt_id leaf_index: task_id leaf path generation live settled_at
-  free_leaves: leaf: created_at attempt_id leaf_index
+  free_leaves: leaf: rank created_at attempt_id leaf_index
   receipts: seq: task_id proof_hash attempt_id leaf_index
   chain_identity: id: chain_id genesis_hash block_number
   chain_status: id: single_gas base_fee_per_gas max_priority_fee_per_gas data_fee_wei degraded updated_at

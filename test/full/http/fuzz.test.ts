@@ -102,7 +102,10 @@ function withoutBoth(operations: readonly Operation[], outcomes: Map<string, num
   return (
     operations
       // Only a wallet can sign; a code is redeemed after two other calls in order, which chance rarely makes.
-      .filter(({ id }) => !/^(verifySignature|(export|delete)Account|redeemCliCode)$/.test(id))
+      .filter(
+        ({ id }) =>
+          !/^(verifySignature|signKeyText|(export|delete)Account|redeemCliCode)$/.test(id),
+      )
       // Without a webhook key and open alerts these only refuse; test/http/webhooks and test/http/alerts call them.
       .filter(({ id }) => !/Webhook|acknowledgeAlert/.test(id))
       // What takes neither a path nor a body from anyone refuses nothing.

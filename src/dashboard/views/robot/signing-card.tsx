@@ -64,7 +64,8 @@ function Proposal({ identity, publicKey }: { identity: SigningIdentity; publicKe
     <>
       <Text mb="sm">
         The robot proposes a key. Compare it with <code>svc-agent identity show</code> on the robot.
-        Once you sign it, every task of this robot needs the signature of the robot.
+        Once you sign it, every task of this robot from number {identity.next_number} on needs the
+        signature of this key{identity.keys.length > 0 && ', which replaces the one before'}.
       </Text>
       <dl className="facts">
         <HexFact name="Proposed key" value={thumbprint} what="thumbprint" />

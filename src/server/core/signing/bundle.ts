@@ -25,9 +25,11 @@ export async function viewSigning(
   const signedText = async ({ text, signature }: SignedKeyText) => {
     return { text, signature, anchor: await anchorOf('key_text', text) };
   };
+  const revocation = key.revocation && (await signedText(key.revocation));
   return {
     key: { public_key: key.publicKey, ...(await signedText(key.grant)) },
-    revocation: key.revocation && (await signedText(key.revocation)),
+    // Before its block, the revocation takes no anchored result back.
+    revocation: revocation?.anchor ? revocation : null,
     claim: claim === null ? null : { statement: claim, anchor: await anchorOf('claim', claim) },
     result: { statement: result },
   };

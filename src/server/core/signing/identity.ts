@@ -1,6 +1,7 @@
 // Reads the keys that a robot signs with, proposes a key, and puts keys into use and out of use.
 
 import { orNull } from '../../../base/or-null.ts';
+import { expandCompact } from '../../../chain/signatures.ts';
 import type { Hex } from '../../../proof/bytes.ts';
 import { DocumentError } from '../../../proof/document-error.ts';
 import { type PublicKey, readPublicKey } from '../../../proof/statements/public-key.ts';
@@ -40,14 +41,16 @@ export async function signKeyText(
   deps: Deps,
   { wallet, by }: AccountCaller,
   robotId: string,
-  { text, signature }: Body<'signKeyText'>,
+  { text, signature: given }: Body<'signKeyText'>,
 ) {
   const { store, clock } = deps;
   const origin = originOf(deps);
   const before = found('robot', await store.getIdentity(robotId, wallet));
   const expected = requireAccepted(decideKeyText(text, before, origin));
   if (expected !== 'repeated') {
-    const signed = { robotId, wallet, origin, text, signature: signature as Hex }; // By the schema.
+    // As verifiers read it: in lowercase, and not in the compact form.
+    const signature = expandCompact(given.toLowerCase() as Hex); // By the schema.
+    const signed = { robotId, wallet, origin, text, signature };
     await requireSignature(deps, wallet, text, signed.signature);
     const save = () => store.saveKeyText({ ...signed, now: clock.now() }, by);
     const saved = await (expected === 'granted' ? recording(deps, wallet, save) : save());

@@ -146,6 +146,7 @@ const refusals = {
   conflict: 'statement_conflict',
   full: 'statement_conflict',
   key_ended: 'statement_required',
+  too_high: 'statement_required',
   no_room: 'storage_unavailable',
 } as const satisfies Record<Refusal, ErrorCode>;
 
@@ -154,6 +155,7 @@ function reasonOf(outcome: Refusal, number: number): string {
     conflict: `The robot signed another statement with number ${number} in the same epoch. Both are kept.`,
     full: `${limits.statementsPerNumber} statements with number ${number} are kept. This one was not stored.`,
     key_ended: `The key is out of use for number ${number}. Nothing was stored.`,
+    too_high: `Number ${number} is more than ${limits.statementsAhead} above the last one. Nothing was stored.`,
     no_room:
       'No storage is left, so only results that can be anchored are accepted. Nothing was stored.',
   };

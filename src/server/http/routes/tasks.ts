@@ -19,11 +19,11 @@ const taskColumns = [
   'created_at',
   'occurred_at',
   'robot_id',
-  'outcome',
   'anchor_state',
   'proof_hash',
   'tx_hash',
   'updated_at',
+  'outcome',
 ];
 
 /** A spreadsheet has no objects: the members of the anchor become columns. */

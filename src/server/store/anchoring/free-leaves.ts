@@ -1,6 +1,7 @@
 // Stores free leaves: leaves that date a statement or a key text, in places that a transaction has left.
 
 import type { Hex } from '../../../proof/bytes.ts';
+import { type FreeLeafKind, freeLeafHash } from '../../../proof/leaf.ts';
 import type { AnchorStore, NewAttempt } from '../../ports/anchoring.ts';
 import type { EvidenceStore, FreeAnchorRecord } from '../../ports/evidence.ts';
 import type { Db } from '../db/database.ts';
@@ -20,8 +21,8 @@ export function freeLeafStore({ read, leased }: Db) {
     listFreeLeaves: (lease, limit) =>
       leased.read(lease, async (tx) => {
         const waiting = await tx.all<{ leaf: Hex }>(sql`SELECT leaf FROM free_leaves
-          WHERE ${WAITS} AND created_at > 0
-          ORDER BY created_at, leaf LIMIT ${limit}`);
+          WHERE ${WAITS} AND rank >= 0
+          ORDER BY rank, created_at, leaf LIMIT ${limit}`);
         return waiting.map(({ leaf }) => leaf);
       }),
 
@@ -47,13 +48,18 @@ export function freeLeafStore({ read, leased }: Db) {
   } satisfies Partial<AnchorStore & EvidenceStore>;
 }
 
-/** Adds a leaf that waits for a place. Does nothing if it exists, or if the account has no anchor left. */
+/** Key texts first: few exist, and the revocation of a stolen key counts from its block. */
+const leafRank = { key_text: 0, claim: 1 } as const satisfies Record<FreeLeafKind, number>;
+
+/** Adds a leaf that waits for a place. Does nothing if it exists, or for a claim if the account has no anchor left. */
 export async function addFreeLeaf(
   tx: Tx,
-  { wallet, leaf, now }: { wallet: string; leaf: Hex; now: number },
+  { wallet, kind, hash, now }: { wallet: string; kind: FreeLeafKind; hash: Hex; now: number },
 ): Promise<void> {
-  await tx.run(sql`INSERT INTO free_leaves (leaf, created_at)
-    SELECT ${leaf}, ${now} FROM accounts WHERE wallet = ${wallet} AND anchor_quota > 0
+  const rank = leafRank[kind];
+  await tx.run(sql`INSERT INTO free_leaves (leaf, rank, created_at)
+    SELECT ${freeLeafHash(kind, hash)}, ${rank}, ${now} FROM accounts
+    WHERE wallet = ${wallet} AND (anchor_quota > 0 OR ${rank} = 0)
     ON CONFLICT (leaf) DO NOTHING`);
 }
 

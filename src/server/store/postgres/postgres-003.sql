@@ -66,15 +66,17 @@ CREATE TABLE statements (
 CREATE INDEX statements_task ON statements (task_id, robot_id, number, place) WHERE task_id IS NOT NULL;
 
 -- Leaves that date a statement or a key text. They take free places of a transaction that is sent anyway, behind its
--- paying leaves. attempt_id: NULL while the leaf waits for a place.
+-- paying leaves. rank: 0 of a key text, 1 of a claim.
+-- attempt_id: NULL while the leaf waits for a place.
 CREATE TABLE free_leaves (
   leaf text COLLATE "C" NOT NULL PRIMARY KEY,
+  rank integer NOT NULL CHECK (rank IN (0, 1)),
   created_at bigint NOT NULL,
   attempt_id uuid REFERENCES attempts,
   leaf_index integer,
   CHECK ((attempt_id IS NULL) = (leaf_index IS NULL))
 );
-CREATE INDEX free_leaves_waiting ON free_leaves (created_at, leaf) WHERE attempt_id IS NULL;
+CREATE INDEX free_leaves_waiting ON free_leaves (rank, created_at, leaf) WHERE attempt_id IS NULL;
 CREATE UNIQUE INDEX free_leaves_placed ON free_leaves (attempt_id, leaf_index)
   WHERE attempt_id IS NOT NULL;
 -- leaf_count counts the paying leaves.

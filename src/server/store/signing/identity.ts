@@ -2,7 +2,6 @@
 
 import type { Hex } from '../../../proof/bytes.ts';
 import { canonicalJson } from '../../../proof/canonical-json.ts';
-import { freeLeafHash } from '../../../proof/leaf.ts';
 import { hashText } from '../../../proof/statements/jws.ts';
 import { type PublicKey, thumbprintOf } from '../../../proof/statements/public-key.ts';
 import type { Actor } from '../../ports/account.ts';
@@ -32,9 +31,13 @@ export function identityStore({ read, write }: Db, usage: StorageUsage): Identit
         const identity = await find(tx, id, sql`${isCaller} ${forUpdate}`);
         if (identity === null) return null;
         const newest = identity.keys.at(-1);
-        const isInUse =
-          newest?.revocation === null && thumbprintOf(newest.publicKey) === thumbprintOf(key);
-        const proposedKey = isInUse ? null : key;
+        // A revoked key may be in the hands of a thief: nobody can propose it again.
+        const isKnown = identity.keys.some(
+          (one) =>
+            (one === newest || one.revocation !== null) &&
+            thumbprintOf(one.publicKey) === thumbprintOf(key),
+        );
+        const proposedKey = isKnown ? null : key;
         const text = proposedKey && canonicalJson(proposedKey);
         await tx.run(sql`UPDATE robots SET proposed_key = ${text}
           WHERE id = ${id} AND proposed_key IS DISTINCT FROM ${text}`);
@@ -72,7 +75,7 @@ async function apply(
   decision: KeyTextDecision,
   by: Actor | undefined,
 ): Promise<void> {
-  const leaf = { wallet, leaf: freeLeafHash('key_text', hashText(text)), now };
+  const leaf = { wallet, kind: 'key_text' as const, hash: hashText(text), now };
   if (decision.outcome === 'granted') {
     const { kid, publicKey, firstNumber } = decision.key;
     await tx.run(sql`UPDATE robot_keys SET last_number = ${firstNumber - 1}

@@ -1,13 +1,12 @@
 // Stores statements of robots, and keeps forks as evidence.
 
-import { freeLeafHash } from '../../../proof/leaf.ts';
 import type {
   NewStatement,
   StatementOutcome,
   StatementRecord,
   StatementStore,
 } from '../../ports/statements.ts';
-import { isAfter, placeOf, type SameNumber } from '../../rules/statements.ts';
+import { isAfter, isTooHigh, placeOf, type SameNumber } from '../../rules/statements.ts';
 import { rowBytes } from '../../rules/storage.ts';
 import { addFreeLeaf } from '../anchoring/free-leaves.ts';
 import type { Db } from '../db/database.ts';
@@ -76,13 +75,18 @@ async function add(tx: Tx, statement: NewStatement, addition: Addition): Promise
   if (place === null) return none(answer);
   const key = await findKey(tx, robotId, kid);
   if (key === null || isAfter(number, key)) return none({ outcome: 'key_ended' });
+  const newest = await tx.get<{ highest: number | null }>(
+    sql`SELECT max(number) AS highest FROM statements WHERE kid = ${kid}`,
+  );
+  if (isTooHigh(number, newest?.highest ?? key.firstNumber - 1))
+    return none({ outcome: 'too_high' });
   if (!hasRoom && !(await isPaid(tx, statement, addition))) return none({ outcome: 'no_room' });
   await tx.run(sql`INSERT INTO statements (kid, number, place, robot_id, type, epoch, signed_hash,
       statement_hash, statement, task_id, received_at)
     VALUES (${kid}, ${number}, ${place}, ${robotId}, ${type}, ${epoch}, ${signedHash},
       ${statementHash}, ${text}, ${taskId}, ${now})`);
   if (type === 'claim') {
-    await addFreeLeaf(tx, { wallet, leaf: freeLeafHash('claim', statementHash), now });
+    await addFreeLeaf(tx, { wallet, kind: 'claim', hash: statementHash, now });
   }
   return { answer, bytes: rowBytes(text) };
 }

@@ -75,15 +75,17 @@ CREATE TRIGGER statement_withheld AFTER UPDATE OF statement ON statements WHEN N
 END;
 
 -- Leaves that date a statement or a key text. They take free places of a transaction that is sent anyway, behind its
--- paying leaves. attempt_id: NULL while the leaf waits for a place.
+-- paying leaves. rank: 0 of a key text, 1 of a claim.
+-- attempt_id: NULL while the leaf waits for a place.
 CREATE TABLE free_leaves (
   leaf TEXT NOT NULL PRIMARY KEY,
+  rank INTEGER NOT NULL CHECK (rank IN (0, 1)),
   created_at INTEGER NOT NULL,
   attempt_id TEXT REFERENCES attempts,
   leaf_index INTEGER,
   CHECK ((attempt_id IS NULL) = (leaf_index IS NULL))
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX free_leaves_waiting ON free_leaves (created_at, leaf) WHERE attempt_id IS NULL;
+CREATE INDEX free_leaves_waiting ON free_leaves (rank, created_at, leaf) WHERE attempt_id IS NULL;
 CREATE UNIQUE INDEX free_leaves_placed ON free_leaves (attempt_id, leaf_index)
   WHERE attempt_id IS NOT NULL;
 -- leaf_count counts the paying leaves.

@@ -94,7 +94,7 @@ it.each<[string, object, (given: Line[]) => object[]]>([
   [
     'the statement of another task',
     { invalid: [2] },
-    (all) => all.with(1, { ...all[1], statement: all[3]?.statement ?? null }),
+    (all) => all.with(1, { ...(all[1] as Line), statement: all[3]?.statement ?? null }),
   ],
 ])('is not complete with %s', async (_, found, change) => {
   const { isSound, keys } = await reportOf([key.line, ...change(lines)]);

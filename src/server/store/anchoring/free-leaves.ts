@@ -72,7 +72,7 @@ export async function placeFreeLeaves(
   const given = freeLeaves.map((leaf, i) => [leaf, leaves.length + i]);
   const placed = await tx.run(sql`UPDATE free_leaves
     SET attempt_id = ${id}, leaf_index = CAST(g.value ->> 1 AS integer)
-    FROM ${elements(given)} AS g WHERE leaf = g.value ->> 0 AND ${WAITS}`);
+    FROM ${elements(given)} AS g WHERE leaf = g.value ->> 0 AND leaf_index IS NULL`);
   return placed === freeLeaves.length;
 }
 

@@ -31,7 +31,7 @@ export function identityStore({ read, write }: Db, usage: StorageUsage): Identit
         const identity = await find(tx, id, sql`${isCaller} ${forUpdate}`);
         if (identity === null) return null;
         const newest = identity.keys.at(-1);
-        // A revoked key may be in the hands of a thief: nobody can propose it again.
+        // A revoked key may be in the hands of a thief: it cannot be proposed again.
         const isKnown = identity.keys.some(
           (one) =>
             (one === newest || one.revocation !== null) &&

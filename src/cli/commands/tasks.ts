@@ -42,7 +42,6 @@ export const taskCommands: readonly CommandSpec[] = [
       const columns: Column<ListedTask>[] = [
         { title: 'id', value: ({ id }) => id },
         { title: 'status', value: ({ status }) => status },
-        { title: 'outcome', value: ({ outcome }) => outcome },
         { title: 'anchor', value: ({ anchor }) => anchor?.state ?? null },
         {
           title: 'robot',
@@ -130,7 +129,7 @@ function fieldsOf({ task, anchor, verification }: TaskAnswer): Field[] {
   const refusedAt = anchor === null ? task.credit_refused_at : null;
   return [
     ...fieldsNamed(task, 'id', 'title', 'description', 'status', 'robot_id'),
-    ['outcome', task.outcome],
+    ...(task.outcome === null ? [] : [['outcome', task.outcome] satisfies Field]),
     ...fieldsNamed(task, 'created_at', 'occurred_at'),
     ['expected_result', task.expected_result && JSON.stringify(task.expected_result)],
     ...(refusedAt === null ? [] : [['credit_refused_at', refusedAt] satisfies Field]),

@@ -169,6 +169,8 @@ const tagTexts: Readonly<Record<string, string>> = {
   stats: 'Counts for the overview',
   stream: 'What changes, as it happens',
   robots: 'Robots and their keys',
+  identity: 'The keys that robots sign with',
+  statements: 'What robots sign about their work',
   fleets: 'Groups of robots',
   access: 'Account tokens and the audit log',
   webhooks: 'Messages to HTTPS endpoints',

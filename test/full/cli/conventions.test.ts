@@ -301,9 +301,9 @@ describe('start-up', () => {
   it('loads the code for signatures only for commands that sign', async () => {
     const signing = ['login', service.url, '--key-file', user.keyFile];
 
-    expect(await reads('secp256k1', signing)).toBe(true);
+    expect(await reads('curve', signing)).toBe(true);
     for (const args of [['--version'], ['robots', 'list'], ['whoami'], ['doctor'], ['chain']]) {
-      expect(await reads('secp256k1', args)).toBe(false);
+      expect(await reads('curve', args)).toBe(false);
     }
   });
 });

@@ -155,7 +155,7 @@ class KeyAudit {
   #valid = 0;
   /** Whether another key follows. */
   #isFollowed = false;
-  /** Whether the last statement that the owner stands by is there. */
+  /** Whether the archive has the last statement that the owner stands by. */
   #hasLast = false;
 
   static read(members: Members): KeyAudit {

@@ -1,19 +1,27 @@
 // The list of a service's anchoring accounts: its schema, and the texts that the accounts sign (EIP-191).
 import { type Static, Type } from 'typebox';
 import { Address, Closed, Decimal, Nullable } from './fields.ts';
+import { Kid, PublicKey } from './identity.ts';
 
 const Signature = Type.String({
   pattern: '^0x[0-9a-f]{130}$',
   description: 'a personal_sign signature (EIP-191): 65 bytes as hex',
 });
 
-/** `last_block` is null while the account is in use. `signature` is null if only the origin states the account. */
+/** The key that signs promises while the account is in use (docs/statements.md). `kid` is its thumbprint. */
+const PromiseKey = Closed({ kid: Kid, public_key: PublicKey });
+
+/**
+ * `last_block` is null while the account is in use. `signature` is null if only the origin states the account. Without
+ * `promise_key`, the account never promised an anchor.
+ */
 const ListedAccount = Closed({
   chain_id: Type.Integer({ minimum: 1 }),
   address: Address,
   first_block: Decimal,
   last_block: Nullable(Decimal),
   signature: Nullable(Signature),
+  promise_key: Type.Optional(PromiseKey),
 });
 
 /** The list of `GET /.well-known/svc-anchors.json`. Only accounts in use sign it. */
@@ -34,7 +42,7 @@ export type AnchorsList = Static<typeof AnchorsList>;
 /** The text that an account signs once, at first use: the facts that never change. */
 export function accountText(
   origin: string,
-  { chain_id, address, first_block }: Omit<ListedAccount, 'last_block' | 'signature'>,
+  { chain_id, address, first_block }: Pick<ListedAccount, 'chain_id' | 'address' | 'first_block'>,
 ): string {
   return [
     'This account anchors proofs for the svc service at this origin.',
@@ -52,8 +60,10 @@ export function listText({
   accounts,
 }: Pick<AnchorsList, 'origin' | 'sequence' | 'accounts'>): string {
   const lines = accounts.map(
-    ({ chain_id, address, first_block, last_block }) =>
-      `Chain ${chain_id}, account ${address.toLowerCase()}, blocks ${first_block} to ${last_block ?? 'now'}`,
+    ({ chain_id, address, first_block, last_block, promise_key: key }) =>
+      `Chain ${chain_id}, account ${address.toLowerCase()}, blocks ${first_block} to ${last_block ?? 'now'}${
+        key === undefined ? '' : `, promises signed by ${key.kid}`
+      }`,
   );
   return [
     'These accounts anchor proofs for the svc service at this origin.',

@@ -1,7 +1,7 @@
 // Schema of a bundle.
 import { Type } from 'typebox';
 import { Closed, Decimal, Hash, JsonObject, Nullable, Timestamp, Uuid } from './fields.ts';
-import { KeyText, PublicKey, StatementText } from './identity.ts';
+import { KeyText, PublicKey, SignedDocument } from './identity.ts';
 import { Inclusion, Proof } from './resources.ts';
 
 const Bytes = (description: string) => Type.String({ pattern: '^0x([0-9a-f]{2})+$', description });
@@ -49,8 +49,8 @@ const AnchoredText = { ...KeyText.properties, anchor: FreeAnchor };
 const signing = Closed({
   key: Closed({ public_key: PublicKey, ...AnchoredText }),
   revocation: Nullable(Closed(AnchoredText)),
-  claim: Nullable(Closed({ statement: StatementText, anchor: FreeAnchor })),
-  result: Closed({ statement: StatementText }),
+  claim: Nullable(Closed({ statement: SignedDocument, anchor: FreeAnchor })),
+  result: Closed({ statement: SignedDocument }),
 });
 
 /**

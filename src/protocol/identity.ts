@@ -31,8 +31,8 @@ export const KeyText = Closed({
   }),
 });
 
-/** A statement as a JWS in compact form. */
-export const StatementText = Type.String({
+/** A statement or a promise: a JWS in compact form. */
+export const SignedDocument = Type.String({
   maxLength: limits.statementLength,
   pattern: '^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+$',
   description: 'a JWS in compact form',
@@ -68,7 +68,7 @@ export const StatementItem = Closed({
   number: Type.Integer({ minimum: 1 }),
   signed_hash: Hash,
   statement_hash: Hash,
-  statement: Nullable(StatementText),
+  statement: Nullable(SignedDocument),
   received_at: Timestamp,
 });
 

@@ -5,10 +5,10 @@ import {
   KeyText,
   Kid,
   PublicKey,
+  SignedDocument,
   SigningIdentity,
   StatementCursor,
   StatementItem,
-  StatementText,
 } from '../identity.ts';
 import { limits } from '../limits.ts';
 import { PageQuery, page } from '../paging.ts';
@@ -54,7 +54,7 @@ export const identityRoutes = {
       'Store statements of the calling robot without their tasks, in any order, for example after a restored backup',
     maxBody: limits.smallBodyBytes,
     body: Closed({
-      statements: Type.Array(StatementText, {
+      statements: Type.Array(SignedDocument, {
         minItems: 1,
         maxItems: limits.statementsPerRequest,
       }),

@@ -11,7 +11,7 @@ import {
   Uuid,
   VisibleText,
 } from '../fields.ts';
-import { StatementText } from '../identity.ts';
+import { SignedDocument } from '../identity.ts';
 import { limits } from '../limits.ts';
 import { Id, PageQuery, PeriodQuery, page, TimeCursor } from '../paging.ts';
 import {
@@ -35,6 +35,7 @@ const Unconfirmed = Closed({
   proof_hash: Hash,
   tx_hash: Hash,
   explorer_url: Url,
+  promise: Type.Optional(SignedDocument),
 });
 
 /** Nothing is submitted yet. */
@@ -45,6 +46,14 @@ const Queued = Closed({
   proof_hash: Hash,
   tx_hash: Type.Null(),
   explorer_url: Type.Null(),
+  promise: Type.Optional(SignedDocument),
+});
+
+/** With both hashes, the service computes the leaf that it promised. `statement_hash`: SHA-256 of the result's JWS. */
+const PromisedWork = Closed({
+  promise: SignedDocument,
+  proof_hash: Hash,
+  statement_hash: Nullable(Hash),
 });
 
 export const taskRoutes = {
@@ -59,7 +68,8 @@ export const taskRoutes = {
       description: Type.Optional(Text(limits.descriptionLength)),
       expected_result: Type.Optional(JsonObject),
       occurred_at: Type.Optional(CallerTimestamp),
-      statement: Type.Optional(StatementText),
+      statement: Type.Optional(SignedDocument),
+      promised: Type.Optional(PromisedWork),
     }),
     document: { field: 'expected_result', maxBytes: limits.expectedResultBytes },
     responses: { 201: Closed({ task: Task, next: Type.String() }) },
@@ -74,7 +84,7 @@ export const taskRoutes = {
     body: Closed({
       proof: Proof,
       outcome: Type.Optional(TaskOutcome),
-      statement: Type.Optional(StatementText),
+      statement: Type.Optional(SignedDocument),
     }),
     document: { field: 'proof', maxBytes: limits.proofBytes },
     fieldErrors: { proof: 'invalid_proof' },

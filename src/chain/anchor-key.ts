@@ -5,6 +5,7 @@ import { readPrivateFile } from '../base/private-file.ts';
 import { SvcError } from '../base/svc-error.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { decryptKeystore, KeystoreError } from './keystore.ts';
+import { promiseKeyOf } from './promise-key.ts';
 
 /** An unsigned anchoring transaction: from the account to itself, with no value. */
 interface UnsignedAnchor {
@@ -105,6 +106,7 @@ function anchorKeyOf(privateKey: Hex) {
     address: account.address,
     /** Signs a text (EIP-191, personal_sign). */
     signText: (text: string) => account.signMessage({ message: text }),
+    promiseKey: promiseKeyOf(privateKey),
     /** Signs an EIP-1559 transaction. The hash is computed here, before any node has seen it. */
     signTransaction,
     /** Signs the same transaction with another gas limit and other fees, in wei per gas. */

@@ -100,10 +100,10 @@ const states = ['queued', 'submitted', 'included', 'finalized', 'reorged', 'fail
 
 export const AnchorState = { ...OneOf(states), examples: ['included'] };
 
-/** The filter of the task list: an anchor's state, or `refused` for tasks that wait for credit. */
-export const AnchorFilter = OneOf<AnchorState | 'refused'>(
-  [...states, 'refused'],
-  'state of the anchor. failed: the nodes reported that the anchor would fail, so the service did not sign the anchor. refused: the service refused the completion for lack of credit, and did not store the evidence',
+/** The filter of the task list: an anchor's state, or `refused` for tasks that wait for credit, or `overdue`. */
+export const AnchorFilter = OneOf<AnchorState | 'refused' | 'overdue'>(
+  [...states, 'refused', 'overdue'],
+  'state of the anchor. failed: the nodes reported that the anchor would fail, so the service did not sign the anchor. refused: the service refused the completion for lack of credit, and did not store the evidence. overdue: the evidence is not anchored, although the time is over by which the service promised it',
 );
 
 /** The state of a task's anchor. The transaction is null until one is signed. */

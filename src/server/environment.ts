@@ -93,6 +93,10 @@ export const environment = Type.Object({
     { minimum: 0, default: 30_000, maximum: 600_000 },
     'Maximum time in ms that the request to complete a task waits for the anchor. After this time, the response is 202',
   ),
+  SVC_ANCHOR_PROMISE_HOURS: Whole(
+    { minimum: 1, default: 24, maximum: 720 },
+    'Hours after the completion of a task by which the service promises to anchor it, in each response 202',
+  ),
   SVC_ANCHOR_CONFIRMATIONS: Whole(
     { minimum: 1, default: 1, maximum: 1000 },
     'Number of confirmations before a receipt is issued. The block that includes the anchor counts as the first confirmation',

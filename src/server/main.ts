@@ -261,6 +261,7 @@ export function settingsOf(config: ServerConfig): Settings {
     chainId: values.SVC_CHAIN_ID ?? null,
     creditUrl: values.SVC_CREDIT_URL ?? null,
     anchorTimeoutMs: values.SVC_ANCHOR_TIMEOUT_MS,
+    promiseMs: values.SVC_ANCHOR_PROMISE_HOURS * 3_600_000,
     telemetryRetentionMs: config.telemetryRetentionMs,
     gate,
     signup,

@@ -9,7 +9,7 @@ export function anchoringAccountContract(open: OpenStore): void {
   afterEach(() => world.close());
 
   const signature = `0x${'ab'.repeat(65)}` as const;
-  const signed = { origin: 'https://svc.test', signature };
+  const signed = { origin: 'https://svc.test', signature, promiseKey: null };
   const list = () => world.store.listAnchoringAccounts();
   const add = async (address = newWallet(), firstBlock = 3n) => {
     await world.store.addAnchoringAccount({ chainId, address, firstBlock, ...signed });
@@ -23,7 +23,10 @@ export function anchoringAccountContract(open: OpenStore): void {
     const [first, second] = [newWallet(), newWallet()];
     await add(first, 4n);
     await add(first, 9n);
-    const unsigned = { chainId, address: second, firstBlock: 3n, signature: null, origin: null };
+    const unsigned = {
+      ...{ chainId, address: second, firstBlock: 3n },
+      ...{ signature: null, origin: null, promiseKey: null },
+    };
     await world.store.addAnchoringAccount(unsigned);
     await world.reopen();
 

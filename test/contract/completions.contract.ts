@@ -44,6 +44,7 @@ export function completionContract(open: OpenStore): void {
         outcome: null,
         attempts: 0,
         txHash: null,
+        queuedAt: now,
         updatedAt: now,
         receipt: null,
       });

@@ -52,6 +52,7 @@ export function evidenceContract(open: OpenStore): void {
           outcome: null,
           attempts: 1,
           txHash: attempt.variant.txHash,
+          queuedAt: expect.any(Number),
           updatedAt: expect.any(Number),
           chainId,
         },

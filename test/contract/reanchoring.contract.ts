@@ -129,19 +129,7 @@ export function reanchoringContract(open: OpenStore): void {
     await world.store.waitForCompletion(task.id, new AbortController().signal);
   });
 
-  it('releases the reservation of a task that was deleted meanwhile', async () => {
-    const before = await balance();
-    await world.queued(robot.id, 2);
-    const attempt = await world.committed(lease);
-    await world.store.deleteRobot(robot.id, robot.wallet, world.now);
-
-    await die(attempt);
-
-    expect(await balance()).toEqual(before);
-    expect(await queued()).toEqual([]);
-  });
-
-  it('returns nothing for a deleted task that was verified', async () => {
+  it('anchors the leaf of a deleted task that was verified, without another charge', async () => {
     await world.queued(robot.id, 1);
     const first = await world.settled(lease);
     const charged = await balance();
@@ -151,18 +139,10 @@ export function reanchoringContract(open: OpenStore): void {
     await world.store.deleteRobot(robot.id, robot.wallet, world.now);
 
     await die(second);
+    await world.settled(lease);
 
     expect(await balance()).toEqual(charged);
-  });
-
-  it('cancels proofs that wait to be anchored again when their robot is deleted', async () => {
-    const before = await balance();
-    await world.queued(robot.id, 1);
-    await die(await world.committed(lease));
-
-    await world.store.deleteRobot(robot.id, robot.wallet, world.now);
-
-    expect(await balance()).toEqual(before);
+    expect(await queued()).toEqual([]);
   });
 
   it('applies once, and never to an attempt in a block', async () => {

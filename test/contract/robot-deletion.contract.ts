@@ -58,7 +58,6 @@ export function robotDeletionContract(open: OpenStore): void {
     const viewer = { wallet: robot.wallet };
     expect(await world.store.getTask(claim.id, viewer)).toBeNull();
     expect(await world.store.getTask(task.id, viewer)).toBeNull();
-    expect(await world.store.listQueuedProofs(lease, 10)).toEqual([]);
     expect(await world.store.createTask(claim)).toEqual({ outcome: 'key_revoked' });
   });
 
@@ -80,29 +79,39 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await world.store.getTask(kept.id, { wallet: robot.wallet })).toEqual(kept);
   });
 
-  it('cancels proofs that wait to be signed, and returns their reservation', async () => {
+  it('keeps only the leaves of proofs that wait to be signed', async () => {
+    const [task] = await world.queued(robot.id, 1);
+    const [queued] = await world.store.listQueuedProofs(lease, 10);
+    await remove();
+
+    const kept = await world.store.listQueuedProofs(lease, 10);
+
+    expect(queued).toMatchObject({ taskId: task?.id });
+    expect(kept).toEqual([{ ...queued, proofHash: queued?.leaf }]);
+    expect(await world.store.findPublicAnchor(queued?.proofHash ?? '0x', null)).toBeNull();
+  });
+
+  it('anchors the leaves that it keeps, and charges them once', async () => {
     const before = await balance();
     await world.queued(robot.id, 3);
-
     await remove();
+
+    await world.settled(lease);
+
+    expect((await balance())?.anchorQuota).toBe((before?.anchorQuota ?? 0) - 3);
+    expect(await world.store.listQueuedProofs(lease, 10)).toEqual([]);
+    expect(await world.store.listOpenAttempts(lease)).toEqual([]);
+  });
+
+  it('gives back the reservation of a kept leaf that the chain refuses', async () => {
+    const before = await balance();
+    const [task] = await world.queued(robot.id, 1);
+    await remove();
+
+    await world.store.failQueuedProofs(lease, [task?.id ?? ''], 'reverted', world.now);
 
     expect(await balance()).toEqual(before);
     expect(await world.store.listQueuedProofs(lease, 10)).toEqual([]);
-  });
-
-  it('cancels waiting proofs before it deletes verified tasks', async () => {
-    robot = await world.robot(await world.account(1_000));
-    const [verified] = await world.queued(robot.id, 1);
-    await world.settled(lease);
-    const waiting = await world.queued(robot.id, 150);
-    const isThere = async (task: { id: string } | undefined) =>
-      (await world.store.getTask(task?.id ?? '', { wallet: robot.wallet })) !== null;
-
-    const removed = remove();
-    while (await isThere(verified)) await nextTurn();
-
-    expect(await Promise.all(waiting.map(isThere))).toEqual(Array(150).fill(false));
-    expect(await removed).toBe(true);
   });
 
   it('releases nothing for proofs that failed before', async () => {
@@ -115,15 +124,15 @@ export function robotDeletionContract(open: OpenStore): void {
     expect(await balance()).toEqual(before);
   });
 
-  it('refuses a batch with a proof that was cancelled while it was signed', async () => {
+  it('accepts a batch with a proof that was deleted while it was signed', async () => {
     await world.queued(robot.id, 1);
     const attempt = world.attempt(await world.store.listQueuedProofs(lease, 10));
 
     await remove();
+    await world.store.commitAttempt(lease, attempt);
 
-    await expect(world.store.commitAttempt(lease, attempt)).rejects.toMatchObject(
-      failsWith('not_queued'),
-    );
+    expect(await world.store.listQueuedProofs(lease, 10)).toEqual([]);
+    expect(await world.store.listOpenAttempts(lease)).toMatchObject([{ unsettledLeaves: 1 }]);
   });
 
   describe('with a signed anchor', () => {
@@ -145,6 +154,21 @@ export function robotDeletionContract(open: OpenStore): void {
         anchorQuota: (before?.anchorQuota ?? 0) - 1,
         gasCreditWei: (before?.gasCreditWei ?? 0n) - (22_280n * 11n + 3n),
       });
+    });
+
+    it('queues its leaf again when another transaction uses the nonce', async () => {
+      const before = await balance();
+      await world.queued(robot.id, 1);
+      const attempt = await world.committed(lease);
+      const [leaf] = attempt.leaves;
+      await remove();
+
+      await world.store.recordReplacedNonce(lease, attempt.id, world.now);
+
+      const again = { taskId: leaf?.taskId, leaf: leaf?.leaf, generation: 1 };
+      expect(await world.store.listQueuedProofs(lease, 10)).toMatchObject([again]);
+      await world.settled(lease);
+      expect((await balance())?.anchorQuota).toBe((before?.anchorQuota ?? 0) - 1);
     });
 
     it('settles a batch that it shares with the task of another robot', async () => {
@@ -208,8 +232,7 @@ export function robotDeletionContract(open: OpenStore): void {
     await expect(ended).resolves.toHaveLength(2);
   });
 
-  it('first revokes the key and cancels waiting proofs, and continues after an interruption', async () => {
-    const before = await balance();
+  it('first revokes the key, and continues after an interruption', async () => {
     await Promise.all(
       Array.from({ length: 700 }, () => world.store.createTask(world.newTask(robot.id))),
     );
@@ -217,13 +240,14 @@ export function robotDeletionContract(open: OpenStore): void {
 
     const cut = remove();
     const refused = expect(cut).rejects.toMatchObject(failsWith('storage_unavailable'));
-    while ((await balance())?.anchorQuota !== before?.anchorQuota) await nextTurn();
+    const hasKey = async () =>
+      (await world.store.getRobot(robot.id, robot.wallet))?.keyHint !== null;
+    while (await hasKey()) await nextTurn();
     await world.store.close();
     await refused;
     await world.reopen();
 
     expect(await world.store.getRobot(robot.id, robot.wallet)).toMatchObject({ keyHint: null });
-    expect(await balance()).toEqual(before);
     expect(await world.store.checkInvariants()).toEqual([]);
     expect(await remove()).toBe(true);
     expect(await world.store.getRobot(robot.id, robot.wallet)).toBeNull();

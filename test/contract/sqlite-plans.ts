@@ -127,7 +127,7 @@ export function sqlitePlans(ran: ReadonlySet<string>): void {
     [
       'what goes with a robot',
       /\(SELECT id FROM tasks WHERE robot_id/,
-      'tasks_robot (robot_id=? AND status=?)',
+      'tasks_robot (robot_id=?',
     ],
     ['fleets in order', /FROM fleets WHERE wallet = \? AND/, 'INDEX fleets_wallet'],
     ['the robots of a fleet', /"robotCount" FROM fleets WHERE id/, 'INDEX robots_fleet'],

@@ -76,7 +76,8 @@ describe('GET /.well-known/svc-anchors.json', { shuffle: false }, () => {
     await listed();
     const other = { chainId: 31337, address: anvilAccounts[1].address, firstBlock: 0n };
 
-    await service.store.addAnchoringAccount({ ...other, signature: null, origin: null });
+    const unsigned = { signature: null, origin: null, promiseKey: null };
+    await service.store.addAnchoringAccount({ ...other, ...unsigned });
 
     const list = await read();
     expect([list.sequence, list.accounts.length]).toEqual([2, 2]);

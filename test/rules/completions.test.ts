@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type CompletionSituation,
-  decideCompletion,
-  returnsReservation,
-} from '../../src/server/rules/completions.ts';
+import { type CompletionSituation, decideCompletion } from '../../src/server/rules/completions.ts';
 import { reservation } from '../../src/server/rules/credits.ts';
 
 const status = fc.constantFrom('claimed' as const, 'verified' as const);
@@ -108,17 +104,6 @@ describe('a completion', () => {
     const poor = { anchorQuota: 1, gasCreditWei: 0n };
     expect(decideCompletion({ ...allowed, balance: poor, quote: null }).outcome).toBe(
       'no_fee_quote',
-    );
-  });
-});
-
-describe('a deleted task', () => {
-  it('returns its reservation only while its completion waits in the queue', () => {
-    fc.assert(
-      fc.property(task, (given) => {
-        const waits = given.status === 'claimed' && given.state === 'queued';
-        expect(returnsReservation(given)).toBe(waits);
-      }),
     );
   });
 });

@@ -33,6 +33,7 @@ export const testSettings = (): Settings => ({
   baseUrl: '',
   chainId: 31337,
   anchorTimeoutMs: 30_000,
+  promiseMs: 24 * 3_600_000,
   telemetryRetentionMs: null,
   creditUrl: null,
   gate: null,

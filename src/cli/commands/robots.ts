@@ -24,7 +24,7 @@ import { keyNote, robotKeyCommands } from './robot-keys.ts';
 import { robotSigningCommands } from './robot-signing.ts';
 
 const AFTER_DELETION =
-  'The service cancels the anchors that are not signed yet. The service still sends signed anchors, and charges the account for them. After the deletion, the service no longer verifies these tasks. Existing bundles stay valid.';
+  'The service still anchors the evidence that it accepted before, and charges the account. After the deletion, the service no longer verifies these tasks. Existing bundles stay valid.';
 
 export const robotCommands: readonly CommandSpec[] = [
   {

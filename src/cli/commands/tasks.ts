@@ -23,14 +23,20 @@ export const taskCommands: readonly CommandSpec[] = [
         completes: ['claimed', 'verified'],
       },
       { flags: '--robot <robot>', summary: 'only tasks of this robot', completes: 'robot' },
+      {
+        flags: '--overdue',
+        summary:
+          'only tasks that the service promised to have anchored by now, and has not anchored',
+      },
       limitOption,
       cursorOption,
     ],
     examples: ['svc tasks list', 'svc tasks list --robot hall-robot-1 --status claimed'],
-    async run(context, { status, robot, ...range }: ListInput) {
+    async run(context, { status, robot, overdue, ...range }: ListInput) {
       const { call, output, wait } = context;
       const filter = {
         ...(status !== undefined && { status }),
+        ...(overdue === true && { state: 'overdue' as const }),
         ...(robot !== undefined && { robot_id: (await findRobot(context, robot)).id }),
       };
       const [page, nameOf] = await wait('Reading tasks', () =>
@@ -122,6 +128,7 @@ type TaskAnswer = Answer<'getTask'>['body'];
 interface ListInput extends Range {
   status?: 'claimed' | 'verified';
   robot?: string;
+  overdue?: boolean;
 }
 
 /** Used by every command that prints one task. */

@@ -105,6 +105,6 @@ export const robotRoutes = {
     ...accountDeletion,
     path: '/api/v1/robots/:id',
     summary:
-      'Delete a robot and its tasks. Queued proofs of these tasks are not anchored. Transactions that are already signed are still sent, and the account is charged',
+      'Delete a robot and its tasks. Proofs that were accepted before are still anchored, because the service promised it, and the account is charged',
   },
 } as const satisfies Record<string, Route>;

@@ -186,7 +186,7 @@ export async function listAccount(context: AnchoringContext, head: bigint): Prom
     const accounts = await store.listAnchoringAccounts();
     const known = accounts.find((one) => one.chainId === chainId && one.address === address);
     if (known !== undefined && known.lastBlock !== null) throw retiredError(known);
-    if (known !== undefined) return true;
+    if (known !== undefined && (known.promiseKey !== null || key === null)) return true;
     // A restored database may know anchors of the account that are older than its entry.
     const [oldest] = await store.listMinedFrom(lease, 0, 1);
     const firstBlock =
@@ -194,7 +194,15 @@ export async function listAccount(context: AnchoringContext, head: bigint): Prom
     const entry = { chain_id: chainId, address, first_block: String(firstBlock) };
     const signature = (await key?.signText(accountText(origin, entry))) ?? null;
     const signedFor = signature === null ? null : origin;
-    await store.addAnchoringAccount({ chainId, address, firstBlock, signature, origin: signedFor });
+    const promiseKey = key?.promiseKey.publicKey ?? null;
+    await store.addAnchoringAccount({
+      chainId,
+      address,
+      firstBlock,
+      signature,
+      origin: signedFor,
+      promiseKey,
+    });
     return true;
   } catch (err) {
     if (err instanceof SvcError && err.code === RETIRED) throw err;

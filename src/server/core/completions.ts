@@ -14,6 +14,7 @@ import type { TaskRecord } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, keyRevoked } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
+import { promiseOf } from './promises.ts';
 import { statementRequired, takeStatement } from './signing/statements.ts';
 import { canonicalSteps, claimOf, taskNotFound, verificationOf } from './tasks.ts';
 
@@ -228,7 +229,9 @@ async function answerByState(deps: Deps, task: TaskRecord, proofHash: Hex): Prom
     );
   }
   const poll = `Poll GET /api/v1/tasks/${task.id}`;
+  const promise = await promiseOf(deps, task);
   const queued = {
+    ...(promise !== undefined && { promise }),
     status: 'pending',
     error: 'anchor_queued',
     message: `The proof is stored and waits to be anchored. ${poll}`,

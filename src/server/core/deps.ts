@@ -18,6 +18,8 @@ export interface Settings {
   chainId: number | null;
   /** How long a completion waits for its anchor, in milliseconds. */
   anchorTimeoutMs: number;
+  /** Within this time after a result was accepted, the service promises to anchor it, in milliseconds. */
+  promiseMs: number;
   /** Older samples are acknowledged but not stored; null keeps all. */
   telemetryRetentionMs: number | null;
   /** Where an owner gets credits; null if the operator names no place. */
@@ -52,8 +54,8 @@ export interface Deps {
   chain: Chain;
   clock: Clock;
   settings: Settings;
-  /** The configured anchoring accounts, to sign the list of them. */
-  keys: readonly Pick<AnchorKey, 'address' | 'signText'>[];
+  /** The configured anchoring accounts, to sign the list of them and promises. */
+  keys: readonly Pick<AnchorKey, 'address' | 'signText' | 'promiseKey'>[];
   /** Details of a network by chain id. Configured values take precedence over known ones. */
   network(chainId: number): Promise<Network>;
   /** Null: webhooks are off. */

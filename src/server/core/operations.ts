@@ -1,6 +1,7 @@
 // Readiness, the details of the anchoring chain, and the public list of anchoring accounts.
 import { inTime } from '../../base/async/in-time.ts';
 import { knownChain } from '../../chain/known-chain.ts';
+import { thumbprintOf } from '../../proof/statements/public-key.ts';
 import { type AnchorsList, listText } from '../../protocol/anchoring-accounts.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
@@ -173,6 +174,9 @@ export function createListReader({ store, settings, keys }: Deps): () => Promise
         last_block: account.lastBlock === null ? null : String(account.lastBlock),
         // A signature for another origin does not count here: the origin alone states that account.
         signature: account.origin === origin ? account.signature : null,
+        ...(account.promiseKey && {
+          promise_key: { kid: thumbprintOf(account.promiseKey), public_key: account.promiseKey },
+        }),
       })),
     };
     const text = listText(list);

@@ -31,6 +31,7 @@ import { type Deps, found, keyRevoked, type Network, noSuch, storing } from './d
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import type { Page } from './paging.ts';
 import { filteredPage, fleetMembers, periodOf, readCursor } from './paging.ts';
+import { promisedClaimTime } from './promises.ts';
 import { statementRequired, takeStatement } from './signing/statements.ts';
 
 /**
@@ -56,7 +57,7 @@ export async function claimTask(
     description: claim.description ?? null,
     expectedResult,
     occurredAt: utcOf(claim.occurred_at),
-    createdAt: deps.clock.now(),
+    createdAt: (await claimedBefore(deps, robot, claim)) ?? deps.clock.now(),
     idGiven: claim.id !== undefined,
     isSigned: taken !== null,
   };
@@ -78,19 +79,30 @@ export async function claimTask(
 
 /** Stores the statement of a claim; null without one. */
 async function takeClaim(deps: Deps, robot: RobotCaller, claim: Body<'createTask'>) {
-  const { statement, id, title, description, expected_result, occurred_at } = claim;
+  const { statement, id } = claim;
   if (statement === undefined) return null;
   if (id === undefined) throw statementRequired('the claim needs the id of its task');
-  // As the claim is stored, and so as its bundle has it.
-  const content = { title, description, expected_result, occurred_at: utcOf(occurred_at) };
   const expected = {
     type: 'claim',
     task_id: id,
-    content_hash: contentHash(content as TaskContent), // Parsed from JSON.
+    content_hash: contentHash(contentOf(claim)),
   } as const;
   return storing(deps, robot, rowBytes(statement), () =>
     takeStatement(deps, robot, statement, expected, true),
   );
+}
+
+/** When the service first had this claim, by its promise; null without one that counts. */
+async function claimedBefore(deps: Deps, robot: RobotCaller, claim: Body<'createTask'>) {
+  const { id, promised } = claim;
+  if (id === undefined || promised === undefined) return null;
+  return promisedClaimTime(deps, { id, robotId: robot.id, claim: contentOf(claim) }, promised);
+}
+
+/** The content of a claim as it is stored, and so as its bundle has it. */
+function contentOf({ title, description, expected_result, occurred_at }: Body<'createTask'>) {
+  const content = { title, description, expected_result, occurred_at: utcOf(occurred_at) };
+  return content as TaskContent; // Parsed from JSON.
 }
 
 /** The task with its anchor and receipt. Throws `not_found`, also for a task that the viewer may not see. */
@@ -173,7 +185,7 @@ export async function listTasks(
       return found('robot', await deps.store.listTasks(filter, count, place));
     },
     keeps: (task) =>
-      isMember(task.robotId) && (state === undefined || filterStateOf(task) === state),
+      isMember(task.robotId) && (state === undefined || isInState(deps, task, state)),
     isPast: ({ createdAt }) => createdAt < from,
     cursorOf: ({ createdAt, id }) => `${createdAt}_${id}`,
     view: (task) => task,
@@ -182,8 +194,15 @@ export async function listTasks(
   return { ...page, items };
 }
 
-function filterStateOf({ progress, creditRefusedAt }: TaskListRecord) {
-  return progress?.state ?? (creditRefusedAt === null ? null : 'refused');
+function isInState(
+  { clock, settings }: Deps,
+  { status, progress, creditRefusedAt }: TaskListRecord,
+  state: NonNullable<Query<'listTasks'>['state']>,
+): boolean {
+  if (state === 'refused') return progress === null && creditRefusedAt !== null;
+  if (state !== 'overdue') return progress?.state === state;
+  const isOpen = status === 'claimed' && progress !== null && progress.state !== 'failed';
+  return isOpen && progress.queuedAt + settings.promiseMs < clock.now();
 }
 
 /** The fields from which the claim hash is computed. */

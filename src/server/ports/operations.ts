@@ -1,5 +1,6 @@
 // The store's contract with commands, metrics and upkeep: backlog, senders, invariants, retention, anchoring accounts.
 import type { Hex } from '../../proof/bytes.ts';
+import type { PublicKey } from '../../proof/statements/public-key.ts';
 import type { Actor } from './account.ts';
 import type { Lease, OpenAttempt, SenderKey } from './anchoring.ts';
 
@@ -75,6 +76,8 @@ export interface NewAnchoringAccount extends SenderKey {
   /** The account's signature of its entry, and the public URL of the service in it; null if the key was not available. */
   signature: Hex | null;
   origin: string | null;
+  /** The key that signs promises while the account is in use; null if the account's key was never available. */
+  promiseKey: PublicKey | null;
 }
 
 export interface AnchoringAccount extends NewAnchoringAccount {
@@ -89,7 +92,7 @@ export interface AnchoringAccount extends NewAnchoringAccount {
 export interface AnchoringAccountStore {
   /** Every account, by first block. */
   listAnchoringAccounts(): Promise<AnchoringAccount[]>;
-  /** Does nothing if the account is listed. */
+  /** Adds the account, or to a listed one that is in use the key for promises that it lacks. */
   addAnchoringAccount(account: NewAnchoringAccount): Promise<void>;
   /**
    * Sets the last block of the lease's sender to that of its last final anchor, or to the first block, but never below

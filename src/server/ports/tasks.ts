@@ -45,6 +45,7 @@ export interface CompletionRecord {
   attempts: number;
   /** The live attempt's mined variant, or its newest one if none is mined. */
   txHash: Hex | null;
+  queuedAt: number;
   updatedAt: number;
   /** Null until the task is verified; never null again after that. */
   receipt: ReceiptRecord | null;
@@ -119,7 +120,7 @@ export interface TaskFilter {
 export interface AnchorProgress
   extends Pick<
     CompletionRecord,
-    'state' | 'proofHash' | 'attempts' | 'txHash' | 'updatedAt' | 'outcome'
+    'state' | 'proofHash' | 'attempts' | 'txHash' | 'queuedAt' | 'updatedAt' | 'outcome'
   > {
   /** Chain of the transaction; null while there is none. */
   chainId: number | null;

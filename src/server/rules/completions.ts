@@ -42,11 +42,3 @@ export function decideCompletion<Task extends TaskState>(
   const payment = decidePayment(balance, quote);
   return payment.outcome === 'paid' ? { ...payment, outcome: 'queued', task } : payment;
 }
-
-/**
- * Whether deleting the task releases its completion's reservation. A verified task is already charged, even while it
- * waits to be anchored again; a signed one is charged when it is mined.
- */
-export function returnsReservation({ status, state }: TaskState): boolean {
-  return status === 'claimed' && state === 'queued';
-}

@@ -161,7 +161,9 @@ async function saveReasons(tx: Tx, reasons: readonly string[], now: number): Pro
     WHERE chain_status.degraded <> excluded.degraded`);
 }
 
-interface AccountRow extends Omit<AnchoringAccount, 'firstBlock' | 'lastBlock' | 'endsElsewhere'> {
+interface AccountRow
+  extends Omit<AnchoringAccount, 'firstBlock' | 'lastBlock' | 'endsElsewhere' | 'promiseKey'> {
+  promiseKey: string | null;
   firstBlock: number;
   lastBlock: number | null;
   endsElsewhere: number | boolean;
@@ -174,13 +176,16 @@ export function anchoringAccountStore({ read, write, leased }: Db): AnchoringAcc
   return {
     listAnchoringAccounts: async () => (await read(anchoringAccounts)).map(toAccount),
 
-    addAnchoringAccount: ({ chainId, address, firstBlock, origin, signature }) =>
+    addAnchoringAccount: ({ chainId, address, firstBlock, origin, signature, promiseKey }) =>
       write(async (tx) => {
         await lockList(tx);
-        await tx.run(sql`INSERT INTO anchoring_accounts
-            (chain_id, address, first_block, changed_in, origin, signature)
-          VALUES (${chainId}, ${address}, ${Number(firstBlock)}, ${NEXT_LIST}, ${origin}, ${signature})
-          ON CONFLICT (chain_id, address) DO NOTHING`);
+        const key = promiseKey && JSON.stringify(promiseKey);
+        await tx.run(sql`INSERT INTO anchoring_accounts AS a
+            (chain_id, address, first_block, changed_in, origin, signature, promise_key)
+          VALUES (${chainId}, ${address}, ${Number(firstBlock)}, ${NEXT_LIST}, ${origin}, ${signature}, ${key})
+          ON CONFLICT (chain_id, address) DO UPDATE
+            SET promise_key = excluded.promise_key, changed_in = excluded.changed_in
+            WHERE a.promise_key IS NULL AND a.last_block IS NULL AND excluded.promise_key IS NOT NULL`);
       }),
 
     retireAnchoringAccount: (lease, atLeast = 0n) =>
@@ -208,7 +213,7 @@ function lockList(tx: Tx): Promise<void> {
 function anchoringAccounts(tx: Tx) {
   return tx.all<AccountRow>(sql`
     SELECT chain_id AS "chainId", address, first_block AS "firstBlock", last_block AS "lastBlock",
-      changed_in AS "changedIn", origin, signature,
+      changed_in AS "changedIn", origin, signature, promise_key AS "promiseKey",
       coalesce((SELECT max(nonce) FROM foreign_nonces f
           WHERE f.chain_id = anchoring_accounts.chain_id
             AND f.sender = anchoring_accounts.address), -1)
@@ -219,8 +224,13 @@ function anchoringAccounts(tx: Tx) {
     FROM anchoring_accounts ORDER BY first_block, chain_id, address`);
 }
 
-function toAccount({ firstBlock, lastBlock, endsElsewhere, ...row }: AccountRow): AnchoringAccount {
-  const last = lastBlock === null ? null : BigInt(lastBlock);
-  const others = { firstBlock: BigInt(firstBlock), lastBlock: last };
-  return { ...row, ...others, endsElsewhere: Boolean(endsElsewhere) };
+function toAccount(row: AccountRow): AnchoringAccount {
+  const { firstBlock, lastBlock, endsElsewhere, promiseKey } = row;
+  return {
+    ...row,
+    firstBlock: BigInt(firstBlock),
+    lastBlock: lastBlock === null ? null : BigInt(lastBlock),
+    endsElsewhere: Boolean(endsElsewhere),
+    promiseKey: promiseKey && JSON.parse(promiseKey),
+  };
 }

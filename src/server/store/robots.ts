@@ -1,20 +1,20 @@
 // Stores robots: creation, keys, fleet membership, and deletion with their tasks.
 import { isDeepStrictEqual } from 'node:util';
 import { FairQueue } from '../../base/async/fair-queue.ts';
+import type { Hex } from '../../proof/bytes.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { RobotRecord, RobotStore } from '../ports/robots.ts';
-import type { CompletionState, TaskRecord } from '../ports/tasks.ts';
-import { returnsReservation } from '../rules/completions.ts';
+import type { TaskRecord } from '../ports/tasks.ts';
+import { dropFreeLeaves } from './anchoring/free-leaves.ts';
 import { recordAudit, recordNamed } from './audit-log.ts';
 import type { Db, DeletionLimits } from './db/database.ts';
 import { deleteInCommit } from './db/deletion.ts';
-import { among, each, forUpdate, selected } from './db/dialect.ts';
+import { among, each, forUpdate, onPostgres, selected } from './db/dialect.ts';
 import { lockAccount } from './db/locks.ts';
 import { insertNew, NO_ID } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
 import { findFleet } from './fleets.ts';
-import { releaseReservations } from './ledger.ts';
 import type { CountedIn } from './stats.ts';
 import { bytesIn, type Freed, subtractUsage } from './storage-usage.ts';
 import { completionTopic } from './topics.ts';
@@ -155,7 +155,7 @@ interface Robot {
   wallet: string;
 }
 
-type LockedTask = Pick<TaskRecord, 'id' | 'status' | 'wallet'> & { bytes: number };
+type LockedTask = Pick<TaskRecord, 'id' | 'wallet'> & { bytes: number };
 
 /** Deletes a robot and its tasks. Their leaves and ledger entries stay; they refer to the tasks by id. */
 export function robotDeletion(db: Db): Pick<RobotStore, 'deleteRobot'> {
@@ -221,18 +221,10 @@ async function deleteSome(tx: Tx, deletions: DeletionLimits, robot: Robot, now: 
   return { forgotten, more };
 }
 
-/**
- * Selects and locks tasks to delete. Claimed ones first: a queued one should go before it is signed. Newest first, because
- * a queued one is rarely old.
- */
-async function lockTasks(tx: Tx, robotId: string, most: number): Promise<LockedTask[]> {
-  const take = (status: TaskRecord['status']) =>
-    tx.all<LockedTask>(sql`SELECT id, status, wallet, ${raw(bytesIn('tasks', 'tasks'))} AS bytes
-      FROM tasks WHERE id ${selected(sql`SELECT id FROM tasks
-        WHERE robot_id = ${robotId} AND status = ${status}
-        ORDER BY created_at DESC, id DESC LIMIT ${most}`)} ORDER BY id ${forUpdate}`);
-  const claimed = await take('claimed');
-  return claimed.length > 0 ? claimed : take('verified');
+function lockTasks(tx: Tx, robotId: string, most: number) {
+  const some = sql`SELECT id FROM tasks WHERE robot_id = ${robotId} LIMIT ${most}`;
+  return tx.all<LockedTask>(sql`SELECT id, wallet, ${raw(bytesIn('tasks', 'tasks'))} AS bytes
+    FROM tasks WHERE id ${selected(some)} ORDER BY id ${forUpdate}`);
 }
 
 async function forget(
@@ -244,23 +236,27 @@ async function forget(
   if (tasks.length === 0) return;
   const ids = tasks.map(({ id }) => id);
   const ofTasks = sql`task_id ${among('uuid', ids)}`;
-  type Queued = { task_id: string; state: CompletionState };
-  const queued = await tx.all<Queued>(sql`SELECT task_id, state FROM completions
-    WHERE ${ofTasks} AND state = 'queued' ORDER BY task_id ${forUpdate}`);
-  const states = new Map(queued.map(({ task_id, state }) => [task_id, state]));
-  const returned = tasks.filter(({ id, status }) =>
-    returnsReservation({ status, state: states.get(id) ?? null }),
-  );
-  const returnedIds = returned.map(({ id }) => id);
-  await releaseReservations(tx, returnedIds, now);
   await tx.run(sql`DELETE FROM receipts WHERE ${ofTasks}`);
   const proofs = await tx.all<{ bytes: number }>(sql`DELETE FROM proofs WHERE ${ofTasks}
     RETURNING ${raw(bytesIn('proofs', 'proofs'))} AS bytes`);
-  await tx.run(sql`DELETE FROM completions WHERE ${ofTasks}`);
+  // What is accepted was promised: of a queued proof, the leaf stays.
+  await tx.run(
+    onPostgres(sql`SELECT task_id FROM completions WHERE ${ofTasks}
+    ORDER BY task_id FOR UPDATE`),
+  );
+  await tx.run(sql`DELETE FROM completions WHERE ${ofTasks} AND state <> 'queued'`);
+  await tx.run(sql`UPDATE completions
+    SET proof_hash = leaf, claim_hash = leaf, statement_hash = NULL, outcome = NULL
+    WHERE ${ofTasks}`);
   await tx.run(sql`DELETE FROM tasks WHERE id ${among('uuid', ids)}`);
   // Number and hashes stay: the statement counts as withheld, not as missing.
-  const texts = await tx.all<{ bytes: number }>(sql`SELECT octet_length(statement) AS bytes
+  const texts = await tx.all<{ bytes: number; statement_hash: Hex }>(sql`
+    SELECT octet_length(statement) AS bytes, statement_hash
     FROM statements WHERE ${ofTasks} AND robot_id = ${robotId}`);
+  await dropFreeLeaves(
+    tx,
+    texts.map(({ statement_hash }) => statement_hash),
+  );
   await tx.run(sql`UPDATE statements SET statement = NULL, task_id = NULL
     WHERE ${ofTasks} AND robot_id = ${robotId}`);
   const freed: Freed[] = [...proofs, ...texts].map(({ bytes }) => ({ wallet, bytes }));

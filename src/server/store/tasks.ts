@@ -61,7 +61,7 @@ const PROGRESS = `CASE
     ELSE 'reorged' END AS state,
   CASE WHEN c.state = 'included' AND a.updated_at > c.updated_at THEN a.updated_at
     ELSE c.updated_at END AS "updatedAt",
-  c.proof_hash AS "proofHash", c.outcome,
+  c.proof_hash AS "proofHash", c.outcome, c.queued_at AS "queuedAt",
   (SELECT count(*) FROM leaves s WHERE s.task_id = t.id) AS attempts,
   coalesce(a.mined_tx_hash, (SELECT v.tx_hash FROM variants v WHERE v.attempt_id = a.id
                              ORDER BY v.seq DESC LIMIT 1)) AS "txHash"`;
@@ -256,6 +256,7 @@ function toCompletion(row: TaskRow & CompletionRow): CompletionRecord {
     outcome: row.outcome,
     attempts: row.attempts,
     txHash: row.txHash,
+    queuedAt: row.queuedAt,
     updatedAt: row.updatedAt,
     receipt: isAnchored(row) ? toReceipt(row) : null,
   };
@@ -310,9 +311,10 @@ type TaskListRow = Omit<TaskListRecord, 'progress'> &
   Omit<AnchorProgress, 'state'> & { state: AnchorProgress['state'] | null };
 
 function toListedTask(row: TaskListRow): TaskListRecord {
-  const { state, proofHash, outcome, attempts, txHash, updatedAt, chainId, ...task } = row;
-  const progress = state && { state, proofHash, outcome, attempts, txHash, updatedAt, chainId };
-  return { ...task, progress };
+  const { state, proofHash, outcome, attempts, txHash, queuedAt, updatedAt, chainId, ...task } =
+    row;
+  const rest = { proofHash, outcome, attempts, txHash, queuedAt, updatedAt, chainId };
+  return { ...task, progress: state && { state, ...rest } };
 }
 
 /** The attempt of a receipt was mined. In any state but `included` and `finalized` it was reorganized out. */

@@ -59,7 +59,7 @@ export const transferTables: readonly TransferTable[] = `
   chain_identity: id: chain_id genesis_hash block_number
   chain_status: id: single_gas base_fee_per_gas max_priority_fee_per_gas data_fee_wei degraded updated_at
   leases: chain_id address: holder fence expires_at degraded parked balance_wei needed_wei
-  anchoring_accounts: chain_id address: first_block last_block changed_in origin signature
+  anchoring_accounts: chain_id address: first_block last_block changed_in origin signature promise_key
   restoration: id: restored_at
   checked_time: id: checked_at confirmations
   reconciled_senders: chain_id address: reconciled_at

@@ -69,9 +69,9 @@ function DeleteRobot({ robot, onClose }: DialogProps) {
         queries.removeQueries({ queryKey: ['robots', robot.id] });
       }}
     >
-      This deletes its tasks, telemetry and events, and its key stops working immediately. Queued
-      proofs are cancelled; signed ones are still anchored and charged. Its proofs can no longer be
-      looked up here, but saved bundles stay valid.
+      This deletes its tasks, telemetry and events, and its key stops working immediately. Proofs
+      that the service accepted are still anchored and charged. Nobody can look them up here any
+      more, but saved bundles stay valid.
     </ConfirmDeletion>
   );
 }

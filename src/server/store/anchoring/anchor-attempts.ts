@@ -201,6 +201,9 @@ async function moveLeaves(tx: Tx, attempt: NewAttempt): Promise<void> {
     FROM (SELECT max(c.round) AS round FROM leaves l JOIN completions c ON c.task_id = l.task_id
       WHERE l.attempt_id = ${id}) AS signed
     WHERE id = 1 AND queue_round.round < signed.round`);
+  // Of deleted tasks, only the leaf in the attempt is left.
+  await tx.run(sql`DELETE FROM completions WHERE claim_hash = leaf
+    AND task_id IN (SELECT task_id FROM leaves WHERE attempt_id = ${id})`);
 }
 
 async function addVariant(

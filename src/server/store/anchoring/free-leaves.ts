@@ -5,7 +5,7 @@ import { type FreeLeafKind, freeLeafHash } from '../../../proof/leaf.ts';
 import type { AnchorStore, NewAttempt } from '../../ports/anchoring.ts';
 import type { EvidenceStore, FreeAnchorRecord } from '../../ports/evidence.ts';
 import type { Db } from '../db/database.ts';
-import { elements } from '../db/dialect.ts';
+import { among, elements } from '../db/dialect.ts';
 import { raw, sql } from '../db/sql.ts';
 import type { Tx } from '../db/tx.ts';
 import { type ChainProofRow, toChainProof } from './chain-proofs.ts';
@@ -61,6 +61,12 @@ export async function addFreeLeaf(
     SELECT ${freeLeafHash(kind, hash)}, ${rank}, ${now} FROM accounts
     WHERE wallet = ${wallet} AND (anchor_quota > 0 OR ${rank} = 0)
     ON CONFLICT (leaf) DO NOTHING`);
+}
+
+/** Removes the waiting leaves of statements that are deleted. */
+export async function dropFreeLeaves(tx: Tx, statementHashes: readonly Hex[]): Promise<void> {
+  const leaves = statementHashes.map((hash) => freeLeafHash('claim', hash));
+  await tx.run(sql`DELETE FROM free_leaves WHERE leaf ${among('text', leaves)} AND ${WAITS}`);
 }
 
 /** Puts the free leaves behind the paying ones. Returns whether all of them still waited. */

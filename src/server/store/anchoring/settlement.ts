@@ -78,13 +78,8 @@ export function settlementStore({ read, leased, wake }: Db) {
         await releaseFreeLeaves(tx, attemptId);
         await lockReserving(tx, taskIds);
         const gone = await queueAgain(tx, taskIds, now);
+        await queueLeaves(tx, attemptId, gone, now);
         await endOffers(tx, taskIds);
-        // A deleted task that was never charged gets its reservation back.
-        const charged = await tx.all<TaskRow>(sql`SELECT task_id FROM ledger
-          WHERE task_id ${among('uuid', gone)} AND kind = 'settle'`);
-        const kept = new Set(idsOf(charged));
-        const free = gone.filter((taskId) => !kept.has(taskId));
-        await releaseReservations(tx, free, now);
       });
       wake([QUEUE_TOPIC]);
     },
@@ -104,6 +99,8 @@ export function settlementStore({ read, leased, wake }: Db) {
         const ids = idsOf(failed);
         await releaseReservations(tx, ids, now);
         await queueFailed(tx, ids, reason, now);
+        await tx.run(sql`DELETE FROM completions
+          WHERE task_id ${among('uuid', ids)} AND claim_hash = leaf`);
         return ids;
       });
       wake(moved.map(completionTopic));
@@ -204,6 +201,17 @@ async function queueAgain(tx: Tx, taskIds: readonly string[], now: number): Prom
   if (queued !== waiting.length) throw unexpectedState();
   const existing = new Set(idsOf(waiting));
   return taskIds.filter((taskId) => !existing.has(taskId));
+}
+
+/** Queues the leaves of deleted tasks again, as the deletion of a queued task leaves them. */
+async function queueLeaves(tx: Tx, attemptId: string, taskIds: readonly string[], now: number) {
+  await tx.run(sql`INSERT INTO completions (task_id, state, proof_hash, claim_hash, leaf, cycle,
+      generation, reserve_seq, round, queued_at, updated_at)
+    SELECT l.task_id, ${raw(requeue.to)}, l.leaf, l.leaf, l.leaf, r.cycle, l.generation + 1, r.seq, 0, r.at, ${now}
+    FROM leaves l JOIN ledger r ON r.task_id = l.task_id AND r.kind = 'reserve'
+    WHERE l.attempt_id = ${attemptId} AND l.task_id ${among('uuid', taskIds)}
+      AND NOT EXISTS (SELECT 1 FROM ledger later WHERE later.task_id = l.task_id
+        AND later.kind = 'reserve' AND later.cycle > r.cycle)`);
 }
 
 /** Selects the tasks that still exist, and locks them with their completions. */

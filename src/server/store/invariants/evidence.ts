@@ -74,7 +74,7 @@ export async function* payloadsRebuild({ scan }: Snapshot): AsyncGenerator<strin
        WHERE attempt_id IS NOT NULL) l
      JOIN attempts a ON a.id = l.attempt_id
      LEFT JOIN tasks t ON t.id = l.task_id
-     LEFT JOIN completions c ON c.task_id = l.task_id
+     LEFT JOIN completions c ON c.task_id = t.id
      ORDER BY l.attempt_id, l.leaf_index`,
   );
   const attempts = folded(leaves, {

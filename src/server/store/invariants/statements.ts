@@ -212,7 +212,9 @@ export const statements: Readonly<Record<string, string>> = {
 
   signing_robot_has_a_key: `
     SELECT 'robot ' || r.id || ' has keys and need not sign, or the reverse' FROM robots r
-    WHERE (r.signs = 1) <> EXISTS (SELECT 1 FROM robot_keys k WHERE k.robot_id = r.id)`,
+    WHERE CASE WHEN EXISTS (SELECT 1 FROM robot_keys k WHERE k.robot_id = r.id) THEN r.signs = 0
+      -- The deletion of a robot ends its API key first, and its signing keys before the robot.
+      ELSE r.signs = 1 AND r.key_hash IS NOT NULL END`,
 
   statement_is_of_its_key: `
     SELECT 'statement ' || s.number || ' of key ' || s.kid || ' is not of its robot, or before its key'

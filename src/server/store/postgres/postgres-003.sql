@@ -20,6 +20,8 @@ CREATE TABLE telemetry_rollups (
 -- proposed_key: canonical JSON. signs: 1 once a key was put into use; every claim and result then needs a statement.
 ALTER TABLE robots ADD COLUMN proposed_key text;
 ALTER TABLE robots ADD COLUMN signs integer NOT NULL DEFAULT 0 CHECK (signs IN (0, 1));
+-- A promised leaf stays in the queue when its task is deleted. Then all three hashes are the leaf, until it is signed.
+ALTER TABLE completions DROP CONSTRAINT completions_task_id_fkey;
 ALTER TABLE completions ADD COLUMN statement_hash text COLLATE "C";
 ALTER TABLE completions ADD COLUMN outcome text COLLATE "C"
   CHECK (outcome IN ('succeeded', 'failed', 'aborted'));
@@ -81,3 +83,6 @@ CREATE UNIQUE INDEX free_leaves_placed ON free_leaves (attempt_id, leaf_index)
   WHERE attempt_id IS NOT NULL;
 -- leaf_count counts the paying leaves.
 ALTER TABLE attempts ADD COLUMN free_leaf_count integer NOT NULL DEFAULT 0 CHECK (free_leaf_count >= 0);
+
+-- promise_key: JSON Web Key that signs promises while the account is in use; NULL if its key was never available.
+ALTER TABLE anchoring_accounts ADD COLUMN promise_key text COLLATE "C";

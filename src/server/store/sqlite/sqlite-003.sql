@@ -25,9 +25,49 @@ DROP TABLE telemetry_names;
 -- proposed_key: canonical JSON. signs: 1 once a key was put into use; every claim and result then needs a statement.
 ALTER TABLE robots ADD COLUMN proposed_key TEXT;
 ALTER TABLE robots ADD COLUMN signs INTEGER NOT NULL DEFAULT 0 CHECK (signs IN (0, 1));
-ALTER TABLE completions ADD COLUMN statement_hash TEXT;
-ALTER TABLE completions ADD COLUMN outcome TEXT
-  CHECK (outcome IN ('succeeded', 'failed', 'aborted'));
+-- Made again without the reference to tasks: a promised leaf stays in the queue when its task is deleted. Then all three
+-- hashes are the leaf, until the leaf is signed.
+ALTER TABLE completions RENAME TO completions_002;
+CREATE TABLE completions (
+  task_id TEXT NOT NULL PRIMARY KEY,
+  state TEXT NOT NULL
+    CHECK (state IN ('queued', 'submitted', 'included', 'finalized', 'reorged', 'failed')),
+  proof_hash TEXT NOT NULL,
+  claim_hash TEXT NOT NULL,
+  leaf TEXT NOT NULL,
+  cycle INTEGER NOT NULL CHECK (cycle >= 1),
+  generation INTEGER NOT NULL CHECK (generation >= 0),
+  reserve_seq INTEGER NOT NULL UNIQUE,
+  round INTEGER NOT NULL,
+  queued_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  failure TEXT,
+  statement_hash TEXT,
+  outcome TEXT CHECK (outcome IN ('succeeded', 'failed', 'aborted')),
+  CHECK ((state = 'failed') = (failure IS NOT NULL))
+) STRICT;
+INSERT INTO completions SELECT *, NULL, NULL FROM completions_002;
+DROP TABLE completions_002;
+CREATE INDEX completions_queue ON completions (round, reserve_seq) WHERE state = 'queued';
+CREATE INDEX completions_waiting ON completions (queued_at, task_id)
+  WHERE state IN ('queued', 'submitted');
+CREATE INDEX completions_failed ON completions (updated_at, task_id) WHERE state = 'failed';
+CREATE INDEX completions_proof_hash ON completions (proof_hash, reserve_seq);
+CREATE TRIGGER proof_hash_added AFTER INSERT ON completions BEGIN
+  INSERT INTO proof_hashes VALUES (NEW.proof_hash, 1)
+    ON CONFLICT (proof_hash) DO UPDATE SET occurrences = occurrences + 1;
+END;
+CREATE TRIGGER proof_hash_changed AFTER UPDATE OF proof_hash ON completions
+WHEN NEW.proof_hash <> OLD.proof_hash BEGIN
+  UPDATE proof_hashes SET occurrences = occurrences - 1 WHERE proof_hash = OLD.proof_hash;
+  DELETE FROM proof_hashes WHERE proof_hash = OLD.proof_hash AND occurrences = 0;
+  INSERT INTO proof_hashes VALUES (NEW.proof_hash, 1)
+    ON CONFLICT (proof_hash) DO UPDATE SET occurrences = occurrences + 1;
+END;
+CREATE TRIGGER proof_hash_gone AFTER DELETE ON completions BEGIN
+  UPDATE proof_hashes SET occurrences = occurrences - 1 WHERE proof_hash = OLD.proof_hash;
+  DELETE FROM proof_hashes WHERE proof_hash = OLD.proof_hash AND occurrences = 0;
+END;
 
 -- place: 1 for the first key of a robot. last_number: statements with a higher number are refused, because the key was
 -- replaced or revoked; NULL without limit.
@@ -90,3 +130,6 @@ CREATE UNIQUE INDEX free_leaves_placed ON free_leaves (attempt_id, leaf_index)
   WHERE attempt_id IS NOT NULL;
 -- leaf_count counts the paying leaves.
 ALTER TABLE attempts ADD COLUMN free_leaf_count INTEGER NOT NULL DEFAULT 0 CHECK (free_leaf_count >= 0);
+
+-- promise_key: JSON Web Key that signs promises while the account is in use; NULL if its key was never available.
+ALTER TABLE anchoring_accounts ADD COLUMN promise_key TEXT;

@@ -1,0 +1,70 @@
+// Promises: signs that an accepted result will be anchored, and reads the service's own promises again.
+
+import { runYielding } from '../../base/async/cooperative-yield.ts';
+import { DocumentError } from '../../proof/document-error.ts';
+import { type ClaimContent, hashClaimInPieces } from '../../proof/hash.ts';
+import { leafHash } from '../../proof/leaf.ts';
+import { readPromise } from '../../proof/statements/promise.ts';
+import { openKey, thumbprintOf } from '../../proof/statements/public-key.ts';
+import type { Body } from '../../protocol/routes.ts';
+import { formatTimestamp } from '../../protocol/timestamp.ts';
+import type { TaskRecord } from '../ports/tasks.ts';
+import type { Deps } from './deps.ts';
+import { anchoringChainId } from './operations.ts';
+
+/** The promise for a completion that waits for its anchor, as a JWS. Undefined while no listed account has its key here. */
+export async function promiseOf(
+  deps: Deps,
+  { id, createdAt, completion }: TaskRecord,
+): Promise<string | undefined> {
+  if (completion === null) return undefined;
+  const accounts = await deps.store.listAnchoringAccounts();
+  const key = deps.keys.find(({ address }) =>
+    accounts.some((one) => one.address === address && one.promiseKey && one.lastBlock === null),
+  );
+  return key?.promiseKey.signPromise({
+    origin: deps.settings.baseUrl,
+    chain_id: await anchoringChainId(deps),
+    accepted_at: formatTimestamp(completion.queuedAt),
+    anchored_by: formatTimestamp(completion.queuedAt + deps.settings.promiseMs),
+    leaves: [{ task_id: id, created_at: formatTimestamp(createdAt), leaf: completion.leaf }],
+  });
+}
+
+type Promised = NonNullable<Body<'createTask'>['promised']>;
+
+/**
+ * When the service first had a claim that it has lost, by its own promise: the leaf there covers the claim and its time.
+ * Null if the promise is not by a key of the service's list, or not for this work of the robot.
+ */
+export async function promisedClaimTime(
+  { store }: Pick<Deps, 'store'>,
+  task: { id: string; robotId: string; claim: Omit<ClaimContent, 'created_at'> },
+  { promise: text, proof_hash, statement_hash }: Promised,
+): Promise<number | null> {
+  const read = readIfPromise(text);
+  if (read === null) return null;
+  const accounts = await store.listAnchoringAccounts();
+  const signer = accounts.find(
+    ({ promiseKey }) => promiseKey && thumbprintOf(promiseKey) === read.header.kid,
+  );
+  if (!signer?.promiseKey) return null;
+  const isSigned = await openKey(signer.promiseKey);
+  if (!(await isSigned(read.signed, read.signature))) return null;
+  const promised = read.promise.leaves.find(({ task_id }) => task_id === task.id);
+  if (promised === undefined) return null;
+  const { created_at } = promised;
+  const claim_hash = await runYielding(hashClaimInPieces({ ...task.claim, created_at }));
+  const { id: task_id, robotId: robot_id } = task;
+  const leaf = leafHash({ proof_hash, task_id, robot_id, claim_hash, statement_hash });
+  return leaf === promised.leaf ? Date.parse(created_at) : null;
+}
+
+function readIfPromise(text: string) {
+  try {
+    return readPromise(text);
+  } catch (error) {
+    if (error instanceof DocumentError) return null;
+    throw error;
+  }
+}

@@ -123,7 +123,7 @@ const cli = {
     withoutUnused,
     routesWithoutSchemas,
     withoutEthersAndGlob,
-    filesBeside(['src/chain/scrypt-thread.js']),
+    filesBeside(['src/chain/keys/scrypt-thread.js']),
     thirdPartyLicenses,
   ],
   output: {
@@ -193,7 +193,7 @@ const programs = {
     filesBeside([
       'src/server/store/sqlite/engine/checkpoint-thread.js',
       'src/chain/recover-thread.js',
-      'src/chain/scrypt-thread.js',
+      'src/chain/keys/scrypt-thread.js',
       'src/server/store/sqlite/sqlite-001.sql',
       'src/server/store/sqlite/sqlite-002.sql',
       'src/server/store/sqlite/sqlite-003.sql',

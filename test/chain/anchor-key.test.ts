@@ -4,7 +4,7 @@ import path from 'node:path';
 import { encryptKeystoreJson } from 'ethers';
 import { parseTransaction, recoverTransactionAddress } from 'viem';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { gasLimitOf, loadAnchorKey, loadAnchorKeys } from '../../src/chain/anchor-key.ts';
+import { gasLimitOf, loadAnchorKey, loadAnchorKeys } from '../../src/chain/keys/anchor-key.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 
 const { address, privateKey } = anvilAccounts[0];

@@ -194,37 +194,6 @@ describe('anchoring', () => {
     ]);
   });
 
-  it('signs the other proofs of a batch immediately if one of them is deleted', async () => {
-    const requests: number[] = [];
-    let queued: () => void = () => {};
-    const others = new Promise<void>((resolve) => {
-      queued = resolve;
-    });
-    let remove: () => Promise<boolean> = async () => false;
-    rig.start({
-      onStep: async (step) => {
-        if (step !== 'attempt_signed') return;
-        requests.push(rig.proxy.asked.requests);
-        if (requests.length === 1) await others;
-        if (requests.length === 2) await remove();
-      },
-    });
-    const first = await rig.queue();
-    await waitFor('the first to be signed', () => requests.length === 1);
-    const ids = await rig.queue(2);
-    ({ remove } = await rig.queueRemovable());
-    queued();
-
-    await pending(2);
-    await rig.node.mine();
-
-    await rig.verified([...first, ...ids]);
-    expect(await rig.minedAnchors()).toHaveLength(2);
-    // The second batch was signed again without another read of the chain.
-    expect(requests).toHaveLength(3);
-    expect(requests[2]).toBe(requests[1]);
-  });
-
   it('waits for the configured number of confirmations', async () => {
     rig.start({ confirmations: 3 });
     const ids = await rig.queue();

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
 import { ProviderError } from '../../src/chain/errors.ts';
 import type { MinedTransaction, SentAnchor } from '../../src/chain/find-mined.ts';
 import type { Identity } from '../../src/chain/identity.ts';
+import { type AnchorKey, loadAnchorKey } from '../../src/chain/keys/anchor-key.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { anvilAccounts, type TestChain } from '../support/anvil.ts';
 import { type ProxiedChain, startProxiedChain } from '../support/proxied-chain.ts';

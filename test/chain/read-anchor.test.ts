@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import type { OpenChain } from '../../src/chain/chain.ts';
 import type { Identity } from '../../src/chain/identity.ts';
+import { type AnchorKey, loadAnchorKey } from '../../src/chain/keys/anchor-key.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';

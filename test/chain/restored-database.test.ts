@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { openChain } from '../../src/chain/chain.ts';
+import { type AnchorKey, loadAnchorKey } from '../../src/chain/keys/anchor-key.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import { reconcile } from '../../src/server/anchoring/reconcile.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { decryptKeystoreJson } from 'ethers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { loadAnchorKeys } from '../../src/chain/anchor-key.ts';
+import { loadAnchorKeys } from '../../src/chain/keys/anchor-key.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { startTestService, type TestService } from '../support/service.ts';

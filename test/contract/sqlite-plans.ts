@@ -124,11 +124,7 @@ export function sqlitePlans(ran: ReadonlySet<string>): void {
     ['sessions of an account', /FROM sessions\s+WHERE wallet = \?/, 'INDEX sessions_wallet'],
     ['old evidence', /FROM proofs WHERE stored_at/, 'INDEX proofs_age'],
     ['the queue', /leaf, generation FROM completions/, 'INDEX completions_queue'],
-    [
-      'what goes with a robot',
-      /\(SELECT id FROM tasks WHERE robot_id/,
-      'tasks_robot (robot_id=?',
-    ],
+    ['what goes with a robot', /\(SELECT id FROM tasks WHERE robot_id/, 'tasks_robot (robot_id=?'],
     ['fleets in order', /FROM fleets WHERE wallet = \? AND/, 'INDEX fleets_wallet'],
     ['the robots of a fleet', /"robotCount" FROM fleets WHERE id/, 'INDEX robots_fleet'],
     ['open attempts', /AS "takenBy"/, 'INDEX attempts_open'],

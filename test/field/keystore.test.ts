@@ -7,7 +7,7 @@ import { scrypt } from '@noble/hashes/scrypt.js';
 import { keccak256 } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
+import { loadAnchorKey } from '../../src/chain/keys/anchor-key.ts';
 
 const KEY = '7a28b5ba57c53603b0b07b56bba752f7784bf506fa95edc395f5cf6c7514fe9d';
 const SALT = 'ab0c7876052600dd703518d6fc3fe8984592145b591fc8fb5c6d43190334ba19';

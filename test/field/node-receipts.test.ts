@@ -1,6 +1,6 @@
 // How nodes and providers really answer when they are asked for receipts.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
+import { loadAnchorKey } from '../../src/chain/keys/anchor-key.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import { type AnchoringRig, startAnchoringRig } from '../support/anchoring-rig.ts';

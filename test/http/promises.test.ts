@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
-import { promiseKeyOf } from '../../src/chain/promise-key.ts';
+import { promiseKeyOf } from '../../src/chain/keys/promise-key.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { type AnchorPromise, readPromise } from '../../src/proof/statements/promise.ts';

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type OpenChain, openChain } from '../../src/chain/chain.ts';
+import { loadAnchorKey } from '../../src/chain/keys/anchor-key.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { type Anchorer, startAnchorer } from '../../src/server/anchoring/anchorer.ts';
@@ -39,8 +39,6 @@ export interface AnchoringRig {
   /** What the anchorer logged, one JSON document a line. */
   log: string[];
   start(options?: RigOptions): Anchorer;
-  /** Claims and completes a task of a robot of its own, which `remove` deletes. */
-  queueRemovable(): Promise<{ id: string; remove(): Promise<boolean> }>;
   /** Claims and completes that many tasks once there is a fee quote; answers their ids. */
   queue(count?: number): Promise<string[]>;
   task(id: string): Promise<TaskRecord>;
@@ -126,11 +124,6 @@ export async function startAnchoringRig(
       const anchorer = startAnchorer({ ...deps, onStep });
       running.push({ anchorer, chain });
       return anchorer;
-    },
-    async queueRemovable() {
-      const robot = await makeRobot(store);
-      const id = await queueOne(store, robot);
-      return { id, remove: () => store.deleteRobot(robot, WALLET, Date.now()) };
     },
     async queue(count = 1) {
       await waitFor('a fee quote', async () => (await store.getChainStatus())?.quote);

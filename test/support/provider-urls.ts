@@ -1,7 +1,7 @@
-import { type AnchorKey, loadAnchorKey } from '../../src/chain/anchor-key.ts';
 import { type ChainOptions, type OpenChain, openChain } from '../../src/chain/chain.ts';
 import type { SentAnchor } from '../../src/chain/find-mined.ts';
 import type { Identity } from '../../src/chain/identity.ts';
+import { type AnchorKey, loadAnchorKey } from '../../src/chain/keys/anchor-key.ts';
 import type { Hex } from '../../src/proof/bytes.ts';
 import { anvilAccounts, startTestChain, type TestChain } from './anvil.ts';
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts';

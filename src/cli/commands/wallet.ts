@@ -30,7 +30,7 @@ export const walletCommands: readonly CommandSpec[] = [
       if (file === undefined) throw new SvcError('usage', 'Name the new file with --keystore.');
       if (existsSync(file)) throw notWritten(file, 'EEXIST');
       const password = await newPassword(context, passwordFile);
-      const { newKeystore } = await import('../../chain/keystore.ts');
+      const { newKeystore } = await import('../../chain/keys/keystore.ts');
       const { address, text } = await context.wait('Encrypting the key', () =>
         newKeystore(password),
       );

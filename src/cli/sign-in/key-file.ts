@@ -1,7 +1,7 @@
 // Signs with a wallet's key file.
 import { privateKeyToAccount } from 'viem/accounts';
 import { readPrivateFile } from '../../base/private-file.ts';
-import { type KeyWords, readPrivateKey } from '../../chain/anchor-key.ts';
+import { type KeyWords, readPrivateKey } from '../../chain/keys/anchor-key.ts';
 import type { Context } from '../context.ts';
 import type { Signer } from './signature.ts';
 

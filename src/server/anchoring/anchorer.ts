@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { passed } from '../../base/async/on-abort.ts';
 import { createTrigger } from '../../base/async/triggers.ts';
-import type { AnchorKey } from '../../chain/anchor-key.ts';
+import type { AnchorKey } from '../../chain/keys/anchor-key.ts';
 import type { Store } from '../ports/store.ts';
 import { runAccountLoop } from './account-loop.ts';
 import { keepChainProofs } from './chain-proofs.ts';

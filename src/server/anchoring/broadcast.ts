@@ -1,6 +1,7 @@
 // Broadcasts the stored bytes of attempts until they are mined.
-import { gasLimitOf } from '../../chain/anchor-key.ts';
+
 import type { BroadcastOutcome } from '../../chain/errors.ts';
+import { gasLimitOf } from '../../chain/keys/anchor-key.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { Variant } from '../ports/anchoring.ts';
 import { Background } from './background.ts';

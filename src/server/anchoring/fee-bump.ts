@@ -1,5 +1,5 @@
 // Raises the fee of a transaction that is stuck, under the same nonce.
-import { gasLimitOf } from '../../chain/anchor-key.ts';
+import { gasLimitOf } from '../../chain/keys/anchor-key.ts';
 import { lesser, type SenderState } from '../../chain/sender-state.ts';
 import type { Variant } from '../ports/anchoring.ts';
 import { gasLimit, maxFeePerGas } from '../rules/credits.ts';

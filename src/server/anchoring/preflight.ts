@@ -1,8 +1,8 @@
 // Before an account signs: decides whether the chain would accept a transaction now, and lists the account publicly.
 import { SvcError } from '../../base/svc-error.ts';
-import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { AnchorChain } from '../../chain/chain.ts';
 import type { RefusalMeaning } from '../../chain/errors.ts';
+import type { AnchorKey } from '../../chain/keys/anchor-key.ts';
 import { lesser, type SenderState } from '../../chain/sender-state.ts';
 import { accountText } from '../../protocol/anchoring-accounts.ts';
 import type { ChainIdentity } from '../ports/anchoring.ts';

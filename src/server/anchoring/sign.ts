@@ -1,8 +1,8 @@
 // Signs a batch and stores its bytes before any node sees them.
 import { v7 as newId } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
-import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { RefusalMeaning } from '../../chain/errors.ts';
+import type { AnchorKey } from '../../chain/keys/anchor-key.ts';
 import type { IdleReading, SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import type { NewAttempt, QueuedProof } from '../ports/anchoring.ts';
@@ -25,8 +25,7 @@ type Submission =
 
 /**
  * Steps 2 and 3 for the proofs at the head of the queue: preflight, sign, commit. The caller broadcasts next.
- * Proofs that were cancelled in the meantime are left out; `not_queued`: fewer than two are left, nothing was written,
- * and the queue must be read again. A refusal fails the proofs only if it equals the confirmed one; otherwise they are
+ * `not_queued`: another sender took one of them, nothing was written, and the queue must be read again. A refusal fails the proofs only if it equals the confirmed one; otherwise they are
  * held.
  */
 export async function submit(
@@ -72,13 +71,8 @@ async function commit(
   } catch (error) {
     if (!(error instanceof SvcError)) throw error;
     if (error.code === 'spend_cap') return { outcome: 'held', reason: 'spend_cap' };
-    if (error.code !== 'not_queued') throw error;
-    const listed = await store.listQueuedProofs(lease, batch.leaves.length);
-    const left = listed.filter(({ taskId }) => batch.leaves.some((leaf) => leaf.taskId === taskId));
-    // A single has another payload than a batch, so other terms.
-    if (left.length < 2) return { outcome: 'not_queued' };
-    // Without another read of the chain, so that a stream of deletions cannot keep the other proofs from being signed.
-    return commit(context, live, await batchOf(left), terms);
+    if (error.code === 'not_queued') return { outcome: 'not_queued' };
+    throw error;
   }
   live.attempts.push(committedAttempt(attempt));
   live.nextNonce = attempt.nonce + 1;

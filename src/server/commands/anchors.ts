@@ -1,8 +1,8 @@
 // `svc-server anchors`: shows the list of anchoring accounts, and retires one.
 import { v7 as newId } from 'uuid';
 import { SvcError } from '../../base/svc-error.ts';
-import { loadAnchorKeys } from '../../chain/anchor-key.ts';
 import { openChain } from '../../chain/chain.ts';
+import { loadAnchorKeys } from '../../chain/keys/anchor-key.ts';
 import { readConfig, type ServerConfig } from '../config.ts';
 import type { AnchoringAccount } from '../ports/operations.ts';
 import type { Store } from '../ports/store.ts';

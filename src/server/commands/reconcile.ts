@@ -1,8 +1,8 @@
 // `svc-server reconcile`: compares a restored database with the chain.
 import { readFileSync } from 'node:fs';
 import { SvcError } from '../../base/svc-error.ts';
-import { loadAnchorKeys } from '../../chain/anchor-key.ts';
 import { openChain } from '../../chain/chain.ts';
+import { loadAnchorKeys } from '../../chain/keys/anchor-key.ts';
 import { type ForeignUse, reconcile as reconcileQueue } from '../anchoring/reconcile.ts';
 import { readConfig } from '../config.ts';
 import { operator } from '../core/account.ts';

@@ -14,7 +14,7 @@ import type { TaskRecord } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, keyRevoked } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
-import { promiseOf } from './promises.ts';
+import { promiseOf } from './signing/promises.ts';
 import { statementRequired, takeStatement } from './signing/statements.ts';
 import { canonicalSteps, claimOf, taskNotFound, verificationOf } from './tasks.ts';
 

@@ -2,8 +2,8 @@
 
 import { FairQueue } from '../../base/async/fair-queue.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { AnchorKey } from '../../chain/anchor-key.ts';
 import type { Chain } from '../../chain/chain.ts';
+import type { AnchorKey } from '../../chain/keys/anchor-key.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import type { SignupGrant } from '../ports/sign-in.ts';

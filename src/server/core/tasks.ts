@@ -31,7 +31,7 @@ import { type Deps, found, keyRevoked, type Network, noSuch, storing } from './d
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
 import type { Page } from './paging.ts';
 import { filteredPage, fleetMembers, periodOf, readCursor } from './paging.ts';
-import { promisedClaimTime } from './promises.ts';
+import { promisedClaimTime } from './signing/promises.ts';
 import { statementRequired, takeStatement } from './signing/statements.ts';
 
 /**

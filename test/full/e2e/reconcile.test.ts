@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AnchorKey, loadAnchorKey } from '../../../src/chain/anchor-key.ts';
+import { type AnchorKey, loadAnchorKey } from '../../../src/chain/keys/anchor-key.ts';
 import type { Hex } from '../../../src/proof/bytes.ts';
 import { encodePayload } from '../../../src/proof/payload.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../../support/anvil.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { privateKeyToAddress } from 'viem/accounts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { loadAnchorKey } from '../../../src/chain/anchor-key.ts';
+import { loadAnchorKey } from '../../../src/chain/keys/anchor-key.ts';
 
 interface Row {
   name: string;

@@ -70,8 +70,8 @@ function DeleteRobot({ robot, onClose }: DialogProps) {
       }}
     >
       This deletes its tasks, telemetry and events, and its key stops working immediately. Proofs
-      that the service accepted are still anchored and charged. Nobody can look them up here any
-      more, but saved bundles stay valid.
+      that the service accepted are still anchored and charged. They can no longer be looked up
+      here, but saved bundles stay valid.
     </ConfirmDeletion>
   );
 }

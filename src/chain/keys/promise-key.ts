@@ -1,10 +1,10 @@
 // The key of an anchoring account for promises: Ed25519, derived from the account's private key, so that operators keep
 // one secret only.
 import { createPrivateKey, createPublicKey, hkdfSync, sign } from 'node:crypto';
-import type { Hex } from '../proof/bytes.ts';
-import { joinSignature } from '../proof/statements/jws.ts';
-import { type AnchorPromise, PROMISE_TYP, promiseText } from '../proof/statements/promise.ts';
-import { type PublicKey, readPublicKey, thumbprintOf } from '../proof/statements/public-key.ts';
+import type { Hex } from '../../proof/bytes.ts';
+import { joinSignature } from '../../proof/statements/jws.ts';
+import { type AnchorPromise, PROMISE_TYP, promiseText } from '../../proof/statements/promise.ts';
+import { type PublicKey, readPublicKey, thumbprintOf } from '../../proof/statements/public-key.ts';
 
 export interface PromiseKey {
   readonly kid: string;

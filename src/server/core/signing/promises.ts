@@ -1,16 +1,16 @@
 // Promises: signs that an accepted result will be anchored, and reads the service's own promises again.
 
-import { runYielding } from '../../base/async/cooperative-yield.ts';
-import { DocumentError } from '../../proof/document-error.ts';
-import { type ClaimContent, hashClaimInPieces } from '../../proof/hash.ts';
-import { leafHash } from '../../proof/leaf.ts';
-import { readPromise } from '../../proof/statements/promise.ts';
-import { openKey, thumbprintOf } from '../../proof/statements/public-key.ts';
-import type { Body } from '../../protocol/routes.ts';
-import { formatTimestamp } from '../../protocol/timestamp.ts';
-import type { TaskRecord } from '../ports/tasks.ts';
-import type { Deps } from './deps.ts';
-import { anchoringChainId } from './operations.ts';
+import { runYielding } from '../../../base/async/cooperative-yield.ts';
+import { DocumentError } from '../../../proof/document-error.ts';
+import { type ClaimContent, hashClaimInPieces } from '../../../proof/hash.ts';
+import { leafHash } from '../../../proof/leaf.ts';
+import { readPromise } from '../../../proof/statements/promise.ts';
+import { openKey, thumbprintOf } from '../../../proof/statements/public-key.ts';
+import type { Body } from '../../../protocol/routes.ts';
+import { formatTimestamp } from '../../../protocol/timestamp.ts';
+import type { TaskRecord } from '../../ports/tasks.ts';
+import type { Deps } from '../deps.ts';
+import { anchoringChainId } from '../operations.ts';
 
 /** The promise for a completion that waits for its anchor, as a JWS. Undefined while no listed account has its key here. */
 export async function promiseOf(

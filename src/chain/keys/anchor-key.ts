@@ -1,9 +1,9 @@
 // The private key of an anchoring account: loads it from hex or keystore, and signs anchors.
 import { type Hex as Data, keccak256, parseTransaction } from 'viem';
 import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
-import { readPrivateFile } from '../base/private-file.ts';
-import { SvcError } from '../base/svc-error.ts';
-import type { Hex } from '../proof/bytes.ts';
+import { readPrivateFile } from '../../base/private-file.ts';
+import { SvcError } from '../../base/svc-error.ts';
+import type { Hex } from '../../proof/bytes.ts';
 import { decryptKeystore, KeystoreError } from './keystore.ts';
 import { promiseKeyOf } from './promise-key.ts';
 

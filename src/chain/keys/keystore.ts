@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { encrypt } from 'ox/Keystore';
 import { keccak256 } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
-import { bytesToHex, type Hex } from '../proof/bytes.ts';
+import { bytesToHex, type Hex } from '../../proof/bytes.ts';
 
 /** Why a keystore does not open. The message ends a sentence, and quotes nothing of file and password. */
 export class KeystoreError extends Error {

@@ -17,6 +17,7 @@ const all = [
   'streams',
   'ingest',
   'verify',
+  'archive',
   'anchor',
   'dashboard',
   'console',

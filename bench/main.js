@@ -18,6 +18,7 @@ const all = [
   'ingest',
   'verify',
   'archive',
+  'signing',
   'anchor',
   'dashboard',
   'console',

@@ -21,7 +21,7 @@ const ANCHORS = 10_000_000;
 const GAS_WEI = 10n ** 27n;
 
 /**
- * A chain and a server in processes of their own, and robots with credits, each with the session of its owner.
+ * A chain and a server in processes of their own, and robots with credits, each with wallet and session of its owner.
  *
  * @param {{ blockTime: number | 'manual', robots: number, environment: Record<string, string>, profile?: string,
  *   monitored?: boolean, fill?: (file: string) => Promise<void> }} options `monitored`: with what measures its event
@@ -83,6 +83,7 @@ async function openAccount({ url, settings }, robots) {
     id: robot.id,
     apiKey,
     session,
+    account,
   }));
 }
 

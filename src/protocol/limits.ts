@@ -9,6 +9,12 @@ export const limits = {
   windowMs: 60_000,
   /** Requests of one robot with its API key. */
   robotCallsPerWindow: 600,
+  /** Tasks of one robot in batches. */
+  batchItemsPerWindow: 3_000,
+  /** Tasks in one batch. */
+  batchItems: 50,
+  /** JSON values in a batch, counting objects and arrays. */
+  batchValues: 500_000,
   /** Requests of one account that change something. */
   accountMutationsPerWindow: 300,
   /** Sign-in challenges of one wallet, from all new devices together. Each device on which the wallet has signed in before has its own count with the same limit. */

@@ -14,6 +14,7 @@ import { Id, PageQuery, page } from './paging.ts';
  * - `limit`: the rate limit that a request counts toward; `none` for unmetered routes.
  * - `maxBody`: maximum size of the body in bytes, if one may be sent.
  * - `document`: the member of the body that may be any JSON, and its maximum size in bytes of canonical form.
+ * - `documentLevels`: how many levels of the body surround a document; 1 without it.
  * - `maxValues`: maximum number of JSON values in a body with several documents, including objects and arrays.
  * - `roundsNumbers`: nothing of the body is hashed, so numbers that no double holds are rounded instead of refused.
  * - `longAnswer`: the response may have megabytes, and is sent in chunks.
@@ -48,6 +49,7 @@ export interface Route {
   body?: TObject;
   maxBody?: number;
   document?: { field: string; maxBytes: number };
+  documentLevels?: number;
   maxValues?: number;
   roundsNumbers?: true;
   longAnswer?: true;

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { seal } from '../../src/base/aes-gcm.ts';
 import { type Received, startReceiver } from '../../src/cli/input/webhook-receiver.ts';
-import { signedMessage } from '../../src/server/core/webhooks.ts';
+import { signedMessage } from '../../src/server/core/webhooks/webhooks.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 
 const key = Buffer.alloc(32);

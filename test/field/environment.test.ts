@@ -4,7 +4,7 @@ import { Agent, EnvHttpProxyAgent } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { connectionsTo } from '../../src/base/proxy/connections.ts';
 import { openChain } from '../../src/chain/chain.ts';
-import { createSender, createSenders } from '../../src/server/core/webhook-relay.ts';
+import { createSender, createSenders } from '../../src/server/core/webhooks/webhook-relay.ts';
 import { connectionRule, connectionRules } from '../../src/server/rules/webhooks.ts';
 import { createTestAgent } from '../support/agent.ts';
 import { startTestChain } from '../support/anvil.ts';

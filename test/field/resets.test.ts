@@ -15,7 +15,7 @@ import { keepServing, removeStaleSocket } from '../../src/base/sockets.ts';
 import { connectRpc } from '../../src/chain/rpc.ts';
 import { httpFetch } from '../../src/cli/program/http-fetch.ts';
 import { createClient } from '../../src/client/client.ts';
-import { createSender } from '../../src/server/core/webhook-relay.ts';
+import { createSender } from '../../src/server/core/webhooks/webhook-relay.ts';
 import { startServiceWithRobot, type TestService } from '../support/service.ts';
 
 /** Errors that nothing handled. The run fails because of them, too. */

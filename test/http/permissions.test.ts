@@ -53,6 +53,7 @@ function bodyOf(name: RouteName, { owner, robot, fleetId }: Scene): unknown {
     reorderFleets: { order: [fleetId] },
     createTask: { title: 'Sort the parcels' },
     completeTask: { proof: newEvidence() },
+    batchTasks: { items: [{ id: robot.id, claim: { title: 'Sort the parcels' } }] },
     proposeKey: {
       public_key: {
         kty: 'OKP',

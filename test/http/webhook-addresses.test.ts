@@ -5,7 +5,11 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { WebhookSettings } from '../../src/server/core/deps.ts';
-import { createSender, createSenders, startRelay } from '../../src/server/core/webhook-relay.ts';
+import {
+  createSender,
+  createSenders,
+  startRelay,
+} from '../../src/server/core/webhooks/webhook-relay.ts';
 import { connectionRule, connectionRules } from '../../src/server/rules/webhooks.ts';
 import { localhostCertificate as certificate } from '../support/certificate.ts';
 import { type Owner, startTestService, type TestService } from '../support/service.ts';

@@ -11,7 +11,7 @@ import {
   onTestFinished,
   vi,
 } from 'vitest';
-import { createSender, startRelay } from '../../src/server/core/webhook-relay.ts';
+import { createSender, startRelay } from '../../src/server/core/webhooks/webhook-relay.ts';
 import { createMetrics } from '../../src/server/metrics/metrics.ts';
 import { connectionRule } from '../../src/server/rules/webhooks.ts';
 import { localhostCertificate as certificate } from '../support/certificate.ts';

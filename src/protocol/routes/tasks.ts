@@ -56,21 +56,40 @@ const PromisedWork = Closed({
   statement_hash: Nullable(Hash),
 });
 
+const Claim = {
+  title: VisibleText(limits.titleLength),
+  description: Type.Optional(Text(limits.descriptionLength)),
+  expected_result: Type.Optional(JsonObject),
+  occurred_at: Type.Optional(CallerTimestamp),
+  statement: Type.Optional(SignedDocument),
+  promised: Type.Optional(PromisedWork),
+};
+
+const Completion = Closed({
+  proof: Proof,
+  outcome: Type.Optional(TaskOutcome),
+  statement: Type.Optional(SignedDocument),
+});
+
+const BatchItem = Type.Object(
+  { id: Uuid, claim: Type.Optional(Closed(Claim)), completion: Type.Optional(Completion) },
+  { additionalProperties: false, minProperties: 2 },
+);
+
+/** `status` and `body` as of the single calls. `body` of both has the members of both. */
+const BatchAnswer = Closed({
+  status: Type.Integer(),
+  body: Type.Object({}, { additionalProperties: true }),
+  retry_after_ms: Type.Optional(Type.Integer({ minimum: 0 })),
+});
+
 export const taskRoutes = {
   createTask: {
     ...robotChange,
     path: '/api/v1/tasks',
     summary:
       'Claim a task before the work starts. After the completion, anyone with the proof hash can read the title of the task and the name of the robot',
-    body: Closed({
-      id: Type.Optional(Uuid),
-      title: VisibleText(limits.titleLength),
-      description: Type.Optional(Text(limits.descriptionLength)),
-      expected_result: Type.Optional(JsonObject),
-      occurred_at: Type.Optional(CallerTimestamp),
-      statement: Type.Optional(SignedDocument),
-      promised: Type.Optional(PromisedWork),
-    }),
+    body: Closed({ id: Type.Optional(Uuid), ...Claim }),
     document: { field: 'expected_result', maxBytes: limits.expectedResultBytes },
     responses: { 201: Closed({ task: Task, next: Type.String() }) },
     errors: ['id_conflict', 'storage_quota', 'statement_required', 'statement_conflict'],
@@ -81,11 +100,7 @@ export const taskRoutes = {
     summary:
       'Submit the evidence of a task as `proof`. The service waits until the hash of the evidence is anchored, at most for SVC_ANCHOR_TIMEOUT_MS',
     params: Id,
-    body: Closed({
-      proof: Proof,
-      outcome: Type.Optional(TaskOutcome),
-      statement: Type.Optional(SignedDocument),
-    }),
+    body: Completion,
     document: { field: 'proof', maxBytes: limits.proofBytes },
     fieldErrors: { proof: 'invalid_proof' },
     lateValidation: true,
@@ -104,6 +119,27 @@ export const taskRoutes = {
       'anchoring_failed',
       'chain_unavailable',
     ],
+  },
+  batchTasks: {
+    ...robotChange,
+    path: '/api/v1/tasks/batch',
+    summary: 'Claim and complete up to 50 tasks in one call',
+    description: `Each item has a claim, a completion, or both. \`items\` of the response are in the order of the request, each with the status and the body that the single call would have. Items are not atomic: each succeeds or fails by itself, and the items of one task follow each other. In an item with both, a refused claim skips the completion. Send the same call again after a failure: nothing is done twice. With \`wait=0\`, the service does not wait for anchors. A robot may send ${limits.batchItemsPerWindow} items per minute. Above that, the response is 429, and nothing was done.`,
+    query: Closed({ wait: Type.Optional(Type.Literal('0')) }),
+    body: Closed({
+      items: Type.Array(BatchItem, { minItems: 1, maxItems: limits.batchItems }),
+    }),
+    maxValues: limits.batchValues,
+    documentLevels: 4,
+    lateValidation: true,
+    responses: {
+      200: Closed({
+        items: Type.Array(BatchAnswer),
+        /** For all items that wait for their anchors. */
+        promise: Type.Optional(SignedDocument),
+      }),
+    },
+    errors: [],
   },
   listTasks: {
     ...taskRead,

@@ -15,7 +15,7 @@ import { getIdentity } from './signing/identity.ts';
 import { listStatements } from './signing/statements.ts';
 import { listTasks, readTask } from './tasks.ts';
 import { listSamples } from './telemetry.ts';
-import { listWebhooks } from './webhooks.ts';
+import { listWebhooks } from './webhooks/webhooks.ts';
 
 /** Runs one read; a server lets the accounts take turns. */
 type TakeTurn = <Result>(read: () => Promise<Result>) => Promise<Result>;

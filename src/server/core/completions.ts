@@ -14,12 +14,15 @@ import type { TaskRecord } from '../ports/tasks.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, keyRevoked } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
-import { promiseOf } from './signing/promises.ts';
+import { type AcceptedTask, promiseOf } from './signing/promises.ts';
 import { statementRequired, takeStatement } from './signing/statements.ts';
 import { canonicalSteps, claimOf, taskNotFound, verificationOf } from './tasks.ts';
 
-type Completed = Answer<'completeTask'>;
-type Result = Omit<Body<'completeTask'>, 'proof'> & { proof: Proof };
+export type Completed = Answer<'completeTask'>;
+export type Result = Omit<Body<'completeTask'>, 'proof'> & { proof: Proof };
+
+/** Runs the waiting part of a completion; see `completeTask`. */
+export type Wait = (work: (enough: AbortController) => Promise<Completed>) => Promise<Completed>;
 
 /** By `same_evidence`. */
 const REASONS = {
@@ -31,7 +34,7 @@ const REASONS = {
 /**
  * Queues the proof, and then waits for its anchor. `wait` runs the waiting part, with a controller that ends the wait
  * when it aborts: `wait` may abort it, and `anchorTimeoutMs` does. In either case the completion continues without the
- * request. The response depends only on what is stored afterwards.
+ * request. The response depends only on what is stored afterwards. `promise` makes the promise of a response 202.
  *
  * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`, `no_anchor_quota`,
  * `no_gas_credit`, `chain_unavailable` (fees were never read), `anchoring_failed`, `invalid_api_key` if the key ended
@@ -42,12 +45,13 @@ export function completeTask(
   robot: RobotCaller,
   taskId: string,
   result: Result,
-  wait: (work: (enough: AbortController) => Promise<Completed>) => Promise<Completed>,
+  wait: Wait,
+  promise = (task: AcceptedTask) => promiseOf(deps, [task]),
 ): Promise<Completed> {
   const answer = (proofHash: Hex) =>
     wait(async (enough) => {
       await waitForAnchor(deps, taskId, enough);
-      return answerByState(deps, await requireTask(deps, robot, taskId), proofHash);
+      return answerByState(deps, await requireTask(deps, robot, taskId), proofHash, promise);
     });
   // Not an async function: it would keep the proof, and then its text, in memory until the anchor.
   return newCompletion(deps, robot, taskId, result)
@@ -211,7 +215,12 @@ async function otherCompletion(deps: Deps, task: TaskRecord, sentHash: Hex | nul
 }
 
 /** The response to the completion that queued this proof. It never reports the result of another proof. */
-async function answerByState(deps: Deps, task: TaskRecord, proofHash: Hex): Promise<Completed> {
+async function answerByState(
+  deps: Deps,
+  task: TaskRecord,
+  proofHash: Hex,
+  promiseOfTask: (task: AcceptedTask) => Promise<string | undefined>,
+): Promise<Completed> {
   const { completion } = task;
   if (completion === null) throw taskNotFound();
   const { txHash, state } = completion;
@@ -229,7 +238,7 @@ async function answerByState(deps: Deps, task: TaskRecord, proofHash: Hex): Prom
     );
   }
   const poll = `Poll GET /api/v1/tasks/${task.id}`;
-  const promise = await promiseOf(deps, task);
+  const promise = await promiseOfTask({ ...task, completion });
   const queued = {
     ...(promise !== undefined && { promise }),
     status: 'pending',

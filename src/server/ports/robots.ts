@@ -45,6 +45,8 @@ export type RobotPatch = Partial<Pick<RobotRecord, 'name' | 'description' | 'fle
 export interface RobotStore {
   /** Counts one call of the robot whose key has this hash. Null, counting nothing, if no live key has it. */
   authenticateRobot(keyHash: string): Promise<{ robot: RobotCaller; count: RateCount } | null>;
+  /** Counts the tasks of a batch, or none of them if the window has no room for all. */
+  countBatch(robotId: string, tasks: number): Promise<RateCount>;
   /**
    * MUST enforce the limit of robots per account under concurrent calls. `id_used`: with the account's robot of this id;
    * null if it is another account's.

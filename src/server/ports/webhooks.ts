@@ -12,7 +12,7 @@ export interface WebhookRecord extends Pick<Webhook, 'id' | 'url' | 'disabled_fo
 
 export interface NewWebhook extends Pick<WebhookRecord, 'id' | 'url' | 'events' | 'created_at'> {
   wallet: string;
-  /** Sealed by core/webhooks.ts. */
+  /** Sealed by core/webhooks/webhooks.ts. */
   secret: Buffer;
 }
 

@@ -8,6 +8,7 @@ export const rateLimits = {
   challenge: limits.challengesPerWindow,
   account: limits.accountMutationsPerWindow,
   robot: limits.robotCallsPerWindow,
+  batch: limits.batchItemsPerWindow,
 } as const;
 
 export type RateScope = keyof typeof rateLimits;

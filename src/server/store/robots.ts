@@ -27,7 +27,7 @@ const COLUMNS = raw(`id, wallet, name, description, fleet_id AS "fleetId", key_h
 export function robotStore({
   read,
   write,
-}: Db): Omit<RobotStore, 'authenticateRobot' | 'deleteRobot'> {
+}: Db): Omit<RobotStore, 'authenticateRobot' | 'countBatch' | 'deleteRobot'> {
   return {
     createRobot: ({ id, wallet, name, description, keyHash, createdAt }, by) =>
       write(async (tx) => {

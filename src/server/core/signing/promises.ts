@@ -8,16 +8,23 @@ import { readPromise } from '../../../proof/statements/promise.ts';
 import { openKey, thumbprintOf } from '../../../proof/statements/public-key.ts';
 import type { Body } from '../../../protocol/routes.ts';
 import { formatTimestamp } from '../../../protocol/timestamp.ts';
-import type { TaskRecord } from '../../ports/tasks.ts';
+import type { CompletionRecord, TaskRecord } from '../../ports/tasks.ts';
 import type { Deps } from '../deps.ts';
 import { anchoringChainId } from '../operations.ts';
 
-/** The promise for a completion that waits for its anchor, as a JWS. Undefined while no listed account has its key here. */
+/** A task whose completion waits for its anchor. */
+export type AcceptedTask = TaskRecord & { completion: CompletionRecord };
+
+/**
+ * One promise for completions that wait for their anchors, as a JWS: from when the first of them was accepted. Undefined
+ * without any, and while no listed account has its key here.
+ */
 export async function promiseOf(
   deps: Deps,
-  { id, createdAt, completion }: TaskRecord,
+  tasks: readonly AcceptedTask[],
 ): Promise<string | undefined> {
-  if (completion === null) return undefined;
+  if (tasks.length === 0) return undefined;
+  const acceptedAt = Math.min(...tasks.map(({ completion }) => completion.queuedAt));
   const accounts = await deps.store.listAnchoringAccounts();
   const key = deps.keys.find(({ address }) =>
     accounts.some((one) => one.address === address && one.promiseKey && one.lastBlock === null),
@@ -25,9 +32,11 @@ export async function promiseOf(
   return key?.promiseKey.signPromise({
     origin: deps.settings.baseUrl,
     chain_id: await anchoringChainId(deps),
-    accepted_at: formatTimestamp(completion.queuedAt),
-    anchored_by: formatTimestamp(completion.queuedAt + deps.settings.promiseMs),
-    leaves: [{ task_id: id, created_at: formatTimestamp(createdAt), leaf: completion.leaf }],
+    accepted_at: formatTimestamp(acceptedAt),
+    anchored_by: formatTimestamp(acceptedAt + deps.settings.promiseMs),
+    leaves: tasks.map(({ id, createdAt, completion }) => {
+      return { task_id: id, created_at: formatTimestamp(createdAt), leaf: completion.leaf };
+    }),
   });
 }
 

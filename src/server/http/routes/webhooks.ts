@@ -10,7 +10,7 @@ import {
   replayDelivery,
   rotateSecret,
   testWebhook,
-} from '../../core/webhooks.ts';
+} from '../../core/webhooks/webhooks.ts';
 import type { Handlers } from '../server/call.ts';
 
 export function webhookHandlers(deps: Deps) {

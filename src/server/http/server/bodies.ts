@@ -21,9 +21,6 @@ import { wireError } from '../../ports/errors.ts';
 import { accountOf, walletOf } from './authentication.ts';
 import { abortOnDisconnect } from './in-flight.ts';
 
-/** A document in the body may nest as deep as a proof; the surrounding body adds one level. */
-const MAX_DEPTH = limits.documentDepth + 1;
-
 /** The body, its members other than the document, and room for more, which the schema then rejects. */
 const VALUES_AROUND_DOCUMENT = 100;
 
@@ -228,7 +225,8 @@ function parseLimits(route: Route | undefined): StrictJsonOptions {
   const ofDocument = document && mostValuesIn(document.maxBytes) + VALUES_AROUND_DOCUMENT;
   const maxValues = route?.maxValues ?? ofDocument;
   return {
-    maxDepth: MAX_DEPTH,
+    // A document in the body may nest as deep as a proof.
+    maxDepth: limits.documentDepth + (route?.documentLevels ?? 1),
     ...(maxValues !== undefined && { maxValues }),
     ...(route?.roundsNumbers && { numbers: 'round' }),
   };

@@ -33,8 +33,33 @@ const fileErrors: Readonly<Record<number, [ErrorCode, string]>> = {
   416: ['invalid_range', 'The Range begins after the end of the file.'],
 };
 
-/** Sends the response for an error. This is the only place that does so, and that logs it. */
+/** Sends the response for an error. This is the only place that does so. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const answered = answeredError(error, request);
+  const seconds = secondsUntilRetry(answered);
+  if (seconds !== undefined) reply.header('retry-after', String(seconds));
+  // The headers of a stream that failed before its first byte are still set.
+  reply.removeHeader('content-encoding').type('application/json; charset=utf-8');
+  reply.status(errors[answered.code].status).send(errorBody(answered));
+}
+
+/** The answer to an item of a batch that failed. */
+export function itemError(error: unknown, request: FastifyRequest) {
+  const answered = answeredError(error, request);
+  const seconds = secondsUntilRetry(answered);
+  return {
+    status: errors[answered.code].status,
+    body: errorBody(answered),
+    ...(seconds !== undefined && { retry_after_ms: seconds * 1000 }),
+  };
+}
+
+function secondsUntilRetry({ code, details }: SvcError<ErrorCode>): number | undefined {
+  return (details.retry_after as number | undefined) ?? retryAfter[code];
+}
+
+/** The error for the caller. This is the only place that logs errors. */
+function answeredError(error: unknown, request: FastifyRequest): SvcError<ErrorCode> {
   const known = knownError(error, request);
   if (known === null) request.log.error({ err: error }, 'unexpected error');
   const answered =
@@ -46,11 +71,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (answered.code === 'storage_unavailable') {
     request.log.warn({ reason: reasonOf(answered) }, 'storage unavailable');
   }
-  const seconds = answered.details.retry_after ?? retryAfter[answered.code];
-  if (seconds !== undefined) reply.header('retry-after', String(seconds));
-  // The headers of a stream that failed before its first byte are still set.
-  reply.removeHeader('content-encoding').type('application/json; charset=utf-8');
-  reply.status(errors[answered.code].status).send(errorBody(answered));
+  return answered;
 }
 
 export function errorBody({ code, message, details }: SvcError): Record<string, unknown> {

@@ -511,7 +511,7 @@ CREATE INDEX events_robot_type_severity ON events (robot_id, event_type, severit
 
 -- Webhooks and alerts
 
--- events: a JSON array of types. secret and old_secret are sealed (core/webhooks.ts); old_secret is used until old_until.
+-- events: a JSON array of types. secret and old_secret are sealed (core/webhooks/webhooks.ts); old_secret is used until old_until.
 -- failures counts failed attempts since the last success. next_at is the time of the next attempt, never if disabled.
 CREATE TABLE webhooks (
   id uuid PRIMARY KEY,

@@ -5,7 +5,9 @@ import { sql } from '../db/sql.ts';
 import type { PostgresDb } from './engine/database.ts';
 import { type CountedRow, counting, oldWindows, toCounted } from './engine/rate-counters.ts';
 
-export function robotAuthentication(db: PostgresDb): Pick<RobotStore, 'authenticateRobot'> {
+export function robotAuthentication(
+  db: PostgresDb,
+): Pick<RobotStore, 'authenticateRobot' | 'countBatch'> {
   const noteWindow = oldWindows(db);
 
   return {
@@ -24,6 +26,16 @@ export function robotAuthentication(db: PostgresDb): Pick<RobotStore, 'authentic
       const { id, wallet, suspended_at } = row;
       const robot = { id, wallet, keyHash, isSuspended: suspended_at !== null };
       return { robot, count: toCounted('robot', row) };
+    },
+
+    async countBatch(robotId, tasks) {
+      const subject = sql`SELECT ${robotId}::text AS key`;
+      const row = await db.alone((tx) =>
+        tx.get<CountedRow>(sql`WITH ${counting('batch', subject, tasks)}
+          SELECT call.now, counted.used FROM call LEFT JOIN counted ON true`),
+      );
+      if (row === undefined) throw new Error('The count returned no row');
+      return toCounted('batch', row);
     },
   };
 }

@@ -19,5 +19,6 @@ export function robotAuthentication({ read }: Db, counters: RateCounters) {
         const robot = { id, wallet, keyHash, isSuspended: suspended_at !== null };
         return { robot, count: counters.count('robot', id) };
       }),
+    countBatch: async (robotId, tasks) => counters.count('batch', robotId, tasks),
   } satisfies Partial<RobotStore>;
 }

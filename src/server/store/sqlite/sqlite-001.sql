@@ -581,7 +581,7 @@ END;
 
 -- Webhooks and alerts
 
--- events: a JSON array of types. secret and old_secret are sealed (core/webhooks.ts); old_secret is used until old_until.
+-- events: a JSON array of types. secret and old_secret are sealed (core/webhooks/webhooks.ts); old_secret is used until old_until.
 -- failures counts failed attempts since the last success. next_at is the time of the next attempt, never if disabled.
 CREATE TABLE webhooks (
   id TEXT NOT NULL PRIMARY KEY,

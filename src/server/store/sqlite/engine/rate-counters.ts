@@ -19,6 +19,7 @@ export class RateCounters {
     challenge: new Map(),
     account: new Map(),
     robot: new Map(),
+    batch: new Map(),
   };
   #window: number;
 
@@ -27,18 +28,18 @@ export class RateCounters {
     this.#window = windowAt(clock.now());
   }
 
-  /** Counts one call unless the window is used up. */
-  count(scope: RateScope, key: string): RateCount {
+  /** Counts `more`, unless the window has no room for all of it. */
+  count(scope: RateScope, key: string, more = 1): RateCount {
     const now = this.#enterWindow();
     const counts = this.#used[scope];
     const used = counts.get(key) ?? 0;
-    if (used >= rateLimits[scope]) return rateCount(scope, { used, allowed: false, now });
-    counts.set(key, used + 1);
+    if (used + more > rateLimits[scope]) return rateCount(scope, { used, allowed: false, now });
+    counts.set(key, used + more);
     if (counts.size > MAX_KEYS) {
       const [oldest = ''] = counts.keys();
       counts.delete(oldest);
     }
-    return rateCount(scope, { used: used + 1, allowed: true, now });
+    return rateCount(scope, { used: used + more, allowed: true, now });
   }
 
   /** The state of the counter, without counting a call. */

@@ -1,25 +1,25 @@
 // Webhooks of an account: their secrets, messages and deliveries.
 import { createHmac, randomBytes } from 'node:crypto';
 import { v7 as newId } from 'uuid';
-import { open, seal } from '../../base/aes-gcm.ts';
-import { readPrivateFile } from '../../base/private-file.ts';
-import { SvcError } from '../../base/svc-error.ts';
-import { limits } from '../../protocol/limits.ts';
-import type { Answer, Body, Query } from '../../protocol/routes.ts';
-import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
-import type { Webhook, WebhookDelivery } from '../../protocol/webhooks.ts';
-import { wireError } from '../ports/errors.ts';
-import type { AccountCaller } from '../ports/sign-in.ts';
+import { open, seal } from '../../../base/aes-gcm.ts';
+import { readPrivateFile } from '../../../base/private-file.ts';
+import { SvcError } from '../../../base/svc-error.ts';
+import { limits } from '../../../protocol/limits.ts';
+import type { Answer, Body, Query } from '../../../protocol/routes.ts';
+import { formatIfAny, formatTimestamp } from '../../../protocol/timestamp.ts';
+import type { Webhook, WebhookDelivery } from '../../../protocol/webhooks.ts';
+import { wireError } from '../../ports/errors.ts';
+import type { AccountCaller } from '../../ports/sign-in.ts';
 import type {
   DeliveryRecord,
   WaitingMessage,
   WebhookChange,
   WebhookRecord,
-} from '../ports/webhooks.ts';
-import { refusalOfUrl } from '../rules/webhooks.ts';
-import { type Deps, deleted } from './deps.ts';
-import type { Page } from './paging.ts';
-import { pageById } from './paging.ts';
+} from '../../ports/webhooks.ts';
+import { refusalOfUrl } from '../../rules/webhooks.ts';
+import { type Deps, deleted } from '../deps.ts';
+import type { Page } from '../paging.ts';
+import { pageById } from '../paging.ts';
 
 type WithSecret = Answer<'createWebhook'>['body'];
 

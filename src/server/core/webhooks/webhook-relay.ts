@@ -5,12 +5,17 @@ import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { FairQueue } from '../../base/async/fair-queue.ts';
-import type { Clock } from '../../base/clock.ts';
-import { limits } from '../../protocol/limits.ts';
-import { LEAD_MS, type Store } from '../ports/store.ts';
-import type { DueWebhook, WaitingMessage, WebhookStore, WebhookToSend } from '../ports/webhooks.ts';
-import { afterFailure, type MayConnect, refusalOfUrl } from '../rules/webhooks.ts';
+import { FairQueue } from '../../../base/async/fair-queue.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { limits } from '../../../protocol/limits.ts';
+import { LEAD_MS, type Store } from '../../ports/store.ts';
+import type {
+  DueWebhook,
+  WaitingMessage,
+  WebhookStore,
+  WebhookToSend,
+} from '../../ports/webhooks.ts';
+import { afterFailure, type MayConnect, refusalOfUrl } from '../../rules/webhooks.ts';
 import { TunnelAgent } from './webhook-tunnel.ts';
 import { signedMessage } from './webhooks.ts';
 

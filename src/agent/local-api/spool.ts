@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { type Params, routes } from '../../protocol/routes.ts';
 import { agentError } from '../errors.ts';
 import { exportLines } from '../spool/export.ts';
-import { evidenceOf } from '../spool/records.ts';
 import type { LocalDeps } from './call.ts';
 import { checkTask } from './tasks.ts';
 
@@ -45,7 +44,7 @@ export function addSpoolRoutes(app: FastifyInstance, deps: LocalDeps): void {
     if (dropped === null) throw notSetAside(id);
     const { code, message } = dropped;
     deps.logger.warn({ task: id, code }, 'completion dropped');
-    return { task_id: id, code, message, proof: JSON.parse(evidenceOf(dropped.body).text) };
+    return { task_id: id, code, message, proof: JSON.parse(dropped.body) };
   });
 }
 

@@ -2,12 +2,13 @@
 import { v7 as newId } from 'uuid';
 import type { Hex } from '../../proof/bytes.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
+import { hashCanonicalText } from '../../proof/hash.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Task, Verification } from '../../protocol/resources.ts';
 import { type Answer, type Body, routes } from '../../protocol/routes.ts';
 import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import { agentError, isAgentErrorCode } from '../errors.ts';
-import { completionBody, evidenceOf, type SpoolRecord } from '../spool/records.ts';
+import type { SpoolRecord } from '../spool/records.ts';
 import type { Receipt, Refusal } from '../spool/settled.ts';
 import { diskFull } from '../spool/spool.ts';
 import type { Claim, Completion } from '../spool/tasks.ts';
@@ -80,12 +81,12 @@ export async function completeTask(
   | { status: 202; body: ReturnType<typeof accepted> & { warning?: string } }
 > {
   const { spool, clock } = deps;
-  const body = completionBody(documentText('proof', proof, limits.proofBytes), outcome);
-  const proofHash = evidenceOf(body).proofHash();
+  const body = documentText('proof', proof, limits.proofBytes);
+  const proofHash = hashCanonicalText(body);
   const warning = await checkTask(deps, taskId, anyway);
   if (warning !== null) deps.logger.warn({ task: taskId }, 'completion of an unknown task');
-  const now = clock.now();
-  const result = await spool.complete({ kind: 'completion', id: taskId, ...now, body }, proofHash);
+  const record = { kind: 'completion' as const, id: taskId, ...clock.now(), body, outcome };
+  const result = await spool.complete(record, proofHash);
   switch (result.outcome) {
     case 'stored':
       break;
@@ -218,7 +219,7 @@ function viewLocally({ spool }: LocalDeps, claim: Claim): LocalTask {
       occurred_at: utcOf(content.occurred_at),
       robot_id: spool.read(({ state }) => state.robotId()),
       credit_refused_at: null,
-      outcome: completion && evidenceOf(completion.body).outcome,
+      outcome: completion?.outcome ?? null,
     },
     anchor:
       completion === null

@@ -9,7 +9,6 @@ import {
 } from '../../proof/statements/statement.ts';
 import type { Body } from '../../protocol/routes.ts';
 import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
-import { evidenceOf } from '../spool/records.ts';
 import type { Numbering, RecordTables } from '../spool/spool.ts';
 import type { StoredStatement } from '../spool/statements.ts';
 import type { Claim, Completion } from '../spool/tasks.ts';
@@ -53,7 +52,7 @@ export const numbering: Numbering = {
             ...common,
             type: 'result',
             proof_hash: record.proofHash,
-            outcome: outcomeOf(record),
+            outcome: record.outcome ?? 'succeeded',
           }
         : { ...common, type: 'claim' };
     const occurredAt = 'proofHash' in record ? null : (known?.occurredAt ?? null);
@@ -66,10 +65,6 @@ function typeOf(record: Claim | Completion): Statement['type'] {
   return 'proofHash' in record ? 'result' : 'claim';
 }
 
-function outcomeOf({ body }: Completion) {
-  return evidenceOf(body).outcome ?? 'succeeded';
-}
-
 function isAbout({ about }: StoredStatement, record: Claim | Completion, tables: RecordTables) {
   const content = contentOf(tables, record.id)?.content;
   if (content && orNull(() => contentHash(content), [TypeError]) !== about.content_hash)
@@ -78,7 +73,7 @@ function isAbout({ about }: StoredStatement, record: Claim | Completion, tables:
   return (
     about.type === 'result' &&
     about.proof_hash === record.proofHash &&
-    about.outcome === outcomeOf(record)
+    about.outcome === (record.outcome ?? 'succeeded')
   );
 }
 

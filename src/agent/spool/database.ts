@@ -132,7 +132,8 @@ export function checkSpool(folder: string): number | null {
 function countRecords(db: Database): number {
   let count = 0;
   for (const table of ['claims', 'completions', 'samples', 'events', 'statements']) {
-    const rows = db.prepare<[], RecordRow>(`SELECT ${recordColumns} FROM ${table}`);
+    const outcome = table === 'completions' ? ', outcome' : '';
+    const rows = db.prepare<[], RecordRow>(`SELECT ${recordColumns}${outcome} FROM ${table}`);
     for (const row of rows.iterate()) {
       recordOf(row);
       count += 1;

@@ -1,5 +1,5 @@
 // Exports the records of the spool as JSON lines.
-import { evidenceOf, type SpoolRecord } from './records.ts';
+import type { SpoolRecord } from './records.ts';
 import type { Refusal } from './settled.ts';
 import type { Spool } from './spool.ts';
 
@@ -7,16 +7,15 @@ const PAGE = 100;
 
 /** One line for each record that is not delivered, each one set aside, and each statement. Reads in pages, so that all fit. */
 export function* exportLines(spool: Spool): Generator<string> {
-  for (const { kind, id, wallMs, body, refused, jws } of recordsOf(spool)) {
+  for (const { kind, id, wallMs, body, outcome, refused, jws } of recordsOf(spool)) {
     const accepted_at = new Date(wallMs).toISOString();
-    const { outcome, text } = evidenceOf(body);
-    const stated = outcome === null ? {} : { outcome };
-    const line = { kind, id, accepted_at, refused, ...stated, body: JSON.parse(text), jws };
+    const stated = outcome ?? undefined;
+    const line = { kind, id, accepted_at, refused, outcome: stated, body: JSON.parse(body), jws };
     yield `${JSON.stringify(line)}\n`;
   }
 }
 
-interface Exported extends Pick<SpoolRecord, 'kind' | 'id' | 'wallMs' | 'body'> {
+interface Exported extends Pick<SpoolRecord, 'kind' | 'id' | 'wallMs' | 'body' | 'outcome'> {
   /** Set on refused records. */
   refused?: Refusal;
   /** The signed statement; null if it waits for its signature. */

@@ -12,9 +12,10 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { syncFolderOf } from '../../base/durable-folder.ts';
+import type { Outcome } from '../../proof/statements/statement.ts';
 import type { Instant } from '../clock.ts';
 import { PAGE_BYTES } from './database.ts';
-import { checksumOf, evidenceOf, type RecordKind, type SpoolRecord } from './records.ts';
+import { checksumOf, type RecordKind, type SpoolRecord } from './records.ts';
 import { type PageAt, rowsOf, type Value } from './sqlite-pages.ts';
 import type { Tables } from './tables.ts';
 
@@ -108,7 +109,7 @@ function insert({ tasks, samples, events, statements }: Tables, record: SpoolRec
     case 'completion':
       if (isBefore(record, tasks.completion(record.id))) break;
       tasks.removeCompletion(record.id);
-      tasks.insertCompletion(record, evidenceOf(record.body).proofHash());
+      tasks.insertCompletion(record);
       break;
     case 'sample':
       samples.insert(record);
@@ -158,7 +159,8 @@ const KINDS: ReadonlySet<string> = new Set<RecordKind>([
 /** Null if the row is not a record or its checksum does not match. */
 function recordIn(row: Value[]): SpoolRecord | null {
   const [, kind, id, wallMs, boot, monoMs, crc] = row;
-  const body = row.at(-1);
+  // A version added the outcome after the body.
+  const [body, outcome] = kind === 'completion' ? row.slice(9) : row.slice(-1);
   if (typeof kind !== 'string' || !KINDS.has(kind)) return null;
   if (typeof id !== 'string' || typeof body !== 'string') return null;
   const record = {
@@ -168,6 +170,7 @@ function recordIn(row: Value[]): SpoolRecord | null {
     boot: Number(boot),
     monoMs: Number(monoMs),
     body,
+    outcome: outcome as Outcome | null | undefined, // The checksum covers it.
   };
   return checksumOf(record) === crc ? record : null;
 }

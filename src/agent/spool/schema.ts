@@ -2,7 +2,7 @@
 import type { Database } from 'better-sqlite3';
 
 /**
- * The tables of records start with the same columns and end with `body`. `crc` covers the columns that
+ * The tables of records start with the same columns and end with `body`, but for the outcome of a completion. `crc` covers the columns that
  * never change (`checksumOf`), so that `recover.ts` recognizes a whole record on any page of the file.
  * - `wall_ms`, `boot`, `mono_ms`: when the record was accepted, by the wall clock and by the boot's monotonic clock.
  * - `claims.state`: `queued`, then `delivered` with the service's task in `answer`.
@@ -89,6 +89,8 @@ PRAGMA user_version = 3;
  * with a delivered claim without completion. The last one of each key stays: its number must not be used again.
  */
 const statements = `
+ALTER TABLE completions ADD COLUMN outcome TEXT;
+ALTER TABLE refused ADD COLUMN outcome TEXT;
 CREATE TABLE statements (seq INTEGER PRIMARY KEY, kind TEXT, id TEXT, wall_ms INTEGER, boot INTEGER,
   mono_ms INTEGER, crc INTEGER, kid TEXT, number INTEGER, type TEXT, signed_hash TEXT, signature TEXT, body TEXT,
   UNIQUE (kid, number));

@@ -45,7 +45,7 @@ export class Settled {
   constructor(db: Database) {
     // No boot has the number 0, so that the wall time counts.
     const columns =
-      'seq, kind, id, code, message, wall_ms wallMs, coalesce(boot, 0) boot, coalesce(mono_ms, 0) monoMs, body';
+      'seq, kind, id, code, message, wall_ms wallMs, coalesce(boot, 0) boot, coalesce(mono_ms, 0) monoMs, body, outcome';
     this.#sql = {
       receipt: db.prepare<[string], { proof_hash: Hex; verification: string; task: string | null }>(
         'SELECT proof_hash, verification, task FROM receipts WHERE task_id = ?',
@@ -61,8 +61,8 @@ export class Settled {
         `DELETE FROM receipts WHERE seq <= (SELECT max(seq) FROM receipts) - ${RECEIPTS_KEPT}`,
       ),
       refuse: db.prepare(
-        `INSERT INTO refused (kind, id, code, message, wall_ms, body, boot, mono_ms)
-           VALUES (@kind, @id, @code, @message, @wallMs, @body, @boot, @monoMs)`,
+        `INSERT INTO refused (kind, id, code, message, wall_ms, body, boot, mono_ms, outcome)
+           VALUES (@kind, @id, @code, @message, @wallMs, @body, @boot, @monoMs, @outcome)`,
       ),
       trimRefused: db.prepare(
         `DELETE FROM refused WHERE kind IN ('sample', 'event') AND seq <= (SELECT max(seq) FROM refused) - ${REFUSED_KEPT}`,
@@ -108,7 +108,7 @@ export class Settled {
   }
 
   refuse(record: SpoolRecord, { code, message }: Refusal): void {
-    this.#sql.refuse.run({ ...record, code, message });
+    this.#sql.refuse.run({ outcome: null, ...record, code, message });
     this.#sql.trimRefused.run();
   }
 

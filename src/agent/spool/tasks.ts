@@ -1,6 +1,7 @@
 // The tables of claims and completions, and the queue of calls they need.
 import type { Database } from 'better-sqlite3';
 import type { Hex } from '../../proof/bytes.ts';
+import { hashCanonicalText } from '../../proof/hash.ts';
 import type { Task } from '../../protocol/resources.ts';
 import {
   insertedColumns,
@@ -38,7 +39,7 @@ interface ClaimRow extends RecordRow {
 }
 
 interface CompletionRow extends RecordRow {
-  proof_hash: Hex;
+  proofHash: Hex;
   /** `blocked`: queued, but its claim is not delivered yet. */
   state: Completion['state'] | 'blocked';
 }
@@ -56,14 +57,14 @@ export class TaskTable {
         `INSERT INTO claims (${insertedColumns}, state) VALUES (${insertedValues}, 'queued')`,
       ),
       insertCompletion: db.prepare(
-        `INSERT INTO completions (${insertedColumns}, proof_hash, state) VALUES (${insertedValues}, @proofHash,
+        `INSERT INTO completions (${insertedColumns}, outcome, proof_hash, state) VALUES (${insertedValues}, @outcome, @proofHash,
              iif(EXISTS (SELECT 1 FROM claims WHERE id = @id AND state = 'queued'), 'blocked', 'queued'))`,
       ),
       claim: db.prepare<[string], ClaimRow>(
         `SELECT ${recordColumns}, answer FROM claims WHERE id = ?`,
       ),
       completion: db.prepare<[string], CompletionRow>(
-        `SELECT ${recordColumns}, proof_hash, state FROM completions WHERE id = ?`,
+        `SELECT ${recordColumns}, outcome, proof_hash proofHash, state FROM completions WHERE id = ?`,
       ),
       uploads: {
         completion: db.prepare<[number], string>(idsIn('completions', 'queued')).pluck(),
@@ -110,7 +111,7 @@ export class TaskTable {
     this.#sql.trimClaims.run();
   }
 
-  insertCompletion(record: SpoolRecord, proofHash: Hex): void {
+  insertCompletion(record: SpoolRecord, proofHash = hashCanonicalText(record.body)): void {
     this.#sql.insertCompletion.run({ ...valuesOf(record), proofHash });
   }
 
@@ -125,7 +126,7 @@ export class TaskTable {
     const row = this.#sql.completion.get(id);
     if (row === undefined) return null;
     const state = row.state === 'accepted' ? 'accepted' : 'queued';
-    return { ...recordOf(row), proofHash: row.proof_hash, state };
+    return { ...recordOf(row), state };
   }
 
   /** Calls that can be made now: completions, claims, then polls, at most `most` of each. */

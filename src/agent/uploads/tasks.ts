@@ -7,7 +7,7 @@ import type { TaskContent } from '../../proof/statements/statement.ts';
 import type { Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
 import { utcOf } from '../../protocol/timestamp.ts';
-import { evidenceOf, type SpoolRecord } from '../spool/records.ts';
+import type { SpoolRecord } from '../spool/records.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { StoredStatement } from '../spool/statements.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
@@ -151,13 +151,12 @@ export class TaskUploads extends Uploads {
     if (completion === null) return;
     const statement = await this.#statementOf(completion);
     if (statement === 'waiting') return;
-    const { proofHash } = completion;
-    const { text, outcome: stated } = evidenceOf(completion.body);
-    const outcome = stated ?? (statement && 'succeeded');
+    const { proofHash, body } = completion;
+    const outcome = completion.outcome ?? (statement && 'succeeded');
     const inputOf = () => ({
       params: { id },
       body: {
-        proof: JSON.parse(text) as Proof,
+        proof: JSON.parse(body) as Proof,
         ...(outcome !== null && { outcome }),
         ...(statement !== null && { statement: statement.jws }),
       },

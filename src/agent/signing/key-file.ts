@@ -1,6 +1,6 @@
 // The robot's signing key: a file next to the spool, with the private key or, if a command signs, the public key alone.
 import { createPrivateKey, generateKeyPairSync, sign as signBytes } from 'node:crypto';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { readPrivateFile, replacePrivateFile } from '../../base/private-file.ts';
@@ -32,12 +32,6 @@ export function signingKeyFile(folder: string): string {
   return path.join(folder, FILE);
 }
 
-/** Changes when the file is replaced, written or gets other permissions; null without a file. */
-export function signingKeyVersion(folder: string): string | null {
-  const found = statSync(signingKeyFile(folder), { throwIfNoEntry: false });
-  return found === undefined ? null : `${found.ino} ${found.ctimeMs} ${found.size}`;
-}
-
 /**
  * Null if there is no key. `command`: signs in place of a private key.
  * @throws SvcError `signing_key_unusable` if the file cannot be read, others can read it, or it holds no key
@@ -54,14 +48,11 @@ export async function readSigningKey(
   const common = { publicKey, thumbprint: thumbprintOf(publicKey) };
   if (command !== null) {
     const algorithm = algorithmOf(publicKey);
-    return {
-      ...common,
-      batch: 1,
-      async sign(text, signal) {
-        const bytes = await runSignCommand(command, text, { timeoutMs, signal });
-        return signatureBytes(algorithm, bytes) ?? bytes;
-      },
-    };
+    const run = (text: string, signal: AbortSignal) =>
+      runSignCommand(command, text, { timeoutMs, signal });
+    const sign = async (text: string, signal: AbortSignal) =>
+      signatureBytes(algorithm, await run(text, signal));
+    return { ...common, batch: 1, sign };
   }
   if (typeof d !== 'string') {
     throw new SvcError(UNUSABLE, `The signing key ${file} has no private key.`, {

@@ -49,7 +49,7 @@ export function runSignCommand(
   });
 }
 
-export function failed(problem: string): SvcError {
+function failed(problem: string): SvcError {
   return new SvcError('sign_failed', `SVC_AGENT_SIGN_COMMAND ${problem}.`, { retryable: true });
 }
 
@@ -65,30 +65,17 @@ function isBase64(text: string): boolean {
   return /^[\w+/\s-]+=*\s*$/.test(text);
 }
 
-const ORDER_256 = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-
-/** The 64 bytes of a JWS: Ed25519 as it is; ES256 as `r ‖ s` with the low `s`, also from DER (RFC 3279). Null for others. */
-export function signatureBytes(algorithm: Algorithm, bytes: Uint8Array): Uint8Array | null {
-  const raw = bytes.length === 64 ? bytes : algorithm === 'ES256' ? fromDer(bytes) : null;
-  if (raw === null || algorithm === 'Ed25519') return raw;
-  const s = BigInt(`0x${Buffer.from(raw.subarray(32)).toString('hex')}`);
-  const low = s > ORDER_256 / 2n && s < ORDER_256 ? ORDER_256 - s : s;
-  const lowHex = low.toString(16).padStart(64, '0');
-  return Buffer.concat([raw.subarray(0, 32), Buffer.from(lowHex, 'hex')]);
-}
-
-/** SEQUENCE of two INTEGERs, all shorter than 128 bytes. */
-function fromDer(bytes: Uint8Array): Uint8Array | null {
-  const hex = Buffer.from(bytes).toString('hex');
-  if (!hex.startsWith('30') || bytes[1] !== bytes.length - 2) return null;
-  const [r = null, s = null, ...rest] = integersIn(hex.slice(4));
-  return r === null || s === null || rest.length > 0 ? null : Buffer.from(r + s, 'hex');
-}
-
-function integersIn(hex: string): (string | null)[] {
-  if (hex === '') return [];
-  const end = 4 + 2 * Number.parseInt(hex.slice(2, 4), 16);
-  const digits = hex.slice(4, end).replace(/^00/, '').padStart(64, '0');
-  const isInteger = hex.startsWith('02') && hex.length >= end && digits.length === 64;
-  return isInteger ? [digits, ...integersIn(hex.slice(end))] : [null];
+/**
+ * The 64 bytes of a JWS: Ed25519 as it is; ES256 as `r ‖ s` with the low `s`, also from DER (RFC 3279). Returns other bytes
+ * as they are, for the caller's check.
+ */
+export async function signatureBytes(algorithm: Algorithm, bytes: Uint8Array): Promise<Uint8Array> {
+  if (algorithm === 'Ed25519') return bytes;
+  const { Signature } = (await import('@noble/curves/p256.js')).p256;
+  try {
+    const read = bytes.length === 64 ? Signature.fromCompact(bytes) : Signature.fromDER(bytes);
+    return read.normalizeS().toCompactRawBytes();
+  } catch {
+    return bytes;
+  }
 }

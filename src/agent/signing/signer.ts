@@ -2,10 +2,11 @@
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { openKey } from '../../proof/statements/public-key.ts';
+import { keyVersion } from '../key.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { StoredStatement } from '../spool/statements.ts';
 import { Retries, type UploaderPauses } from '../uploads/retry.ts';
-import { readSigningKey, type SigningKey, signingKeyVersion } from './key-file.ts';
+import { readSigningKey, type SigningKey, signingKeyFile } from './key-file.ts';
 
 export interface SignerOptions {
   readonly folder: string;
@@ -46,7 +47,7 @@ export class Signer {
   async look(): Promise<void> {
     const { folder, signCommand, pauses } = this.#options;
     try {
-      const version = signingKeyVersion(folder);
+      const version = await keyVersion({ file: signingKeyFile(folder) });
       if (version === this.#version) return;
       this.#version = version;
       this.#key = await readSigningKey(folder, signCommand, pauses.signCommandMs);

@@ -13,6 +13,7 @@ import {
   recordColumns,
   recordOf,
   type SpoolRecord,
+  type StoredRecord,
   valuesOf,
 } from './records.ts';
 
@@ -27,8 +28,7 @@ export interface ActiveKey {
 }
 
 /** A statement as the spool stores it. */
-export interface StoredStatement {
-  readonly seq: number;
+export interface StoredStatement extends StoredRecord {
   readonly kid: string;
   readonly number: number;
   readonly about: Statement;
@@ -163,27 +163,17 @@ export class StatementTable {
   }
 
   /** Statements after the sequence number `after`, oldest first. */
-  read(most: number, after = 0): (StoredStatement & SpoolRecord)[] {
-    return this.#sql.read
-      .all(after, most)
-      .map((row) => ({ ...recordOf(row), ...statementOf(row) }));
+  read(most: number, after = 0): StoredStatement[] {
+    return this.#sql.read.all(after, most).map(statementOf);
   }
 }
 
 /** @throws DamagedRecord */
 function statementOf(row: StatementRow): StoredStatement {
-  const { seq, body } = recordOf(row);
-  const { occurred_at: occurredAt, signed } = JSON.parse(body);
-  const jws = row.signature === null ? null : `${signed}.${row.signature}`;
-  return {
-    seq,
-    kid: row.kid,
-    number: row.number,
-    about: payloadOf(signed),
-    signed,
-    occurredAt,
-    jws,
-  };
+  const { signature, ...record } = recordOf(row);
+  const { occurred_at: occurredAt, signed } = JSON.parse(record.body);
+  const jws = signature && `${signed}.${signature}`;
+  return { ...record, about: payloadOf(signed), signed, occurredAt, jws };
 }
 
 function payloadOf(signed: string): Statement {

@@ -266,6 +266,48 @@ describe('a robot with a key in use', () => {
     expect(service.statements().map(({ read }) => read.signed)).toEqual(before);
   });
 
+  it('goes on with its key when the service answers with no key, and then with an older text', async () => {
+    await startSigning();
+    service.grant();
+    await agent.stop();
+    await agent.start();
+    await agent.claim();
+    await delivered();
+    for (const shown of [0, 1]) {
+      service.shownKeys = shown;
+      await agent.stop();
+      service.bodies.length = 0;
+      await agent.start();
+      const isAsked = () => service.bodies.some(({ path: at }) => at === '/api/v1/identity');
+      await waitFor('the answer', isAsked, LONG);
+    }
+    await agent.claim();
+    await delivered();
+
+    const kids = service.statements().map(({ read }) => read.header.kid);
+    expect(kids).toHaveLength(2);
+    expect(new Set(kids).size).toBe(1);
+  });
+
+  it('keeps a completion whose receipt does not have its statement, and reports it', async () => {
+    await startSigning();
+    service.isStripping = true;
+    const id = await agent.claim();
+    await agent.complete(id, { picked: 12 });
+    const kept = await waitFor(
+      'the report',
+      async () => (await agent.status()).retried.records[0],
+      LONG,
+    );
+    expect(kept).toMatchObject({ kind: 'completion', id, code: 'receipt_without_statement' });
+    expect((await agent.status()).queues.completions.count).toBe(1);
+
+    service.forget();
+    service.isStripping = false;
+    await delivered();
+    expect((await agent.status()).retried.count).toBe(0);
+  });
+
   it('numbers a new key from the next number on, and delivers nothing until it is signed', async () => {
     await startSigning();
     await agent.claim();

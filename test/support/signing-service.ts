@@ -37,6 +37,8 @@ export async function startSigningService() {
   let proposed: PublicKey | null = null;
   let isDown = false;
   let isAnchoring = true;
+  let shownKeys = Number.MAX_SAFE_INTEGER;
+  let isStripping = false;
 
   const identity = () => {
     const last = [...statements.values()].map(({ read }) => read).at(-1);
@@ -52,7 +54,7 @@ export async function startSigningService() {
         last === undefined
           ? null
           : { number, signed_hash: statements.get(number)?.read.signedHash },
-      keys,
+      keys: keys.slice(0, shownKeys),
     };
   };
   /** Whether the statement may be missing or is valid; it is then kept. */
@@ -119,7 +121,7 @@ export async function startSigningService() {
     const rest = { proof_hash: proofHash, tx_hash: null, explorer_url: null };
     const pending = { status: 'pending', error: 'anchor_unconfirmed', message: 'Wait.', ...rest };
     if (!isAnchoring) return [202, pending];
-    const statement = body.statement as string | undefined;
+    const statement = isStripping ? undefined : (body.statement as string | undefined);
     const verification = {
       format: statement === undefined ? 'svc-receipt/1' : 'svc-receipt/2',
       ...{ task_id: id, robot_id: ROBOT, status: 'verified', proof_hash: proofHash, tx_hash: ZERO },
@@ -154,6 +156,14 @@ export async function startSigningService() {
     },
     set isAnchoring(anchoring: boolean) {
       isAnchoring = anchoring;
+    },
+    /** The receipts that follow do not name the statement. */
+    set isStripping(stripping: boolean) {
+      isStripping = stripping;
+    },
+    /** Answers about the key leave out all but the first ones. */
+    set shownKeys(count: number) {
+      shownKeys = count;
     },
     /** The owner puts the proposed key into use. */
     grant(changes: { origin?: string } = {}) {

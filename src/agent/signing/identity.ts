@@ -30,6 +30,8 @@ export class Identity implements IdentityCalls {
   readonly #sentAlone = new Set<number>();
   #underWay = false;
   #wasRead = false;
+  /** The service has not accepted the key, or no longer does. */
+  #isRefused = false;
   #lookedAt = performance.now();
 
   constructor(spool: Spool, signer: Signer, logger: Logger) {
@@ -50,7 +52,8 @@ export class Identity implements IdentityCalls {
     const { key } = this.#signer;
     if (key === null || this.#underWay) return null;
     const used = this.#spool.read(({ statements }) => statements.key());
-    if (this.#wasRead && used?.thumbprint === key.thumbprint) return this.#nextLeft(service);
+    const isUsed = used?.thumbprint === key.thumbprint && !this.#isRefused;
+    if (this.#wasRead && isUsed) return this.#nextLeft(service);
     const waitMs = this.#retries.waitMs(IDENTITY);
     return waitMs > 0 ? { waitMs } : () => this.#read(service, key);
   }
@@ -95,7 +98,8 @@ export class Identity implements IdentityCalls {
       const lastOne = inUse === null ? null : statements.last(inUse);
       return { used: inUse, last: lastOne, waiting: statements.waiting() };
     });
-    const isActive = used !== null && (key === null || key.thumbprint === used.thumbprint);
+    const isOfFile = key === null || key.thumbprint === used?.thumbprint;
+    const isActive = used !== null && isOfFile && !this.#isRefused;
     return {
       /** `active`: every claim and result is signed. */
       state: isActive ? 'active' : key === null ? 'off' : 'waiting_for_owner',
@@ -117,11 +121,9 @@ export class Identity implements IdentityCalls {
         body.identity.robot_id === robotId;
       const { identity } = (await service.call('proposeKey', input, isOwn)).body;
       this.#wasRead = true;
-      await this.#use(activeKeyOf(identity, key, robotId), key);
-      const { pauses } = service;
-      if (this.#spool.read(({ statements }) => statements.key()) !== null)
-        this.#retries.succeeded(IDENTITY);
-      else this.#retries.failed(IDENTITY, pauses.identity);
+      await this.#use(activeKeyOf(identity, key, robotId), key, identity.keys);
+      if (this.#isRefused) this.#retries.failed(IDENTITY, service.pauses.identity);
+      else this.#retries.succeeded(IDENTITY);
     } catch (error) {
       const known = error instanceof DocumentError ? unusableText(error) : callError(error);
       this.#logger.warn({ code: known.code, reason: known.message }, 'signing key not in use');
@@ -131,23 +133,33 @@ export class Identity implements IdentityCalls {
     }
   }
 
-  async #use(next: ActiveKey | null, asked: SigningKey): Promise<void> {
+  /** The answer of the service neither takes a key out of use nor brings an earlier text or number back. */
+  async #use(
+    next: ActiveKey | null,
+    asked: SigningKey,
+    keys: SigningIdentity['keys'],
+  ): Promise<void> {
     // The key file was replaced meanwhile: the answer is about another key.
     if (this.#signer.key?.thumbprint !== asked.thumbprint) return;
-    const used = this.#spool.read(({ statements }) => statements.key());
-    if (next === null && used === null) return;
-    if (next !== null && used !== null && !continues(next, used)) throw unusableText();
-    await this.#spool.update(({ statements }) => statements.use(next));
+    this.#isRefused = next === null;
     if (next === null) return;
+    const used = this.#spool.read(({ statements }) => statements.key());
+    if (used !== null && !follows(next.kid, used.kid, keys)) throw unusableText();
+    const isKnown = next.kid === used?.kid && (used.last?.number ?? 0) > (next.last?.number ?? 0);
+    const last = isKnown ? used.last : next.last;
+    await this.#spool.update(({ statements }) => statements.use({ ...next, last }));
     if (next.kid !== used?.kid) this.#logger.info({ kid: next.kid }, 'signing key in use');
     await this.#spool.numberBacklog();
     this.#signer.wake();
   }
 }
 
-/** A robot never returns to an earlier key text: its statements would stand in two sequences. */
-function continues(next: ActiveKey, used: ActiveKey): boolean {
-  return next.kid === used.kid || next.firstNumber > used.firstNumber;
+/** Whether the key text is the one in use or a later one: each text names the one before by its hash. */
+function follows(kid: string, used: string, keys: SigningIdentity['keys']): boolean {
+  if (kid === used) return true;
+  const texts = keys.map(({ grant }) => grant.text).filter((text) => kidOf(text) === kid);
+  const [predecessor = null] = texts.map((text) => readGrantText(text).predecessor);
+  return predecessor !== null && follows(predecessor, used, keys);
 }
 
 /**

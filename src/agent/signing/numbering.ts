@@ -19,9 +19,9 @@ type Content = Omit<TaskContent, 'occurred_at'> & Pick<Body<'createTask'>, 'occu
 /** A number is used once: the commit that stores it also stores the text to sign. */
 export const numbering: Numbering = {
   find(tables, record) {
-    const found = tables.statements.newest(record.id, typeOf(record));
-    if (found === null || found.kid !== tables.statements.key()?.kid) return null;
-    return isAbout(found, record, tables) ? found : null;
+    const [found] = tables.statements.about(record.id, typeOf(record));
+    if (found?.kid !== tables.statements.key()?.kid) return null;
+    return found && isAbout(found, record, tables) ? found : null;
   },
 
   number(tables, record, now, given) {
@@ -91,7 +91,7 @@ function contentOfClaim(tables: RecordTables, claim: Claim) {
   const at = (occurredAt: string) => ({ ...given, occurred_at: utcOf(occurredAt) });
   const { occurredAtOfService: held } = claim;
   if (held !== undefined) return { content: { ...given, occurred_at: held }, occurredAt: held };
-  const stated = tables.statements.newest(claim.id, 'claim');
+  const [stated] = tables.statements.about(claim.id, 'claim');
   const sent = stated?.occurredAt ?? null;
   if (sent !== null && contentHash(at(sent)) === stated?.about.content_hash) {
     return { content: at(sent), occurredAt: sent };

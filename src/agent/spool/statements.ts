@@ -65,7 +65,6 @@ export class StatementTable {
     this.#sql = {
       key: db.prepare<[], string>(`SELECT value FROM meta WHERE name = '${KEY}'`).pluck(),
       keepKey: db.prepare(`INSERT OR REPLACE INTO meta (name, value) VALUES ('${KEY}', ?)`),
-      forgetKey: db.prepare(`DELETE FROM meta WHERE name = '${KEY}'`),
       insert: db.prepare(
         `INSERT OR IGNORE INTO statements (${insertedColumns}, kid, number, type, signed_hash)
            VALUES (${insertedValues}, @kid, @number, @type, @signedHash)`,
@@ -73,8 +72,8 @@ export class StatementTable {
       last: db.prepare<[string], { number: number; hash: Hex }>(
         'SELECT number, signed_hash AS hash FROM statements WHERE kid = ? ORDER BY number DESC LIMIT 1',
       ),
-      newest: db.prepare<[string, string], StatementRow>(
-        `SELECT ${columns} FROM statements WHERE id = ? AND type = ? ORDER BY seq DESC LIMIT 1`,
+      about: db.prepare<[string, string], StatementRow>(
+        `SELECT ${columns} FROM statements WHERE id = ? AND type = ? ORDER BY seq DESC`,
       ),
       unsigned: db.prepare<[number], StatementRow>(
         `SELECT ${columns} FROM statements WHERE ${isUnsigned} ORDER BY number LIMIT ?`,
@@ -104,10 +103,9 @@ export class StatementTable {
     return text === undefined ? null : JSON.parse(text);
   }
 
-  /** Changes the key in use. Null: the robot signs nothing. */
-  use(key: ActiveKey | null): void {
-    if (key === null) this.#sql.forgetKey.run();
-    else this.#sql.keepKey.run(JSON.stringify(key));
+  /** Changes the key in use. A robot that signs never stops. */
+  use(key: ActiveKey): void {
+    this.#sql.keepKey.run(JSON.stringify(key));
   }
 
   /** The last statement of the key, here or at the service; null without any. */
@@ -133,10 +131,9 @@ export class StatementTable {
     this.#sql.insert.run({ ...valuesOf(record), ...about });
   }
 
-  /** The newest statement about the claim or the result of a task, by any key; null without one. */
-  newest(taskId: string, type: Statement['type']): StoredStatement | null {
-    const row = this.#sql.newest.get(taskId, type);
-    return row === undefined ? null : statementOf(row);
+  /** The statements about the claim or the result of a task, by any key, newest first. */
+  about(taskId: string, type: Statement['type']): StoredStatement[] {
+    return this.#sql.about.all(taskId, type).map(statementOf);
   }
 
   /** Statements of the key in use that are not signed yet, in the order of their numbers. */

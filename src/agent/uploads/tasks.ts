@@ -1,8 +1,10 @@
 // Delivers claims and completions, and fetches receipts.
 import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
+import type { Hex } from '../../proof/bytes.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { Proof } from '../../proof/json-value.ts';
+import { hashText } from '../../proof/statements/jws.ts';
 import type { TaskContent } from '../../proof/statements/statement.ts';
 import type { Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
@@ -256,10 +258,11 @@ export class TaskUploads extends Uploads {
     this.retries.failed(name, this.service.pauses.poll, waitMs);
   }
 
-  /** The completion leaves the spool only with the receipt of its own proof. */
+  /** The completion leaves the spool only with the receipt of its own proof and statement. */
   async #settle(completion: Completion, verification: Verification): Promise<void> {
     const { id, proofHash } = completion;
     if (isReceiptOf(completion, verification)) {
+      if (!this.#hasStatement(completion, verification)) return this.#lacksStatement(completion);
       await this.spool.settle(id, { proofHash, verification });
       return this.done(nameOf(completion));
     }
@@ -270,6 +273,25 @@ export class TaskUploads extends Uploads {
         `The task was completed with another proof: ${verification.proof_hash}.`,
       ),
     );
+  }
+
+  /** Whether the receipt names a statement that the agent signed about the completion; it need not if there is none. */
+  #hasStatement({ id, proofHash }: Completion, verification: Verification): boolean {
+    const own = this.spool
+      .read(({ statements }) => statements.about(id, 'result'))
+      .filter(({ about }) => about.type === 'result' && about.proof_hash === proofHash)
+      .flatMap(({ jws }) => (jws === null ? [] : hashText(jws)));
+    if (own.length === 0) return true;
+    return 'statement_hash' in verification && own.includes(verification.statement_hash as Hex);
+  }
+
+  #lacksStatement({ kind, id }: Completion): void {
+    const code = 'receipt_without_statement';
+    const message = 'The receipt does not name the statement that the robot signed.';
+    const name = nameOf({ kind, id });
+    this.logger.error({ task: id, code, reason: message }, 'receipt not accepted');
+    this.note(name, { kind, id, count: 1 }, new SvcError(code, message), performance.now());
+    this.retries.failed(name, this.service.pauses.usual);
   }
 
   async #failed(record: Claim | Completion, error: SvcError): Promise<void> {

@@ -77,7 +77,7 @@ export abstract class Uploads {
     } catch (error) {
       const known = callError(error);
       const { kind, id, count = 1 } = about;
-      this.#note(about.name ?? id, { kind, id, count }, known, startedAt);
+      this.note(about.name ?? id, { kind, id, count }, known, startedAt);
       return known;
     }
   }
@@ -112,7 +112,8 @@ export abstract class Uploads {
     }
   }
 
-  #note(
+  /** Shows the record as one that failed. `startedAt`: when its call was made. */
+  protected note(
     name: string,
     about: Pick<Retried, 'kind' | 'id' | 'count'>,
     error: SvcError,

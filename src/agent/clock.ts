@@ -1,6 +1,6 @@
 // The machine's clocks: wall time, the number of the boot, and the boot's monotonic time.
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 /** A moment by all clocks of the machine. */
 export interface Instant {
@@ -15,6 +15,8 @@ export interface Instant {
 /** Tests replace it to move time. */
 export interface AgentClock {
   now(): Instant;
+  /** Whether the system reports that the wall clock is synchronized. */
+  isSynchronized(): boolean;
 }
 
 /** All processes of a boot read the same monotonic clock. */
@@ -26,6 +28,8 @@ export function machineClock(): AgentClock {
       boot,
       monoMs: Math.round(Number(process.hrtime.bigint() / 1_000_000n)),
     }),
+    // systemd-timesyncd has this file from the first synchronization of the boot on. Other programs leave no trace.
+    isSynchronized: () => existsSync('/run/systemd/timesync/synchronized'),
   };
 }
 

@@ -31,6 +31,8 @@ export function readStatus(
     ...upload,
     queues,
     signing: identity.status(),
+    /** What the service promised about completions that wait for their anchors. */
+    promises: spool.read(({ promises }) => promises.status()),
     /** Records that were set aside: the service refused them for good, or the agent a malformed sample. */
     refused: spool.read(({ totals }) => totals.of('refused').count),
     /** The newest completions that the service refused for good, newest first. Their proofs are not anchored. */

@@ -29,6 +29,7 @@ export const quickUploaderPauses = {
   poll: { firstMs: 50, maxMs: 300 },
   credits: { firstMs: 200, maxMs: 1_000 },
   identity: { firstMs: 50, maxMs: 100 },
+  promiseKeysMs: 200,
   signCommandMs: 1_000,
   spool: { firstMs: 100, maxMs: 1_000 },
 };

@@ -1,14 +1,19 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import {
+  type ClaimContent,
   contentHash,
   grantText,
+  type Hex,
+  hashClaim,
   hashProof,
   hashText,
   type KeyGrant,
   kidOf,
+  leafHash,
   openKey,
   type Proof,
   type PublicKey,
@@ -16,6 +21,8 @@ import {
   readStatement,
   thumbprintOf,
 } from '../../src/proof/index.ts';
+import { joinSignature } from '../../src/proof/statements/jws.ts';
+import { type AnchorPromise, promiseText } from '../../src/proof/statements/promise.ts';
 import { algorithmOf } from '../../src/proof/statements/public-key.ts';
 import type { TaskContent } from '../../src/proof/statements/statement.ts';
 import type { SigningKey } from '../../src/protocol/identity.ts';
@@ -25,13 +32,36 @@ const WALLET = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266';
 const NOW = '2026-11-28T12:00:00.000Z';
 const ZERO = `0x${'0'.repeat(64)}`;
 
+const HOUR = 60 * 60_000;
+
+/** A time from now, as the service writes it. */
+export function isoIn(ms: number): string {
+  return new Date(Date.now() + ms).toISOString();
+}
+
+interface HeldTask {
+  task: Record<string, unknown>;
+  receipt: object | null;
+  /** Of a result that waits for its anchor: what is shown, and the receipt that follows. */
+  anchor: { shown: object; receipt: object } | null;
+}
+
+/** `key`: signs in place of the key in the list. `leaf`: of the only leaf. */
+type PromiseChanges = Partial<Omit<AnchorPromise, 'leaves'> & { leaf: string; key: KeyObject }>;
+
 export type SigningService = Awaited<ReturnType<typeof startSigningService>>;
 
 /** A service for one robot that wants statements from the owner's signature on, and anchors at once. */
 export async function startSigningService() {
   const origin = 'https://svc.example.org';
   const keys: SigningKey[] = [];
-  const tasks = new Map<string, { task: Record<string, unknown>; receipt: object | null }>();
+  const tasks = new Map<string, HeldTask>();
+  const promiseKey = generateKeyPairSync('ed25519');
+  const { kty, crv, x } = promiseKey.publicKey.export({ format: 'jwk' });
+  const promise_key = {
+    kid: thumbprintOf({ kty, crv, x } as PublicKey),
+    public_key: { kty, crv, x },
+  };
   const statements = new Map<number, { text: string; read: ReadStatement }>();
   const bodies: { path: string; body: Record<string, unknown> }[] = [];
   let proposed: PublicKey | null = null;
@@ -39,6 +69,8 @@ export async function startSigningService() {
   let isAnchoring = true;
   let shownKeys = Number.MAX_SAFE_INTEGER;
   let isStripping = false;
+  let list: 'keys' | 'no keys' | 'missing' | 'silent' = 'keys';
+  let promising: PromiseChanges | null = null;
 
   const identity = () => {
     const last = [...statements.values()].map(({ read }) => read).at(-1);
@@ -71,6 +103,24 @@ export async function startSigningService() {
     statements.set(read.statement.number, { text, read });
     return true;
   };
+  const promiseFor = (task: Record<string, unknown>, proof_hash: string, statement?: string) => {
+    const { id: task_id, created_at } = task as { id: string; created_at: string };
+    const claim_hash = hashClaim(task as unknown as ClaimContent);
+    const work = { proof_hash, task_id, robot_id: ROBOT, claim_hash };
+    const leaf = leafHash({ ...work, statement_hash: statement ? hashText(statement) : null });
+    const { leaf: changed = leaf, key = promiseKey.privateKey, ...changes } = promising ?? {};
+    const times = { accepted_at: isoIn(0), anchored_by: isoIn(24 * HOUR) };
+    const about = { leaves: [{ task_id, created_at, leaf: changed as Hex }] };
+    const header = { alg: 'Ed25519', kid: promise_key.kid } as const;
+    const signed = promiseText(header, {
+      origin: url(),
+      chain_id: 1,
+      ...times,
+      ...about,
+      ...changes,
+    });
+    return joinSignature(signed, sign(null, Buffer.from(signed), key));
+  };
   const robot = {
     ...{ id: ROBOT, name: 'arm', description: null, fleet_id: null, key_hint: null },
     ...{ created_at: NOW, updated_at: NOW, last_seen_at: null, battery_pct: null, state: null },
@@ -84,6 +134,17 @@ export async function startSigningService() {
     const id = path.split('/')[4] ?? '';
     const found = tasks.get(id);
     if (path === '/api/v1/robot') return [200, { robot }];
+    if (path === '/.well-known/svc-anchors.json' && list !== 'missing') {
+      const blocks = { first_block: '1', last_block: null };
+      const account = { chain_id: 1, address: WALLET, ...blocks, signature: null };
+      const accounts = [list === 'keys' ? { ...account, promise_key } : account];
+      const about = { origin: url(), sequence: 1, accounts, signatures: [] };
+      return [200, { format: 'svc-anchors/1', ...about }];
+    }
+    if (path === '/api/v1/events') {
+      const event = { message: '', ...body, robot_id: ROBOT, created_at: NOW };
+      return [201, { event: { payload: {}, ...event } }];
+    }
     if (path === '/api/v1/identity') {
       proposed = body.public_key as PublicKey;
       return [200, { identity: identity() }];
@@ -110,17 +171,20 @@ export async function startSigningService() {
       tasks.set(String(given), {
         task: { ...task, expected_result, occurred_at, ...rest },
         receipt: null,
+        anchor: null,
       });
       return [201, { task, next: 'Do the work' }];
     }
     if (found === undefined) return [404, { error: 'not_found', message: 'No such task.' }];
-    if (method === 'GET')
-      return [200, { task: found.task, anchor: null, verification: found.receipt }];
+    if (method === 'GET') {
+      if (isAnchoring && found.receipt === null) found.receipt = found.anchor?.receipt ?? null;
+      const anchor = found.receipt === null ? (found.anchor?.shown ?? null) : null;
+      return [200, { task: found.task, anchor, verification: found.receipt }];
+    }
     if (!(await keep(body.statement, found.task))) return [...required];
     const proofHash = hashProof(body.proof as Proof);
     const rest = { proof_hash: proofHash, tx_hash: null, explorer_url: null };
     const pending = { status: 'pending', error: 'anchor_unconfirmed', message: 'Wait.', ...rest };
-    if (!isAnchoring) return [202, pending];
     const statement = isStripping ? undefined : (body.statement as string | undefined);
     const verification = {
       format: statement === undefined ? 'svc-receipt/1' : 'svc-receipt/2',
@@ -129,9 +193,17 @@ export async function startSigningService() {
       ...{ claim_hash: ZERO, inclusion: null, finality: 'included' },
       ...(statement !== undefined && { statement_hash: hashText(statement) }),
     };
+    if (!isAnchoring && promising !== null) {
+      const shown = { ...rest, state: 'queued', attempts: 0, updated_at: NOW };
+      found.anchor = { shown, receipt: verification };
+      return [202, { ...pending, promise: promiseFor(found.task, proofHash, statement) }];
+    }
+    if (!isAnchoring) return [202, pending];
     found.receipt = verification;
     return [200, { verification }];
   };
+  const unanswered: ServerResponse[] = [];
+  const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const server = createServer(async (request, response) => {
     const { method = '', url: path = '' } = request;
     const body = method === 'POST' ? ((await json(request)) as Record<string, unknown>) : {};
@@ -140,13 +212,17 @@ export async function startSigningService() {
       return;
     }
     bodies.push({ path, body });
+    if (list === 'silent' && path.startsWith('/.well-known')) {
+      unanswered.push(response);
+      return;
+    }
     const [status, answer] = await answerTo(method, path, body);
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: url(),
     bodies,
     get proposed() {
       return proposed;
@@ -156,6 +232,15 @@ export async function startSigningService() {
     },
     set isAnchoring(anchoring: boolean) {
       isAnchoring = anchoring;
+    },
+    /** Answers without a receipt carry a promise, with these changes; null for none. */
+    set promising(changes: PromiseChanges | null) {
+      promising = changes;
+    },
+    /** What the list of accounts answers: nothing if it is silent. */
+    set list(kind: typeof list) {
+      list = kind;
+      for (const response of unanswered.splice(0)) response.destroy();
     },
     /** The receipts that follow do not name the statement. */
     set isStripping(stripping: boolean) {

@@ -8,6 +8,8 @@ import { askDaemon } from './local-client.ts';
 const EVERY_MS = 2_000;
 /** Completions that were set aside; --json has up to 100. */
 const SET_ASIDE_SHOWN = 5;
+/** Problems with promises; --json has up to 20. */
+const PROBLEMS_SHOWN = 5;
 /** Records that are tried again; --json has up to 20. */
 const RETRIED_SHOWN = 5;
 
@@ -41,6 +43,7 @@ function describe(status: AgentStatus): string {
     ['signing', signingLine(status.signing)],
     ['claims', queueLine(queues.claims)],
     ['completions', queueLine(queues.completions)],
+    ['promises', promisesLine(status.promises)],
     ['samples', queueLine(queues.samples)],
     ['events', queueLine(queues.events)],
     ['set aside', status.refused === 0 ? 'none' : `${status.refused} records`],
@@ -57,6 +60,9 @@ function describe(status: AgentStatus): string {
   for (const { kind, id, message } of status.retried.records.slice(0, RETRIED_SHOWN)) {
     lines.push(['attention', `${kind} ${id} is tried again: ${message}`]);
   }
+  for (const { message } of status.promises.problems.slice(0, PROBLEMS_SHOWN)) {
+    lines.push(['attention', message]);
+  }
   for (const { task_id, code, message } of status.set_aside.slice(0, SET_ASIDE_SHOWN)) {
     lines.push(['attention', `completion of ${task_id} was set aside (${code}): ${message}`]);
   }
@@ -69,6 +75,11 @@ function signingLine({ state, kid, last_number, unsigned, last_error }: AgentSta
   const waiting = unsigned === 0 ? '' : `; ${unsigned} wait for a signature`;
   const error = last_error === null ? '' : `; ${last_error.message}`;
   return `${state.replaceAll('_', ' ')}${key}${waiting}${error}`;
+}
+
+function promisesLine({ kept, problems }: AgentStatus['promises']): string {
+  const wrong = problems.length === 0 ? '' : `; ${problems.length} with a problem`;
+  return kept === 0 && wrong === '' ? 'none' : `${kept} wait for their receipts${wrong}`;
 }
 
 function queueLine({ count, bytes, oldest_at: oldest }: QueueStatus): string {

@@ -152,14 +152,14 @@ function of(name: (typeof served)[number]) {
     schema: {
       querystring: route.query ?? { type: 'object', additionalProperties: false },
       ...(route.params && { params: route.params }),
-      ...(route.body && { body: withoutStatement(route.body) }),
+      ...(route.body && { body: withoutSigned(route.body) }),
     },
   };
 }
 
-/** The agent makes the statements, so programs cannot send any. */
-function withoutStatement(body: TObject) {
-  const { statement: _, ...properties } = body.properties;
+/** The agent makes the statements and keeps the promises, so programs cannot send any. */
+function withoutSigned(body: TObject) {
+  const { statement: _, promised: __, ...properties } = body.properties;
   return { ...body, properties };
 }
 

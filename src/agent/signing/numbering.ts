@@ -1,5 +1,4 @@
 // Builds the statements about claims and completions, in the commit that accepts them.
-import { existsSync } from 'node:fs';
 import { orNull } from '../../base/or-null.ts';
 import {
   contentHash,
@@ -24,7 +23,7 @@ export const numbering: Numbering = {
     return found && isAbout(found, record, tables) ? found : null;
   },
 
-  number(tables, record, now, given) {
+  number(tables, record, clock, given) {
     const { statements, state } = tables;
     const key = statements.key();
     const robotId = state.robotId();
@@ -35,6 +34,7 @@ export const numbering: Numbering = {
     // A stored record that is not of the documented form has no hash. Its upload sets it aside.
     const hash = content && orNull(() => contentHash(content), [TypeError]);
     if (!hash) return false;
+    const now = clock.now();
     const last = statements.last(key);
     const common = {
       robot_id: robotId,
@@ -44,7 +44,7 @@ export const numbering: Numbering = {
       prev: last?.hash ?? null,
       content_hash: hash,
       time: formatTimestamp(now.wallMs),
-      clock_synchronized: isClockSynchronized(),
+      clock_synchronized: clock.isSynchronized(),
     };
     const statement: Statement =
       'proofHash' in record
@@ -59,6 +59,8 @@ export const numbering: Numbering = {
     statements.insert(statementText(key, statement), occurredAt, now);
     return true;
   },
+
+  contentOf: (tables, taskId) => contentOf(tables, taskId)?.content ?? null,
 };
 
 function typeOf(record: Claim | Completion): Statement['type'] {
@@ -99,9 +101,4 @@ function contentOfClaim(tables: RecordTables, claim: Claim) {
   const epochMs = tables.state.epochOf(claim.boot);
   const { text: occurredAt } = timestampOf(given.occurred_at, claim, epochMs);
   return { content: at(occurredAt), occurredAt };
-}
-
-/** systemd-timesyncd has this file from the first synchronization of the boot on. Other programs leave no trace. */
-function isClockSynchronized(): boolean {
-  return existsSync('/run/systemd/timesync/synchronized');
 }

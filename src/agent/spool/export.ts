@@ -7,10 +7,19 @@ const PAGE = 100;
 
 /** One line for each record that is not delivered, each one set aside, and each statement. Reads in pages, so that all fit. */
 export function* exportLines(spool: Spool): Generator<string> {
-  for (const { kind, id, wallMs, body, outcome, refused, jws } of recordsOf(spool)) {
+  for (const { kind, id, wallMs, body, outcome, refused, jws, promise } of recordsOf(spool)) {
     const accepted_at = new Date(wallMs).toISOString();
     const stated = outcome ?? undefined;
-    const line = { kind, id, accepted_at, refused, outcome: stated, body: JSON.parse(body), jws };
+    const line = {
+      kind,
+      id,
+      accepted_at,
+      refused,
+      outcome: stated,
+      body: JSON.parse(body),
+      jws,
+      promise,
+    };
     yield `${JSON.stringify(line)}\n`;
   }
 }
@@ -20,6 +29,8 @@ interface Exported extends Pick<SpoolRecord, 'kind' | 'id' | 'wallMs' | 'body' |
   refused?: Refusal;
   /** The signed statement; null if it waits for its signature. */
   jws?: string | null;
+  /** What the service signed about a completion that waits for its anchor. */
+  promise?: string | undefined;
 }
 
 function* recordsOf(spool: Spool): Generator<Exported> {
@@ -27,7 +38,8 @@ function* recordsOf(spool: Spool): Generator<Exported> {
     const claim = spool.findClaim(id);
     if (kind === 'claim' && claim !== null) yield claim;
     const completion = spool.findCompletion(id);
-    if (completion !== null) yield completion;
+    const promise = spool.read(({ promises }) => promises.of(id)?.text) ?? undefined;
+    if (completion !== null) yield { ...completion, promise };
   }
   yield* inPages((after) => spool.read(({ events }) => events.read(PAGE, after)));
   const ends = spool.read(({ samples }) => samples.ends());

@@ -15,6 +15,7 @@ import type { Database } from 'better-sqlite3';
  * - `boots`: the clocks at the agent's first start of the boot. `epoch_ms` is the service's time when the
  *   monotonic clock was 0. It is null until it is known, and does not change after that.
  * - `totals`: number of rows and bytes of their bodies, kept by triggers.
+ * - `promises.id` is the id of the task. The columns are those of `StoredPromise`.
  * - `statements.body`: what is signed, and the `occurred_at` of a claim. `signature` is null until it is made.
  */
 const records = `
@@ -94,6 +95,9 @@ ALTER TABLE refused ADD COLUMN outcome TEXT;
 CREATE TABLE statements (seq INTEGER PRIMARY KEY, kind TEXT, id TEXT, wall_ms INTEGER, boot INTEGER,
   mono_ms INTEGER, crc INTEGER, kid TEXT, number INTEGER, type TEXT, signed_hash TEXT, signature TEXT, body TEXT,
   UNIQUE (kid, number));
+CREATE TABLE promises (id TEXT PRIMARY KEY, text TEXT, arrived_ms INTEGER, due_ms INTEGER, problem TEXT);
+CREATE INDEX promises_due ON promises (due_ms);
+CREATE INDEX promises_problem ON promises (id) WHERE problem IS NOT NULL;
 CREATE INDEX statements_by_task ON statements (id, type);
 CREATE INDEX statements_unsigned ON statements (kid, number) WHERE signature IS NULL;
 ${countingOf(['statements', { table: 'statements' }])}

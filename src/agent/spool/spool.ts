@@ -10,10 +10,11 @@ import type { TaskContent } from '../../proof/statements/statement.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Task } from '../../protocol/resources.ts';
-import type { AgentClock, Instant } from '../clock.ts';
+import type { AgentClock } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import { lockSpool, unusable } from './database.ts';
 import { SpoolFile, type SpoolFileOptions } from './file.ts';
+import type { PromiseProblem, StoredPromise } from './promises.ts';
 import type { SpoolRecord, StoredRecord } from './records.ts';
 import type { DamagedFile } from './recover.ts';
 import type { Batch } from './samples.ts';
@@ -46,9 +47,11 @@ export interface Numbering {
   number(
     tables: RecordTables,
     record: Claim | Completion,
-    now: Instant,
+    clock: AgentClock,
     content?: TaskContent,
   ): boolean;
+  /** What the service has, or will have, of a task that this machine claimed; null for another task. */
+  contentOf(tables: RecordTables, taskId: string): TaskContent | null;
 }
 
 /** Records numbered in one commit, to keep the write-ahead log short. */
@@ -244,10 +247,38 @@ export class Spool {
     await this.update(({ tasks }) => tasks.deliver(id, answer));
   }
 
+  /** The service has the completion and anchors it. Keeps what it promised. */
+  async accept(id: string, promise: StoredPromise | null): Promise<void> {
+    await this.update(({ tasks }) => {
+      tasks.accept(id);
+      if (promise !== null) this.#keepPromise(id, promise);
+    });
+  }
+
+  /** Keeps the promise about a completion in the spool, and reports what is wrong with it. */
+  async keepPromise(id: string, promise: StoredPromise): Promise<void> {
+    await this.update(() => this.#keepPromise(id, promise));
+  }
+
+  /** Reports a problem with the promise about a completion; false if it was reported before. */
+  notePromiseProblem(id: string, problem: PromiseProblem): Promise<boolean> {
+    return this.update(({ promises }) => {
+      const isNew = promises.noteProblem(id, problem);
+      if (isNew) this.#report(id, problem);
+      return isNew;
+    });
+  }
+
+  /** What the service has, or will have, of a task that this machine claimed; null if it is not known. */
+  contentOf(taskId: string): TaskContent | null {
+    return this.read((tables) => this.#numbering?.contentOf(tables, taskId) ?? null);
+  }
+
   /** The completion leaves, its receipt is kept, and waiting callers continue. */
   async settle(taskId: string, settlement: Settlement): Promise<void> {
-    await this.#leave(taskId, ({ tasks, settled }) => {
+    await this.#leave(taskId, ({ tasks, settled, promises }) => {
       settled.keepReceipt(taskId, settlement, this.#clock.now().wallMs);
+      promises.forget(taskId);
       tasks.removeClaim(taskId);
       tasks.removeCompletion(taskId);
     });
@@ -293,11 +324,12 @@ export class Spool {
     newTaskId: string,
   ): Promise<{ proofHash: Hex } | 'absent' | 'in_use'> {
     const now = this.#clock.now();
-    const outcome = await this.update(({ tasks, settled }) => {
+    const outcome = await this.update(({ tasks, settled, promises }) => {
       const isUsed = tasks.completion(newTaskId) !== null || settled.receipt(newTaskId) !== null;
       if (isUsed) return 'in_use' as const;
       const aside = settled.take('completion', taskId);
       if (aside === null) return 'absent' as const;
+      promises.forget(taskId);
       const { body, outcome } = aside;
       const proofHash = hashCanonicalText(body);
       // The completion needs its claim.
@@ -313,7 +345,10 @@ export class Spool {
 
   /** Deletes the newest completion of a task that was set aside, and returns it; null if there is none. */
   dropCompletion(taskId: string): Promise<RefusedRecord | null> {
-    return this.update(({ settled }) => settled.take('completion', taskId));
+    return this.update(({ settled, promises }) => {
+      promises.forget(taskId);
+      return settled.take('completion', taskId);
+    });
   }
 
   /**
@@ -462,12 +497,30 @@ export class Spool {
     const { tables } = this.#file;
     const { tasks, statements } = tables;
     if (this.#numbering === null || statements.key() === null) return false;
-    const now = this.#clock.now();
+    const clock = this.#clock;
     const claim = tasks.claim(id);
-    const isClaimNumbered = claim?.answer === null && this.#numbering.number(tables, claim, now);
+    const isClaimNumbered = claim?.answer === null && this.#numbering.number(tables, claim, clock);
     if (kind === 'claim') return isClaimNumbered;
     const completion = tasks.completion(id);
-    return completion !== null && this.#numbering.number(tables, completion, now, content);
+    return completion !== null && this.#numbering.number(tables, completion, clock, content);
+  }
+
+  /** Inside a write: keeps the promise if there is room. */
+  #keepPromise(id: string, promise: StoredPromise): void {
+    const hasRoom = this.#makeRoom(promise.text?.length ?? 0);
+    const isNew = hasRoom && this.#file.tables.promises.keep(id, promise);
+    if (isNew && promise.problem !== null) this.#report(id, promise.problem);
+  }
+
+  /** Inside a write: an event tells the admins of the robot. */
+  #report(taskId: string, { code, message }: PromiseProblem): void {
+    const body = JSON.stringify({
+      event_type: code,
+      severity: code === 'promise_times' ? 'warn' : 'error',
+      message,
+      payload: { task_id: taskId },
+    });
+    this.#file.tables.events.insert({ kind: 'event', id: newId(), ...this.#clock.now(), body });
   }
 
   /** Inside a write: makes room for a claim or completion; false when claims and completions fill their share. */

@@ -136,6 +136,15 @@ export class StatementTable {
     return this.#sql.about.all(taskId, type).map(statementOf);
   }
 
+  /** The hashes of the signed statements about this result of the task. */
+  resultHashes(taskId: string, proofHash: Hex): Hex[] {
+    return this.about(taskId, 'result').flatMap(({ about, jws }) =>
+      about.type === 'result' && about.proof_hash === proofHash && jws !== null
+        ? hashText(jws)
+        : [],
+    );
+  }
+
   /** Statements of the key in use that are not signed yet, in the order of their numbers. */
   unsigned(most: number): StoredStatement[] {
     return this.#sql.unsigned.all(most).map(statementOf);

@@ -2,6 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import { EventTable } from './events.ts';
 import type { Budget } from './limits.ts';
+import { PromiseTable } from './promises.ts';
 import { SampleTable } from './samples.ts';
 import { Totals } from './schema.ts';
 import { Settled } from './settled.ts';
@@ -20,6 +21,7 @@ export function tablesOf(db: Database, budget: Budget) {
     samples: new SampleTable(db),
     events: new EventTable(db),
     settled: new Settled(db),
+    promises: new PromiseTable(db),
     statements: new StatementTable(db),
     state: new AgentState(db),
     totals: new Totals(db),

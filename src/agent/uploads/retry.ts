@@ -163,6 +163,8 @@ export const PAUSES = {
   credits: { firstMs: 10_000, maxMs: 15 * 60_000 },
   /** Between two looks whether the owner has signed the robot's key. */
   identity: { firstMs: 4_000, maxMs: 5 * 60_000 },
+  /** Between two reads of the keys that the service signs promises with. */
+  promiseKeysMs: 60_000,
   /** Time limit of a command that signs. */
   signCommandMs: 10_000,
   /** Pause of all uploads while the spool cannot be written: what is sent would be sent again. */

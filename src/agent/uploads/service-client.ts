@@ -110,6 +110,14 @@ export class ServiceClient {
     };
   }
 
+  /** The wall clock if it is synchronized, else the service's clock; null while neither is known. */
+  get nowMs(): number | null {
+    const { clock } = this.#options;
+    const { wallMs } = clock.now();
+    if (clock.isSynchronized()) return wallMs;
+    return this.#offsetMs === null ? null : wallMs - this.#offsetMs;
+  }
+
   /** Range of pauses after this error. */
   retryRange(error: SvcError): BackoffRange {
     if (verdictOf(error) === 'unexpected') return this.pauses.unexpected;
@@ -308,7 +316,8 @@ export class ServiceClient {
     // The next call is a small one that tests the connection.
     this.#state = 'disconnected';
     // All connections are likely lost with one. Each would otherwise wait for its own time-out.
-    void this.#connections.close();
+    // They are destroyed already if the agent stops.
+    this.#connections.close().catch(() => {});
     this.#connections = openConnections(this.#options.serviceUrl);
   }
 

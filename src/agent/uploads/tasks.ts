@@ -4,16 +4,17 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { canonicalJson } from '../../proof/canonical-json.ts';
 import type { Proof } from '../../proof/json-value.ts';
-import { hashText } from '../../proof/statements/jws.ts';
 import type { TaskContent } from '../../proof/statements/statement.ts';
 import type { Verification } from '../../protocol/resources.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
 import { utcOf } from '../../protocol/timestamp.ts';
+import type { StoredPromise } from '../spool/promises.ts';
 import type { SpoolRecord } from '../spool/records.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { StoredStatement } from '../spool/statements.ts';
 import type { Claim, Completion, TaskUpload } from '../spool/tasks.ts';
 import { bodyOf } from './clock-correction.ts';
+import type { Promises } from './promises.ts';
 import { isLost, retryAfterMs, verdictOf } from './retry.ts';
 import type { ServiceClient } from './service-client.ts';
 import { firstOf, type NextCall, type NextCalls, Uploads } from './uploads.ts';
@@ -29,20 +30,20 @@ const kinds = ['completion', 'claim', 'poll'] as const;
 
 type TaskOfService = Answer<'getTask'>['body']['task'];
 
+interface TaskUploadsOptions {
+  readonly promises: Promises;
+  readonly onStatementRequired: () => void;
+}
+
 /** Uploads of claims and completions, and polls for receipts. */
 export class TaskUploads extends Uploads {
   readonly #underWay = new Map<string, TaskUpload['kind']>();
-  readonly #onStatementRequired: () => void;
+  readonly #options: TaskUploadsOptions;
   #withoutCredits: string | null = null;
 
-  constructor(
-    spool: Spool,
-    service: ServiceClient,
-    logger: Logger,
-    onStatementRequired: () => void,
-  ) {
+  constructor(spool: Spool, service: ServiceClient, logger: Logger, options: TaskUploadsOptions) {
     super(spool, service, logger);
-    this.#onStatementRequired = onStatementRequired;
+    this.#options = options;
   }
 
   /** Code of the refusal while completions wait for credits or for the chain; null otherwise. */
@@ -108,8 +109,9 @@ export class TaskUploads extends Uploads {
     const statement = await this.#statementOf(claim);
     if (statement === 'waiting') return;
     const epoch = this.spool.read(({ state }) => state.epochOf(claim.boot));
+    const promised = this.#options.promises.promisedOf(id);
     const inputOf = () => {
-      const body = bodyOf<Body<'createTask'>>(claim, epoch);
+      const body = { ...bodyOf<Body<'createTask'>>(claim, epoch), ...(promised && { promised }) };
       if (statement === null) return { body };
       const { occurredAt, jws } = statement;
       return { body: { ...body, occurred_at: occurredAt ?? body.occurred_at, statement: jws } };
@@ -168,8 +170,10 @@ export class TaskUploads extends Uploads {
     );
     if (answer instanceof SvcError) return this.#completionFailed(completion, answer);
     this.#hasCredits();
-    if (answer.status === 200) await this.#settle(completion, answer.body.verification);
-    else await this.#accepted(completion);
+    if (answer.status === 200) return this.#settle(completion, answer.body.verification);
+    const { promise } = answer.body;
+    if (promise === undefined) return this.#accepted(completion);
+    await this.#accepted(completion, 0, await this.#options.promises.arrived(completion, promise));
   }
 
   /** The statement to send with the record; null if the robot signs nothing. `waiting`: it is not signed yet. */
@@ -222,8 +226,10 @@ export class TaskUploads extends Uploads {
     }
     const { verification, anchor } = answer.body;
     if (verification !== null && isReceiptOf(completion, verification)) {
-      await this.#settle(completion, verification);
-    } else if (verification !== null || anchor === null || anchor.state === 'failed') {
+      return this.#settle(completion, verification);
+    }
+    await this.#options.promises.unanchored(completion, this.service.nowMs);
+    if (verification !== null || anchor === null || anchor.state === 'failed') {
       // The service dropped the completion, was restored to a time before it, or has another one.
       await this.spool.update(({ tasks }) => tasks.requeue(id));
       this.retries.failed(nameOf(completion), this.service.pauses.usual);
@@ -251,9 +257,9 @@ export class TaskUploads extends Uploads {
     );
   }
 
-  async #accepted(completion: Completion, waitMs = 0): Promise<void> {
+  async #accepted(completion: Completion, waitMs = 0, promise: StoredPromise | null = null) {
     const name = nameOf(completion);
-    await this.spool.update(({ tasks }) => tasks.accept(completion.id));
+    await this.spool.accept(completion.id, promise);
     this.done(name);
     this.retries.failed(name, this.service.pauses.poll, waitMs);
   }
@@ -277,10 +283,7 @@ export class TaskUploads extends Uploads {
 
   /** Whether the receipt names a statement that the agent signed about the completion; it need not if there is none. */
   #hasStatement({ id, proofHash }: Completion, verification: Verification): boolean {
-    const own = this.spool
-      .read(({ statements }) => statements.about(id, 'result'))
-      .filter(({ about }) => about.type === 'result' && about.proof_hash === proofHash)
-      .flatMap(({ jws }) => (jws === null ? [] : hashText(jws)));
+    const own = this.spool.read(({ statements }) => statements.resultHashes(id, proofHash));
     if (own.length === 0) return true;
     return 'statement_hash' in verification && own.includes(verification.statement_hash as Hex);
   }
@@ -301,7 +304,7 @@ export class TaskUploads extends Uploads {
     // Failures of key and connection pause all uploads. The record gets a pause of its own only if it may be the cause.
     if ((verdict === 'link' && !isLost(error)) || verdict === 'key') return;
     const isUnsigned = error.code === 'statement_required';
-    if (isUnsigned) this.#onStatementRequired();
+    if (isUnsigned) this.#options.onStatementRequired();
     const range = isUnsigned ? this.service.pauses.poll : this.service.retryRange(error);
     this.retries.failed(nameOf(record), range, retryAfterMs(error));
   }

@@ -6,6 +6,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { agentError } from '../errors.ts';
 import { EventUploads } from './events.ts';
+import { Promises } from './promises.ts';
 import { callError, Retries } from './retry.ts';
 import { SampleUploads } from './samples.ts';
 import { ServiceClient, type ServiceClientOptions } from './service-client.ts';
@@ -42,6 +43,7 @@ export class Uploader {
   readonly #options: UploaderOptions;
   readonly #service: ServiceClient;
   readonly #tasks: TaskUploads;
+  readonly #promises: Promises;
   readonly #events: EventUploads;
   readonly #samples: SampleUploads;
   readonly #underWay = new Set<Promise<void>>();
@@ -59,7 +61,10 @@ export class Uploader {
     const { spool, logger, identity } = options;
     this.#options = options;
     this.#service = new ServiceClient(options);
-    this.#tasks = new TaskUploads(spool, this.#service, logger, () => identity.readSoon());
+    this.#promises = new Promises(options);
+    const onStatementRequired = () => identity.readSoon();
+    const task = { promises: this.#promises, onStatementRequired };
+    this.#tasks = new TaskUploads(spool, this.#service, logger, task);
     this.#events = new EventUploads(spool, this.#service, logger);
     this.#samples = new SampleUploads(spool, this.#service, logger);
     spool.onChange(() => this.#wake());
@@ -171,7 +176,8 @@ export class Uploader {
       const retries = [tasks.retry, events.retry, samples.retry];
       // Neither retries nor the backlog may take all calls, so every second one is of the other.
       const last = this.#sentRetry ? [samples.fresh, ...retries] : [...retries, samples.fresh];
-      const others = [identity, tasks.fresh, events.fresh, ...last];
+      const promises = this.#promises.next(this.#service);
+      const others = [identity, tasks.fresh, events.fresh, promises, ...last];
       // On a network that live samples alone would fill, every second call is another one.
       const call = firstOf(this.#sentLive ? [...others, live] : [live, ...others]);
       if (typeof call !== 'function') return Math.ceil(call?.waitMs ?? Number.POSITIVE_INFINITY);

@@ -18,7 +18,7 @@ let tasks: string[];
 
 // A robot gets a key, its owner signs the key, and the robot works: what everything below looks at.
 beforeAll(async () => {
-  service = await startTestService({ chain: 'mining' });
+  service = await startTestService({ chain: 'mining', settings: { anchorTimeoutMs: 0 } });
   user = await createSvcUser(service.url);
   await user.signIn();
   const { api_key: apiKey } = await user.json('robots', 'create', 'arm-1');
@@ -54,6 +54,18 @@ afterAll(async () => {
   await agent?.remove();
   await user?.remove();
   await service.close();
+});
+
+it('is promised its anchor, until it has its receipt', async () => {
+  const log = agent.logLines.map((line) => JSON.parse(line));
+  const kept = log.filter(({ msg }) => msg === 'promise kept');
+
+  expect(kept.map(({ task, leaf_checked }) => [task, leaf_checked])).toEqual(
+    expect.arrayContaining(tasks.map((id) => [id, true])),
+  );
+  const isSettled = async () => (await agent.status()).promises.kept === 0;
+  await waitFor('the receipts', isSettled, LONG);
+  expect((await agent.status()).promises.problems).toEqual([]);
 });
 
 it('shows the outcome and the receipt of signed work', async () => {

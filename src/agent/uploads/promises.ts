@@ -92,10 +92,13 @@ export class Promises {
       const problem = { code: 'promise_refused', message } as const;
       return { text: null, arrivedMs, dueMs: null, problem };
     }
-    const isChecked = this.#keys.has(read.header.kid);
-    const dueMs = isChecked ? Date.parse(read.promise.anchored_by) : null;
-    const problem = isChecked ? timesProblem(read, completion, arrivedMs) : null;
-    return { text, arrivedMs, dueMs, problem };
+    if (!this.#keys.has(read.header.kid)) return { text, arrivedMs, dueMs: null, problem: null };
+    const { id } = completion;
+    const { anchored_by } = read.promise;
+    const leaf_checked = this.#options.spool.contentOf(id) !== null;
+    this.#options.logger.debug({ task: id, anchored_by, leaf_checked }, 'promise kept');
+    const problem = timesProblem(read, completion, arrivedMs);
+    return { text, arrivedMs, dueMs: Date.parse(anchored_by), problem };
   }
 
   /** Why the promise does not count. Null while the key is not known: the signature is checked after a read of the list. */

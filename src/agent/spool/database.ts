@@ -6,7 +6,7 @@ import { makeDurableFolder } from '../../base/durable-folder.ts';
 import { keepPrivate } from '../../base/private-file.ts';
 import { openSqlite, sqliteErrorKind } from '../../base/sqlite.ts';
 import { SvcError } from '../../base/svc-error.ts';
-import { DamagedRecord, type RecordRow, recordColumns, recordOf } from './records.ts';
+import { DamagedRecord, RECORD_KINDS, type RecordRow, recordColumns, recordOf } from './records.ts';
 import { upgrades } from './schema.ts';
 
 /** Pages between checkpoints, and the size that the log is cut to. The budget includes the log. */
@@ -131,9 +131,9 @@ export function checkSpool(folder: string): number | null {
 
 function countRecords(db: Database): number {
   let count = 0;
-  for (const table of ['claims', 'completions', 'samples', 'events', 'statements']) {
-    const outcome = table === 'completions' ? ', outcome' : '';
-    const rows = db.prepare<[], RecordRow>(`SELECT ${recordColumns}${outcome} FROM ${table}`);
+  for (const kind of RECORD_KINDS) {
+    const outcome = kind === 'completion' ? ', outcome' : '';
+    const rows = db.prepare<[], RecordRow>(`SELECT ${recordColumns}${outcome} FROM ${kind}s`);
     for (const row of rows.iterate()) {
       recordOf(row);
       count += 1;

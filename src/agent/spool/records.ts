@@ -3,7 +3,8 @@ import { crc32 } from 'node:zlib';
 import type { Outcome } from '../../proof/statements/statement.ts';
 import type { Instant } from '../clock.ts';
 
-export type RecordKind = 'claim' | 'completion' | 'sample' | 'event' | 'statement';
+export const RECORD_KINDS = ['claim', 'completion', 'sample', 'event', 'statement'] as const;
+export type RecordKind = (typeof RECORD_KINDS)[number];
 
 /** Content of a request. It never changes after it was accepted. */
 export interface SpoolRecord extends Instant {

@@ -15,7 +15,7 @@ import { syncFolderOf } from '../../base/durable-folder.ts';
 import type { Outcome } from '../../proof/statements/statement.ts';
 import type { Instant } from '../clock.ts';
 import { PAGE_BYTES } from './database.ts';
-import { checksumOf, type RecordKind, type SpoolRecord } from './records.ts';
+import { checksumOf, RECORD_KINDS, type SpoolRecord } from './records.ts';
 import { type PageAt, rowsOf, type Value } from './sqlite-pages.ts';
 import type { Tables } from './tables.ts';
 
@@ -148,23 +148,16 @@ export function* recordsIn(file: string): Generator<SpoolRecord> {
   }
 }
 
-const KINDS: ReadonlySet<string> = new Set<RecordKind>([
-  'claim',
-  'completion',
-  'sample',
-  'event',
-  'statement',
-]);
-
 /** Null if the row is not a record or its checksum does not match. */
 function recordIn(row: Value[]): SpoolRecord | null {
   const [, kind, id, wallMs, boot, monoMs, crc] = row;
   // A version added the outcome after the body.
   const [body, outcome] = kind === 'completion' ? row.slice(9) : row.slice(-1);
-  if (typeof kind !== 'string' || !KINDS.has(kind)) return null;
+  const known = RECORD_KINDS.find((one) => one === kind);
+  if (known === undefined) return null;
   if (typeof id !== 'string' || typeof body !== 'string') return null;
   const record = {
-    kind: kind as RecordKind, // One of these.
+    kind: known,
     id,
     wallMs: Number(wallMs),
     boot: Number(boot),

@@ -79,35 +79,25 @@ export class TaskTable {
       requeueClaim: db.prepare(
         "UPDATE claims SET state = 'queued', answer = NULL WHERE id = ? AND state = 'delivered'",
       ),
-      block: db.prepare(
-        "UPDATE completions SET state = 'blocked' WHERE id = ? AND state = 'queued'",
-      ),
-      unblock: db.prepare(
-        "UPDATE completions SET state = 'queued' WHERE id = ? AND state = 'blocked'",
-      ),
+      move: db.prepare('UPDATE completions SET state = @to WHERE id = @id AND state = @from'),
       deliver: db.prepare("UPDATE claims SET state = 'delivered', answer = ? WHERE id = ?"),
-      accept: db.prepare("UPDATE completions SET state = 'accepted' WHERE id = ?"),
-      requeue: db.prepare("UPDATE completions SET state = 'queued' WHERE id = ?"),
+      setState: db.prepare('UPDATE completions SET state = ? WHERE id = ?'),
       removeClaim: db.prepare('DELETE FROM claims WHERE id = ?'),
       removeCompletion: db.prepare('DELETE FROM completions WHERE id = ?'),
       trimClaims: db.prepare(
         `DELETE FROM claims WHERE state = 'delivered' AND seq <= (SELECT max(seq) FROM claims) - ${DELIVERED_KEPT}
            AND id NOT IN (SELECT id FROM completions)`,
       ),
-      oldestClaim: db
-        .prepare<[], number>(
-          "SELECT wall_ms FROM claims WHERE state = 'queued' ORDER BY seq LIMIT 1",
-        )
-        .pluck(),
-      oldestCompletion: db
-        .prepare<[], number>('SELECT wall_ms FROM completions ORDER BY seq LIMIT 1')
-        .pluck(),
+      oldest: db.prepare<[], { claim: number | null; completion: number | null }>(
+        `SELECT (SELECT wall_ms FROM claims WHERE state = 'queued' ORDER BY seq LIMIT 1) claim,
+           (SELECT wall_ms FROM completions ORDER BY seq LIMIT 1) completion`,
+      ),
     };
   }
 
   insertClaim(record: SpoolRecord): void {
     this.#sql.insertClaim.run(valuesOf(record));
-    this.#sql.block.run(record.id);
+    this.#sql.move.run({ id: record.id, from: 'queued', to: 'blocked' });
     this.#sql.trimClaims.run();
   }
 
@@ -151,16 +141,16 @@ export class TaskTable {
   /** `occurred_at`: what the service has, if an earlier spool delivered the claim. */
   deliver(id: string, answer: Task & { occurred_at?: string | null }): void {
     this.#sql.deliver.run(JSON.stringify(answer), id);
-    this.#sql.unblock.run(id);
+    this.#sql.move.run({ id, from: 'blocked', to: 'queued' });
   }
 
   accept(id: string): void {
-    this.#sql.accept.run(id);
+    this.#sql.setState.run('accepted', id);
   }
 
   /** Queues a completion again that the service dropped without anchoring it. */
   requeue(id: string): void {
-    this.#sql.requeue.run(id);
+    this.#sql.setState.run('queued', id);
   }
 
   /**
@@ -169,10 +159,8 @@ export class TaskTable {
    */
   requeueTask(id: string): boolean {
     const { changes } = this.#sql.requeueClaim.run(id);
-    if (changes === 0) return false;
-    this.#sql.requeue.run(id);
-    this.#sql.block.run(id);
-    return true;
+    if (changes > 0) this.#sql.setState.run('blocked', id);
+    return changes > 0;
   }
 
   removeClaim(id: string): void {
@@ -184,9 +172,8 @@ export class TaskTable {
   }
 
   /** Wall times at which the oldest queued claim and the oldest completion were accepted; null without any. */
-  oldestMs(): { claim: number | null; completion: number | null } {
-    const { oldestClaim, oldestCompletion } = this.#sql;
-    return { claim: oldestClaim.get() ?? null, completion: oldestCompletion.get() ?? null };
+  oldestMs() {
+    return this.#sql.oldest.get() ?? { claim: null, completion: null };
   }
 }
 

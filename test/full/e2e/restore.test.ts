@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startAnvil } from '../../../src/server/commands/dev-chain.ts';
+import { createTestAgent } from '../../support/agent.ts';
 import { anvilAccounts } from '../../support/anvil.ts';
 import { run } from '../../support/programs.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
@@ -75,6 +76,40 @@ describe('a server on a restored database', () => {
     await waitFor('an anchor', async () => (await anchorOneAt(second.url)) === 'verified', 30_000);
     await second.kill('SIGTERM');
     expect((await server('check')).exitCode).toBe(0);
+  });
+
+  it('anchors what it promised after the backup, with the time that it promised', async () => {
+    const environment = { SVC_ANCHOR_TIMEOUT_MS: '500', LEASE_TTL_MS: '3000' };
+    const first = await spawnServer({ dataDir, rpcUrl: anvil.url, environment });
+    const { owner } = await signInAt(first.url);
+    const { body } = await owner.call('createRobot', { body: { name: 'arm' } });
+    const apiKey = String(body.api_key);
+    const isAnchored = async () => (await anchorOne(first.url, apiKey)) === 'verified';
+    await waitFor('an anchor', isAnchored, 30_000);
+    const file = path.join(dataDir, 'backup.db');
+    await server('backup', file);
+    expect((await server('hold')).exitCode).toBe(0);
+    const isHeld = async () => (await fetch(`${first.url}/readyz`)).text();
+    await waitFor('the hold', async () => (await isHeld()).includes('degraded'), 30_000);
+    const agent = await createTestAgent({ url: first.url, apiKey });
+    onTestFinished(() => agent.remove());
+    await agent.start();
+    const id = await agent.claim();
+    await agent.complete(id, newEvidence());
+    const promises = async () => (await agent.status()).promises;
+    await waitFor('the promise', async () => (await promises()).kept === 1, 30_000);
+    const task = async () => (await owner.call('getTask', { params: { id } })).body.task;
+    const before = await task();
+    await first.kill('SIGKILL');
+    await server('restore', file, '--force');
+    const again = { ...environment, SVC_PORT: new URL(first.url).port };
+    await spawnServer({ dataDir, rpcUrl: anvil.url, environment: again });
+    const { exitCode } = await serverBy(run, 'reconcile');
+
+    expect(exitCode).toBe(0);
+    await waitFor('the receipt', async () => (await promises()).kept === 0, 30_000);
+    expect(await task()).toEqual({ ...before, status: 'verified' });
+    expect((await promises()).problems).toEqual([]);
   });
 
   it('stays held if anchors were made after the backup', async () => {

@@ -63,7 +63,7 @@ it('keeps a promise until the receipt', async () => {
 });
 
 it.each([
-  ['origin', { origin: 'https://other.example.org' }, 'which is not SVC_AGENT_URL'],
+  ['origin', { origin: 'https://other.example.org' }, 'another origin'],
   ['leaf', { leaf: `0x${'ab'.repeat(32)}` }, 'other evidence'],
   ['signature', { key: generateKeyPairSync('ed25519').privateKey }, 'a wrong signature'],
 ])('reports a promise with a wrong %s, and does not keep it', async (_, changes, message) => {

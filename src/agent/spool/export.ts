@@ -7,9 +7,10 @@ const PAGE = 100;
 
 /** One line for each record that is not delivered, each one set aside, and each statement. Reads in pages, so that all fit. */
 export function* exportLines(spool: Spool): Generator<string> {
-  for (const { kind, id, wallMs, body, outcome, refused, jws, promise } of recordsOf(spool)) {
+  for (const { kind, id, wallMs, body, outcome, refused, jws } of recordsOf(spool)) {
     const accepted_at = new Date(wallMs).toISOString();
     const stated = outcome ?? undefined;
+    const promise = kind === 'completion' ? promiseAbout(spool, id) : undefined;
     const line = {
       kind,
       id,
@@ -29,8 +30,6 @@ interface Exported extends Pick<SpoolRecord, 'kind' | 'id' | 'wallMs' | 'body' |
   refused?: Refusal;
   /** The signed statement; null if it waits for its signature. */
   jws?: string | null;
-  /** What the service signed about a completion that waits for its anchor. */
-  promise?: string | undefined;
 }
 
 function* recordsOf(spool: Spool): Generator<Exported> {
@@ -38,8 +37,7 @@ function* recordsOf(spool: Spool): Generator<Exported> {
     const claim = spool.findClaim(id);
     if (kind === 'claim' && claim !== null) yield claim;
     const completion = spool.findCompletion(id);
-    const promise = spool.read(({ promises }) => promises.of(id)?.text) ?? undefined;
-    if (completion !== null) yield { ...completion, promise };
+    if (completion !== null) yield completion;
   }
   yield* inPages((after) => spool.read(({ events }) => events.read(PAGE, after)));
   const ends = spool.read(({ samples }) => samples.ends());
@@ -51,6 +49,11 @@ function* recordsOf(spool: Spool): Generator<Exported> {
   for (const { code, message, ...record } of refused)
     yield { ...record, refused: { code, message } };
   yield* inPages((after) => spool.read(({ statements }) => statements.read(PAGE, after)));
+}
+
+/** What the service signed about a completion that waits for its anchor. */
+function promiseAbout(spool: Spool, taskId: string): string | undefined {
+  return spool.read(({ promises }) => promises.of(taskId)?.text) ?? undefined;
 }
 
 function* inPages<T extends { seq: number }>(read: (after: number) => T[]): Generator<T> {

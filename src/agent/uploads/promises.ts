@@ -10,6 +10,8 @@ import {
   readPromise,
 } from '../../proof/statements/promise.ts';
 import {
+  type Algorithm,
+  algorithmOf,
   type CheckSignature,
   openKey,
   readPublicKey,
@@ -32,7 +34,7 @@ const CHECKED_AT_ONCE = 500;
 export class Promises {
   readonly #options: ServiceClientOptions;
   /** Keys of the service's list, by kid. */
-  readonly #keys = new Map<string, CheckSignature>();
+  readonly #keys = new Map<string, { alg: Algorithm; isSigned: CheckSignature }>();
   /** Other keys, which a read did not find. A cache on the way may be a minute behind, so that the next read decides. */
   readonly #missing = new Set<string>();
   #readAt = Number.NEGATIVE_INFINITY;
@@ -104,19 +106,20 @@ export class Promises {
   /** Why the promise does not count. Null while the key is not known: the signature is checked after a read of the list. */
   async #faultOf(read: ReadPromise | null, completion: Completion): Promise<string | null> {
     if (read === null) return 'is not of the documented form';
-    const { origin } = read.promise;
-    if (origin !== this.#options.serviceUrl) return `is by ${origin}, which is not SVC_AGENT_URL`;
+    const { serviceUrl } = this.#options;
+    if (read.promise.origin !== serviceUrl) return `is by another origin than ${serviceUrl}`;
     const leaf = leafOf(read, completion);
     if (leaf === undefined) return 'is about other tasks';
     if (this.#statementIn(leaf, completion) === undefined)
       return 'is about other evidence, another claim or another statement';
     const { header, signed, signature } = read;
-    const check = this.#keys.get(header.kid);
-    if (check === undefined)
+    const key = this.#keys.get(header.kid);
+    if (key === undefined)
       return this.#missing.has(header.kid)
         ? 'is signed by a key that the service does not list'
         : null;
-    return (await check(signed, signature)) ? null : 'has a wrong signature';
+    const isSigned = header.alg === key.alg && (await key.isSigned(signed, signature));
+    return isSigned ? null : 'has a wrong signature';
   }
 
   /**
@@ -150,8 +153,9 @@ export class Promises {
       const { accounts } = (await service.call('getAnchoringAccounts')).body;
       for (const { promise_key: key } of accounts) {
         const publicKey = key && orNull(() => readPublicKey(key.public_key), [DocumentError]);
-        if (publicKey && thumbprintOf(publicKey) === key.kid)
-          this.#keys.set(key.kid, await openKey(publicKey));
+        if (!publicKey || thumbprintOf(publicKey) !== key.kid) continue;
+        const isSigned = await openKey(publicKey);
+        this.#keys.set(key.kid, { alg: algorithmOf(publicKey), isSigned });
       }
     } catch (error) {
       const { code, message } = callError(error);

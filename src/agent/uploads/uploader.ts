@@ -177,7 +177,7 @@ export class Uploader {
       // Neither retries nor the backlog may take all calls, so every second one is of the other.
       const last = this.#sentRetry ? [samples.fresh, ...retries] : [...retries, samples.fresh];
       const promises = this.#promises.next(this.#service);
-      const others = [identity, tasks.fresh, events.fresh, promises, ...last];
+      const others = [identity, promises, tasks.fresh, events.fresh, ...last];
       // On a network that live samples alone would fill, every second call is another one.
       const call = firstOf(this.#sentLive ? [...others, live] : [live, ...others]);
       if (typeof call !== 'function') return Math.ceil(call?.waitMs ?? Number.POSITIVE_INFINITY);

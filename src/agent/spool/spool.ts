@@ -10,6 +10,7 @@ import type { TaskContent } from '../../proof/statements/statement.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Task } from '../../protocol/resources.ts';
+import type { Body } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import { lockSpool, unusable } from './database.ts';
@@ -264,7 +265,7 @@ export class Spool {
   notePromiseProblem(id: string, problem: PromiseProblem): Promise<boolean> {
     return this.update(({ promises }) => {
       const isNew = promises.noteProblem(id, problem);
-      if (isNew) this.#report(id, problem);
+      if (isNew) this.#reportProblem(id, problem);
       return isNew;
     });
   }
@@ -286,13 +287,15 @@ export class Spool {
 
   /** Sets aside a refused completion, or a refused claim with its completion. An event reports a second evidence. */
   async refuseTask(record: StoredRecord, refusal: Refusal): Promise<void> {
-    const now = this.#clock.now();
-    await this.#leave(record.id, ({ tasks, settled, events }) => {
+    await this.#leave(record.id, ({ tasks, settled }) => {
       settled.refuse(record, refusal);
       const completion = tasks.completion(record.id);
       tasks.removeCompletion(record.id);
       if (completion !== null && refusal.code === 'already_completed') {
-        events.insert({ kind: 'event', id: newId(), ...now, body: secondEvidence(completion) });
+        const { id, proofHash } = completion;
+        const message = `Task ${id} is completed with other evidence. The agent keeps the second: svc-agent spool export`;
+        const payload = { task_id: id, proof_hash: proofHash };
+        this.#report({ event_type: 'evidence_set_aside', severity: 'error', message, payload });
       }
       if (record.kind !== 'claim') return;
       tasks.removeClaim(record.id);
@@ -388,20 +391,14 @@ export class Spool {
   /** Turns noted drops into an event for the service. */
   async reportDropped(): Promise<void> {
     if (this.read(({ state }) => state.dropped()) === null) return;
-    const now = this.#clock.now();
-    const id = newId();
-    await this.update(({ state, events }) => {
+    await this.update(({ state }) => {
       const dropped = state.dropped();
       if (dropped === null) return;
       const from = new Date(dropped.fromMs).toISOString();
       const to = new Date(dropped.toMs).toISOString();
-      const body = JSON.stringify({
-        event_type: 'telemetry_dropped',
-        severity: 'warn',
-        message: `The agent's spool was full: ${dropped.count} samples or events were dropped.`,
-        payload: { count: dropped.count, from, to },
-      });
-      events.insert({ kind: 'event', id, ...now, body });
+      const message = `The agent's spool was full: ${dropped.count} samples or events were dropped.`;
+      const payload = { count: dropped.count, from, to };
+      this.#report({ event_type: 'telemetry_dropped', severity: 'warn', message, payload });
       state.forgetDropped();
     });
   }
@@ -509,17 +506,17 @@ export class Spool {
   #keepPromise(id: string, promise: StoredPromise): void {
     const hasRoom = this.#makeRoom(promise.text?.length ?? 0);
     const isNew = hasRoom && this.#file.tables.promises.keep(id, promise);
-    if (isNew && promise.problem !== null) this.#report(id, promise.problem);
+    if (isNew && promise.problem !== null) this.#reportProblem(id, promise.problem);
+  }
+
+  #reportProblem(taskId: string, { code, message }: PromiseProblem): void {
+    const severity = code === 'promise_times' ? 'warn' : 'error';
+    this.#report({ event_type: code, severity, message, payload: { task_id: taskId } });
   }
 
   /** Inside a write: an event tells the admins of the robot. */
-  #report(taskId: string, { code, message }: PromiseProblem): void {
-    const body = JSON.stringify({
-      event_type: code,
-      severity: code === 'promise_times' ? 'warn' : 'error',
-      message,
-      payload: { task_id: taskId },
-    });
+  #report(event: Body<'createEvent'>): void {
+    const body = JSON.stringify(event);
     this.#file.tables.events.insert({ kind: 'event', id: newId(), ...this.#clock.now(), body });
   }
 
@@ -563,14 +560,4 @@ function isStrictJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The body of the ops event that tells the admins of the robot. */
-function secondEvidence({ id, proofHash }: Completion): string {
-  return JSON.stringify({
-    event_type: 'evidence_set_aside',
-    severity: 'error',
-    message: `Task ${id} is completed with other evidence. The agent keeps the second: svc-agent spool export`,
-    payload: { task_id: id, proof_hash: proofHash },
-  });
 }

@@ -308,6 +308,24 @@ describe('a robot with a key in use', () => {
     expect((await agent.status()).retried.count).toBe(0);
   });
 
+  it('accepts an unsigned receipt of a completion that was sent before the key was in use', async () => {
+    await identity(['create']);
+    service.isLosing = true;
+    await agent.start();
+    const id = await agent.claim();
+    await agent.complete(id, { picked: 12 });
+    const isSent = () => service.bodies.some(({ path: at }) => at.endsWith('/complete'));
+    await waitFor('the completion', isSent, LONG);
+    service.grant();
+    await signingIs('active');
+    service.isLosing = false;
+    await delivered();
+
+    expect((await agent.call('GET', '/api/v1/receipts')).body.items).toMatchObject([
+      { task_id: id, format: 'svc-receipt/1' },
+    ]);
+  });
+
   it('numbers a new key from the next number on, and delivers nothing until it is signed', async () => {
     await startSigning();
     await agent.claim();

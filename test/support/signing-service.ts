@@ -69,6 +69,7 @@ export async function startSigningService() {
   let isAnchoring = true;
   let shownKeys = Number.MAX_SAFE_INTEGER;
   let isStripping = false;
+  let isLosing = false;
   let list: 'keys' | 'no keys' | 'missing' | 'silent' = 'keys';
   let promising: PromiseChanges | null = null;
 
@@ -182,6 +183,10 @@ export async function startSigningService() {
       return [200, { task: found.task, anchor, verification: found.receipt }];
     }
     if (!(await keep(body.statement, found.task))) return [...required];
+    if (found.receipt !== null) {
+      const refusal = { error: 'already_completed', message: 'It has a receipt.' };
+      return [409, { ...refusal, verification: found.receipt }];
+    }
     const proofHash = hashProof(body.proof as Proof);
     const rest = { proof_hash: proofHash, tx_hash: null, explorer_url: null };
     const pending = { status: 'pending', error: 'anchor_unconfirmed', message: 'Wait.', ...rest };
@@ -217,6 +222,10 @@ export async function startSigningService() {
       return;
     }
     const [status, answer] = await answerTo(method, path, body);
+    if (isLosing && path.endsWith('/complete')) {
+      response.destroy();
+      return;
+    }
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
   server.listen(0, '127.0.0.1');
@@ -241,6 +250,10 @@ export async function startSigningService() {
     set list(kind: typeof list) {
       list = kind;
       for (const response of unanswered.splice(0)) response.destroy();
+    },
+    /** Answers to completions are lost. */
+    set isLosing(losing: boolean) {
+      isLosing = losing;
     },
     /** The receipts that follow do not name the statement. */
     set isStripping(stripping: boolean) {

@@ -39,6 +39,8 @@ interface TaskUploadsOptions {
 export class TaskUploads extends Uploads {
   readonly #underWay = new Map<string, TaskUpload['kind']>();
   readonly #options: TaskUploadsOptions;
+  /** Tasks whose completions this process sent before the robot had a key: the service may have accepted them unsigned. */
+  readonly #sentUnsigned = new Set<string>();
   #withoutCredits: string | null = null;
 
   constructor(spool: Spool, service: ServiceClient, logger: Logger, options: TaskUploadsOptions) {
@@ -165,6 +167,7 @@ export class TaskUploads extends Uploads {
         ...(statement !== null && { statement: statement.jws }),
       },
     });
+    if (statement === null) this.#sentUnsigned.add(id);
     const answer = await this.ask('completeTask', inputOf, named(completion), ({ status, body }) =>
       status === 200 ? isReceiptOf(completion, body.verification) : body.proof_hash === proofHash,
     );
@@ -270,6 +273,7 @@ export class TaskUploads extends Uploads {
     if (isReceiptOf(completion, verification)) {
       if (!this.#hasStatement(completion, verification)) return this.#lacksStatement(completion);
       await this.spool.settle(id, { proofHash, verification });
+      this.#sentUnsigned.delete(id);
       return this.done(nameOf(completion));
     }
     await this.#failed(
@@ -285,7 +289,8 @@ export class TaskUploads extends Uploads {
   #hasStatement({ id, proofHash }: Completion, verification: Verification): boolean {
     const own = this.spool.read(({ statements }) => statements.resultHashes(id, proofHash));
     if (own.length === 0) return true;
-    return 'statement_hash' in verification && own.includes(verification.statement_hash as Hex);
+    if (!('statement_hash' in verification)) return this.#sentUnsigned.has(id);
+    return own.includes(verification.statement_hash as Hex);
   }
 
   #lacksStatement({ kind, id }: Completion): void {

@@ -289,6 +289,18 @@ describe('a robot with a key in use', () => {
     expect(new Set(kids).size).toBe(1);
   });
 
+  it('uses no key text of another wallet', async () => {
+    await startSigning();
+    await identity(['create', '--replace']);
+    await signingIs('waiting_for_owner');
+    service.wallet = `0x${'ab'.repeat(20)}`;
+    service.grant();
+    const refused = () => agent.logLines.some((line) => line.includes('signing key not in use'));
+    await waitFor('the refusal', refused, LONG);
+
+    expect((await agent.status()).signing.state).toBe('waiting_for_owner');
+  });
+
   it('keeps a completion whose receipt does not have its statement, and reports it', async () => {
     await startSigning();
     service.isStripping = true;

@@ -51,7 +51,10 @@ type PromiseChanges = Partial<Omit<AnchorPromise, 'leaves'> & { leaf: string; ke
 
 export type SigningService = Awaited<ReturnType<typeof startSigningService>>;
 
-/** A service for one robot that wants statements from the owner's signature on, and anchors at once. */
+/**
+ * A service for one robot that wants statements from the owner's signature on, and anchors at once. Its public URL is
+ * another one than that of the tests.
+ */
 export async function startSigningService() {
   const origin = 'https://svc.example.org';
   const keys: SigningKey[] = [];
@@ -65,6 +68,7 @@ export async function startSigningService() {
   const statements = new Map<number, { text: string; read: ReadStatement }>();
   const bodies: { path: string; body: Record<string, unknown> }[] = [];
   let proposed: PublicKey | null = null;
+  let wallet = WALLET;
   let isDown = false;
   let isAnchoring = true;
   let shownKeys = Number.MAX_SAFE_INTEGER;
@@ -78,7 +82,7 @@ export async function startSigningService() {
     const number = Math.max(0, ...statements.keys());
     return {
       origin,
-      wallet: WALLET,
+      wallet,
       robot_id: ROBOT,
       proposed_key: proposed,
       signs: keys.length > 0,
@@ -114,7 +118,7 @@ export async function startSigningService() {
     const about = { leaves: [{ task_id, created_at, leaf: changed as Hex }] };
     const header = { alg: 'Ed25519', kid: promise_key.kid } as const;
     const signed = promiseText(header, {
-      origin: url(),
+      origin,
       chain_id: 1,
       ...times,
       ...about,
@@ -139,7 +143,7 @@ export async function startSigningService() {
       const blocks = { first_block: '1', last_block: null };
       const account = { chain_id: 1, address: WALLET, ...blocks, signature: null };
       const accounts = [list === 'keys' ? { ...account, promise_key } : account];
-      const about = { origin: url(), sequence: 1, accounts, signatures: [] };
+      const about = { origin, sequence: 1, accounts, signatures: [] };
       return [200, { format: 'svc-anchors/1', ...about }];
     }
     if (path === '/api/v1/events') {
@@ -263,11 +267,15 @@ export async function startSigningService() {
     set shownKeys(count: number) {
       shownKeys = count;
     },
+    /** Another owner, as the service says. */
+    set wallet(other: string) {
+      wallet = other;
+    },
     /** The owner puts the proposed key into use. */
     grant(changes: { origin?: string } = {}) {
       if (proposed === null) throw new Error('No key was proposed');
       const grant = {
-        ...{ origin, wallet: WALLET, robot_id: ROBOT, algorithm: algorithmOf(proposed) },
+        ...{ origin, wallet, robot_id: ROBOT, algorithm: algorithmOf(proposed) },
         thumbprint: thumbprintOf(proposed),
         first_number: identity().next_number,
         predecessor: keys.at(-1)?.kid ?? null,

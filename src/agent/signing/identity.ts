@@ -154,12 +154,15 @@ export class Identity implements IdentityCalls {
   }
 }
 
-/** Whether the key text is the one in use or a later one: each text names the one before by its hash. */
-function follows(kid: string, used: string, keys: SigningIdentity['keys']): boolean {
-  if (kid === used) return true;
-  const texts = keys.map(({ grant }) => grant.text).filter((text) => kidOf(text) === kid);
-  const [predecessor = null] = texts.map((text) => readGrantText(text).predecessor);
-  return predecessor !== null && follows(predecessor, used, keys);
+/**
+ * Whether the key text is the one in use or a later one of the same wallet: each text names the one before by its hash.
+ */
+function follows(kid: string, used: string, keys: SigningIdentity['keys'], by?: Hex): boolean {
+  const text = keys.map(({ grant }) => grant.text).find((one) => kidOf(one) === kid);
+  if (text === undefined) return false;
+  const { wallet, predecessor } = readGrantText(text);
+  if (by !== undefined && wallet !== by) return false;
+  return kid === used || (predecessor !== null && follows(predecessor, used, keys, wallet));
 }
 
 /**

@@ -37,6 +37,8 @@ export class Promises {
   readonly #keys = new Map<string, { alg: Algorithm; isSigned: CheckSignature }>();
   /** Other keys, which a read did not find. A cache on the way may be a minute behind, so that the next read decides. */
   readonly #missing = new Set<string>();
+  /** The public URL in the service's list: robots may reach the service by another one. Null before the first read. */
+  #origin: string | null = null;
   #readAt = Number.NEGATIVE_INFINITY;
   #isReading = false;
 
@@ -106,8 +108,8 @@ export class Promises {
   /** Why the promise does not count. Null while the key is not known: the signature is checked after a read of the list. */
   async #faultOf(read: ReadPromise | null, completion: Completion): Promise<string | null> {
     if (read === null) return 'is not of the documented form';
-    const { serviceUrl } = this.#options;
-    if (read.promise.origin !== serviceUrl) return `is by another origin than ${serviceUrl}`;
+    const origin = this.#origin ?? read.promise.origin;
+    if (read.promise.origin !== origin) return `is by another origin than ${origin}`;
     const leaf = leafOf(read, completion);
     if (leaf === undefined) return 'is about other tasks';
     if (this.#statementIn(leaf, completion) === undefined)
@@ -150,7 +152,8 @@ export class Promises {
     this.#readAt = performance.now();
     this.#isReading = true;
     try {
-      const { accounts } = (await service.call('getAnchoringAccounts')).body;
+      const { origin, accounts } = (await service.call('getAnchoringAccounts')).body;
+      this.#origin = origin;
       for (const { promise_key: key } of accounts) {
         const publicKey = key && orNull(() => readPublicKey(key.public_key), [DocumentError]);
         if (!publicKey || thumbprintOf(publicKey) !== key.kid) continue;

@@ -16,6 +16,7 @@ import {
 } from '../../src/protocol/anchoring-accounts.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
+import { edwards, type Signer } from '../support/statement-vectors.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 
 /** Accounts by the index of anvil's: the service uses the first two, the third is a stranger's. */
@@ -74,6 +75,11 @@ async function listOf(
   });
   return { signatures: await Promise.all(signatures), ...list };
 }
+
+const promiseKey = ({ jwk, thumbprint }: Signer) => ({
+  promise_key: { kid: thumbprint, public_key: jwk as { kty: 'OKP'; crv: 'Ed25519'; x: string } },
+});
+const [ownKey, otherKey] = [promiseKey(edwards(4)), promiseKey(edwards(5))];
 
 const trust = (...args: string[]) => user.svc(['trust', ...args]);
 const add = () => trust('add', url, '--yes');
@@ -181,6 +187,20 @@ const forgeries: [name: string, make: () => Promise<AnchorsList>][] = [
       listOf({ accounts: [await entryOf(own), await entryOf(own, { first_block: '1' })] }),
   ],
   [
+    'a promise key with the kid of another key',
+    async () => {
+      const promise_key = { ...ownKey.promise_key, kid: otherKey.promise_key.kid };
+      return listOf({ accounts: [await entryOf(own, { promise_key })] });
+    },
+  ],
+  [
+    'a promise key that was put in after the list was signed',
+    async () => {
+      const list = await listOf({ accounts: [await entryOf(own)] });
+      return { ...list, accounts: [await entryOf(own, ownKey)] };
+    },
+  ],
+  [
     'the list of another origin',
     async () => listOf({ origin: 'https://other.example', accounts: [await entryOf(own)] }),
   ],
@@ -248,13 +268,14 @@ describe('svc trust', () => {
       async () =>
         listOf({
           sequence: 6,
-          accounts: [await entryOf(own), await entryOf(second, { last_block: '10' })],
+          accounts: [await entryOf(own, ownKey), await entryOf(second, { last_block: '10' })],
         }),
       /raises the last block/,
     ],
     [
       'a retired account that is in use again',
-      async () => listOf({ sequence: 6, accounts: [await entryOf(own), await entryOf(second)] }),
+      async () =>
+        listOf({ sequence: 6, accounts: [await entryOf(own, ownKey), await entryOf(second)] }),
       /raises the last block/,
     ],
     [
@@ -274,6 +295,24 @@ describe('svc trust', () => {
       /no longer has the signature/,
     ],
     [
+      'another promise key',
+      async () =>
+        listOf({
+          sequence: 6,
+          accounts: [await entryOf(own, otherKey), ...(await savedEntries()).slice(1)],
+        }),
+      /promise key/,
+    ],
+    [
+      'an account without the promise key that it had',
+      async () =>
+        listOf({
+          sequence: 6,
+          accounts: [await entryOf(own), ...(await savedEntries()).slice(1)],
+        }),
+      /promise key/,
+    ],
+    [
       'a list that only a new account signed',
       async () =>
         listOf({ sequence: 6, accounts: [...(await savedEntries()), await entryOf(stranger)] }, [
@@ -282,7 +321,10 @@ describe('svc trust', () => {
       /svc trust remove/,
     ],
   ];
-  const savedEntries = async () => [await entryOf(own), await entryOf(second, { last_block: '9' })];
+  const savedEntries = async () => [
+    await entryOf(own, ownKey),
+    await entryOf(second, { last_block: '9' }),
+  ];
 
   it.each(setbacks)('refuses to refresh to %s', async (_, make, says) => {
     stated = await listOf({ sequence: 5, accounts: await savedEntries() });
@@ -300,6 +342,13 @@ describe('svc trust', () => {
     stated = await listOf({ sequence: 5, accounts: [unsigned] });
     await add();
     stated = await listOf({ sequence: 6, accounts: [await entryOf(own)] });
+
+    expect((await trust('refresh', url)).exitCode).toBe(0);
+  });
+
+  it('refreshes to a list with a promise key that an account did not have', async () => {
+    await add();
+    stated = await listOf({ sequence: 2, accounts: [await entryOf(own, ownKey)] });
 
     expect((await trust('refresh', url)).exitCode).toBe(0);
   });

@@ -67,7 +67,7 @@ export const trustCommands: readonly CommandSpec[] = [
   {
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer list of the service',
-    details: `svc replaces the saved list only if the new list meets all of the conditions below. At least one account that is in the saved list, and is not retired there, has signed the new list. The sequence number is not lower than in the saved list. With the same sequence number, only signatures differ. The new list has every saved account, with the same first block. If the saved entry of an account is signed, its new entry is signed too. No last block is removed or raised. If the new list adds an account that did not sign its entry, you must confirm the change: svc verify names no sender by such an entry.
+    details: `svc replaces the saved list only if the new list meets all of the conditions below. At least one account that is in the saved list, and is not retired there, has signed the new list. The sequence number is not lower than in the saved list. With the same sequence number, only signatures differ. The new list has every saved account, with the same first block. If the saved entry of an account is signed, its new entry is signed too. No last block is removed or raised, and no promise key is changed or removed. If the new list adds an account that did not sign its entry, you must confirm the change: svc verify names no sender by such an entry.
 
 svc verify never refreshes a list.`,
     arguments: [savedUrlArgument],

@@ -1,7 +1,10 @@
 // Reads a service's list of anchoring accounts, and checks its signatures and its changes.
 import { Value } from 'typebox/value';
+import { orNull } from '../../base/or-null.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';
+import { DocumentError } from '../../proof/document-error.ts';
+import { readPublicKey, thumbprintOf } from '../../proof/statements/public-key.ts';
 import {
   AnchorsList,
   accountText,
@@ -34,7 +37,10 @@ export async function checkList(list: AnchorsList, url: string): Promise<void> {
   const isBy = async (text: string, address: string, signature: string) =>
     isSame((await signerOf(text, signature as Hex)) ?? '', address);
   for (const entry of accounts) {
-    const { address, signature } = entry;
+    const { address, signature, promise_key } = entry;
+    if (promise_key !== undefined && !hasItsKid(promise_key)) {
+      refuse(url, `has a promise key of ${address} that is malformed or has another kid`);
+    }
     if (signature === null || (await isBy(accountText(origin, entry), address, signature)))
       continue;
     refuse(url, `has an entry that the key of ${address} did not sign`);
@@ -59,12 +65,16 @@ export function checkChange(saved: AnchorsList, fresh: AnchorsList): void {
   if (fresh.sequence === sequence && listText(fresh) !== listText(saved)) {
     refuse(origin, 'changed without a new sequence');
   }
-  for (const { chain_id, address, first_block, last_block, signature } of saved.accounts) {
+  for (const one of saved.accounts) {
+    const { chain_id, address, first_block, last_block, signature, promise_key } = one;
     const now = entryOf(fresh, chain_id, address);
     if (now === null) refuse(origin, `no longer has the account ${address}`);
     if (now.first_block !== first_block) refuse(origin, `has another first block of ${address}`);
     if (signature !== null && now.signature === null) {
       refuse(origin, `no longer has the signature of ${address}`);
+    }
+    if (promise_key !== undefined && now.promise_key?.kid !== promise_key.kid) {
+      refuse(origin, `changes or removes the promise key of ${address}`);
     }
     if (last_block === null) continue;
     const isRaised = now.last_block === null || BigInt(now.last_block) > BigInt(last_block);
@@ -103,6 +113,11 @@ export function isSignedBy(list: AnchorsList, { address, signature }: ListedAcco
 function isInUse({ accounts }: AnchorsList, address: string): boolean {
   const entries = accounts.filter((one) => isSame(one.address, address));
   return entries.length > 0 && entries.every(({ last_block }) => last_block === null);
+}
+
+/** Only the kid is in the text that the accounts sign. */
+function hasItsKid({ kid, public_key }: NonNullable<ListedAccount['promise_key']>): boolean {
+  return orNull(() => thumbprintOf(readPublicKey(public_key)), [DocumentError]) === kid;
 }
 
 function isSame(one: string, other: string): boolean {

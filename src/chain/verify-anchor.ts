@@ -1,12 +1,19 @@
 // Verifies an anchor against RPC endpoints of the caller's choice.
 import { isDeepStrictEqual } from 'node:util';
-import { auditAnchor, type ChainFacts, type StatedAnchor } from '../proof/audit-anchor.ts';
+import { SvcError } from '../base/svc-error.ts';
+import {
+  auditAnchor,
+  type ChainFacts,
+  type StatedAnchor,
+  type StatedLeaf,
+} from '../proof/audit-anchor.ts';
 import { auditBundle } from '../proof/audit-bundle.ts';
 import { type AuditCheck, type AuditCheckName, expectSender } from '../proof/audit-check.ts';
 import type { Anchored } from '../proof/bundle-checks.ts';
 import type { Hex } from '../proof/bytes.ts';
 import { auditChainProof, signerOf } from '../proof/chain-proof.ts';
 import { ProviderError } from './errors.ts';
+import { finalityRule, headCalls, headsOf } from './finality.ts';
 import {
   type AnchorReading,
   listsTransaction,
@@ -48,6 +55,8 @@ export interface AnchorAudit extends Pick<AnchorReading, 'confirmations' | 'fina
   readonly checks: AnchorCheck[];
   /** As in `NodeAudit`; also null if the nodes do not agree. */
   readonly sender: string | null;
+  /** The current block of the transaction, at the first node. Of several nodes, `rpc_agreement` compares it. */
+  readonly block: ChainFacts['canonical_block'];
   /** In the order of the URLs. The overall `confirmations` and `finality` are the lowest of these. */
   readonly nodes: readonly NodeAudit[];
 }
@@ -59,10 +68,7 @@ export interface AnchorAudit extends Pick<AnchorReading, 'confirmations' | 'fina
  * hash is asked for it by block hash and index. Rejects with `chain_unavailable` if the chain cannot be read at one of
  * the URLs, and with `invalid_rpc_url`.
  */
-export async function verifyAnchor(
-  document: StatedAnchor | Anchored,
-  options: VerifyOptions,
-): Promise<AnchorAudit> {
+export async function verifyAnchor(document: Stated, options: VerifyOptions): Promise<AnchorAudit> {
   const labels = options.rpcUrls.map(labelOf);
   const proven = !options.full && 'chain_proof' in document ? document : null;
   const subject = { document, proven };
@@ -80,6 +86,7 @@ export async function verifyAnchor(
   return {
     ...lowestDepth(nodes),
     sender: others.every(({ sender }) => sender === first.sender) ? first.sender : null,
+    block: first.facts.canonical_block,
     checks: [
       ...first.checks.map((check, i) => combined(check, nodes, i)),
       ...(others.length === 0 ? [] : [agreement(first, others)]),
@@ -88,8 +95,37 @@ export async function verifyAnchor(
   };
 }
 
+type Stated = StatedAnchor | StatedLeaf | Anchored;
+
+/**
+ * The time of the newest block of this chain that is final at each of the nodes; null if a node has none. Rejects with
+ * `usage` if a node is on another chain, and with `chain_unavailable`.
+ */
+export async function readFinalTime(
+  chainId: number,
+  { rpcUrls, timeoutMs }: VerifyOptions,
+): Promise<string | null> {
+  const times = await Promise.all(
+    rpcUrls.map(async (url) => {
+      const rpc = connectRpc({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+      try {
+        const rule = finalityRule(null);
+        const { finalized } = headsOf(await rpc.reading(headCalls(rule)), rule);
+        const { facts } = await readBlockAt(rpc.reading, finalized ?? 0n);
+        if (facts.chain_id !== chainId) {
+          throw new SvcError('usage', `The node is on chain ${facts.chain_id}, not ${chainId}.`);
+        }
+        return finalized === null ? '' : (facts.canonical_block?.timestamp ?? '');
+      } finally {
+        await rpc.close();
+      }
+    }),
+  );
+  return times.toSorted()[0] || null;
+}
+
 interface Subject {
-  readonly document: StatedAnchor | Anchored;
+  readonly document: Stated;
   /** The document, if the block at its number suffices to check it. */
   readonly proven: Anchored | null;
 }

@@ -25,10 +25,9 @@ export interface StatedPlace {
 /** The statements of a receipt or bundle about an anchor. Ids are UUIDs in lowercase. */
 export interface StatedAnchor extends StatedPlace, LeafContent {}
 
-/** The statements of a document about the anchor of a free leaf. */
+/** The statements of a document about the anchor of a leaf of which only the hash is known. */
 export interface StatedLeaf extends StatedPlace {
-  readonly free_leaf: Hex;
-  readonly inclusion: Inclusion;
+  readonly leaf: Hex;
 }
 
 /** The data of the chain, read from a node; null if the node does not know it. */
@@ -138,24 +137,27 @@ export function auditPayload(
   calldata: Hex | null,
 ): AuditCheck[] {
   const payload = calldata === null ? null : decodePayload(calldata);
-  if ('free_leaf' in stated) return auditBatch(stated.inclusion, stated.free_leaf, payload);
-  const leaf = leafOf(stated);
+  const leaf = 'leaf' in stated ? stated.leaf : leafOf(stated);
   return stated.inclusion === null
     ? auditSingle(stated, leaf, payload)
     : auditBatch(stated.inclusion, leaf, payload);
 }
 
-function auditSingle(stated: StatedAnchor, leaf: Hex | null, payload: Payload | null) {
+function auditSingle(stated: StatedAnchor | StatedLeaf, leaf: Hex | null, payload: Payload | null) {
   const single = payload?.kind === 'single' ? payload : null;
   return [
     check('payload', single !== null, {
       holds: 'The calldata is the anchor of one proof and nothing else',
       fails: 'The calldata is not the anchor of one proof',
     }),
-    check('proof_hash', single !== null && sameHex(single.proof_hash, stated.proof_hash), {
-      holds: 'The calldata holds the proof hash',
-      fails: 'The calldata holds another proof hash',
-    }),
+    ...('leaf' in stated
+      ? []
+      : [
+          check('proof_hash', single !== null && sameHex(single.proof_hash, stated.proof_hash), {
+            holds: 'The calldata holds the proof hash',
+            fails: 'The calldata holds another proof hash',
+          }),
+        ]),
     check('leaf', single !== null && single.leaf === leaf, {
       holds: 'The leaf in the calldata matches proof, task, robot and claim',
       fails: 'Proof, task, robot and claim do not make the leaf in the calldata',

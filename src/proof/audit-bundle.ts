@@ -53,7 +53,7 @@ export function auditBundleAlone(bundle: Anchored): AuditCheck[] {
     );
   }
   const { inclusion, anchor } = bundle;
-  const leaf = 'free_leaf' in bundle ? bundle.free_leaf : leafHash(statedAnchorOf(bundle));
+  const leaf = 'leaf' in bundle ? bundle.leaf : leafHash(statedAnchorOf(bundle));
   const path =
     inclusion === null
       ? []
@@ -78,8 +78,9 @@ export function auditBundleAlone(bundle: Anchored): AuditCheck[] {
 function payloadOf(bundle: Anchored, leaf: Hex): Hex | null {
   const { inclusion } = bundle;
   if (inclusion === null) {
-    return 'free_leaf' in bundle
-      ? null
+    // The hash of the proof is not known.
+    return 'leaf' in bundle
+      ? leaf
       : encodePayload({ kind: 'single', proof_hash: bundle.proof_hash, leaf });
   }
   const { root, leaf_count } = inclusion;

@@ -8,7 +8,7 @@ import { hashClaim, hashProof } from './hash.ts';
 import { hashText } from './statements/jws.ts';
 import type { AnchoredLeaf, AnchorMembers } from './subject/anchor-members.ts';
 
-/** A document with an anchor: a bundle, or a free leaf. */
+/** A document with an anchor: a bundle, or a leaf. */
 export type Anchored = Bundle | AnchoredLeaf;
 
 /**
@@ -30,11 +30,11 @@ export function statedAnchorOf(bundle: Bundle): Required<StatedAnchor> {
   };
 }
 
-/** As `statedAnchorOf`, also for a free leaf. */
+/** As `statedAnchorOf`, also for a leaf. */
 export function statedOf(document: Anchored): Required<StatedAnchor> | Required<StatedLeaf> {
-  if (!('free_leaf' in document)) return statedAnchorOf(document);
-  const { chain_id, free_leaf, inclusion, anchor } = document;
-  return { chain_id, free_leaf, inclusion, ...placeOf(anchor) };
+  if (!('leaf' in document)) return statedAnchorOf(document);
+  const { chain_id, leaf, inclusion, anchor } = document;
+  return { chain_id, leaf, inclusion, ...placeOf(anchor) };
 }
 
 function placeOf({ raw_tx: _, ...place }: AnchorMembers): Omit<AnchorMembers, 'raw_tx'> {

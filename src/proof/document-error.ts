@@ -10,6 +10,7 @@ export class DocumentError extends Error {
     | 'key text'
     | 'statement'
     | 'promise'
+    | 'leaf'
     | 'archive';
   /** JSON Pointer (RFC 6901) to a member that the format does not have; null for any other reason. */
   readonly unknownMember: string | null;

@@ -39,10 +39,18 @@ const members = {
   anchor,
 };
 
+const place = { anchor, chain_proof: Type.Optional(chain_proof) };
+
 /** The anchor of a free leaf (docs/statements.md); null if the leaf is in no block. */
-const FreeAnchor = Nullable(
-  Closed({ inclusion: Inclusion, anchor, chain_proof: Type.Optional(chain_proof) }),
-);
+const FreeAnchor = Nullable(Closed({ inclusion: Inclusion, ...place }));
+
+/** The anchor of a leaf of which only the hash is known. `readAnchoredLeaf` of src/proof reads it. */
+export const LeafAnchor = Closed({
+  chain_id: Type.Integer({ minimum: 1 }),
+  leaf: Hash,
+  inclusion: Nullable(Inclusion),
+  ...place,
+});
 
 const AnchoredText = { ...KeyText.properties, anchor: FreeAnchor };
 

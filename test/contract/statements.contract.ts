@@ -371,13 +371,17 @@ export function statementContract(open: OpenStore): void {
       await world.store.recordInclusion(lease, attempt.id, world.mined(attempt), world.now);
       await world.store.settleLeaves(lease, attempt.id, 5, world.now);
 
-      const found = await world.store.getFreeAnchor(leaf);
+      const found = await world.store.getLeafAnchor(leaf, null);
       expect(found).toMatchObject({
         leaves: [...attempt.leaves.map((one) => one.leaf), ...attempt.freeLeaves],
         txHash: attempt.variant.txHash,
         chainProof: null,
       });
       expect(found?.leaves[found.leafIndex]).toBe(leaf);
+      const proof = attempt.leaves[0] as (typeof attempt.leaves)[0];
+      const ofProof = await world.store.getLeafAnchor(proof.leaf, proof.taskId);
+      expect(ofProof).toEqual({ ...found, leafIndex: 0 });
+      expect(await world.store.getLeafAnchor(proof.leaf, null)).toBeNull();
       expect(await world.store.listFreeLeaves(lease, 10)).toEqual([]);
     });
 
@@ -389,7 +393,7 @@ export function statementContract(open: OpenStore): void {
 
       await world.store.recordReplacedNonce(lease, attempt.id, world.now);
 
-      expect(await world.store.getFreeAnchor(leaf)).toBeNull();
+      expect(await world.store.getLeafAnchor(leaf, null)).toBeNull();
       expect(await world.store.listFreeLeaves(lease, 10)).toContain(leaf);
     });
 

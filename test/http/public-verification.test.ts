@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { auditAnchor } from '../../src/proof/audit-anchor.ts';
+import { auditBundleAlone } from '../../src/proof/audit-bundle.ts';
+import { isProven } from '../../src/proof/audit-check.ts';
 import { hashProof } from '../../src/proof/hash.ts';
+import { leafHash } from '../../src/proof/leaf.ts';
+import { readAnchoredLeaf } from '../../src/proof/subject/anchor-members.ts';
 import {
   newEvidence,
   startServiceWithRobot,
@@ -36,6 +40,19 @@ describe('public verification', () => {
     const checks = auditAnchor(receipt, body);
     expect(checks.filter(({ ok }) => !ok)).toEqual([]);
     expect(body.tx.input).toContain(receipt.proof_hash.slice(2));
+  });
+
+  it('returns the anchor of a leaf to anyone who knows leaf and task', async () => {
+    const { receipt } = await anchored();
+    const leaf = leafHash(receipt);
+    const read = (id: string) => service.call('GET', `/api/v1/leaves/${leaf}?task_id=${id}`);
+
+    const [found, ofOther] = [await read(receipt.task_id), await read(robot.id)];
+
+    expect([found.status, ofOther.status]).toEqual([200, 404]);
+    const document = readAnchoredLeaf(found.body);
+    expect(document).toMatchObject({ leaf, anchor: { tx_hash: receipt.tx_hash } });
+    expect(isProven(auditBundleAlone(document))).toBe(true);
   });
 
   it('returns only transactions of anchors', async () => {

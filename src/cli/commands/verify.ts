@@ -5,7 +5,7 @@ import type { VerifyInput } from '../verify/verify.ts';
 
 export const verifyCommand: CommandSpec = {
   path: 'verify',
-  summary: 'Verify a receipt, a bundle, evidence, a hash, or the statements of a robot',
+  summary: 'Verify a receipt, a bundle, evidence, a hash, the statements of a robot, or a promise',
   details: `With --rpc-url, svc checks the anchor on the chain. For a hash or evidence, svc first asks the service which transaction is the anchor. With neither --rpc-url nor --block-hash, svc only reports what the service states.
 
 A bundle with a chain proof (svc-bundle/2, svc-bundle/3) proves that a block contains the anchor. With --block-hash, svc checks such a bundle without a connection. Take the hash of the block from a source that you trust. With --rpc-url, svc reads only the header of the block for such a bundle, unless you add --full.
@@ -16,12 +16,14 @@ If a robot signed the work, its bundle (svc-bundle/3) has the signatures, and sv
 
 The statements of a robot, as svc robots export wrote them, are verified without a connection: svc reports whether one is missing, forked or invalid.
 
+A promise is what the service signs when it accepts a result before it is anchored. svc checks the signature with the service's list, and looks for each anchor in the bundles of --bundle and at the service. Only a node can tell whether the deadline has passed, so use --rpc-url. svc exits with 14 if a result was anchored late or not at all, and with 7 if the service did not answer.
+
 If the evidence lists files, svc reports whether each file matches, differs or was not given. The verification fails if a given file differs or is not listed.`,
   arguments: [
     {
       syntax: '<subject>',
       summary:
-        'a file with a receipt, a bundle, evidence or statements; a proof hash; a transaction hash; a task id; the URL of a /verify page; or - for standard input',
+        'a file with a receipt, a bundle, evidence, statements or a promise; a proof hash; a transaction hash; a task id; the URL of a /verify page; or - for standard input',
     },
   ],
   options: [
@@ -54,6 +56,11 @@ If the evidence lists files, svc reports whether each file matches, differs or w
       flags: '--robot-key <thumbprint>',
       summary: 'thumbprint of the key that must have signed the work',
     },
+    {
+      flags: '--bundle <file>',
+      summary: 'bundle that may show that a promise was kept; can be repeated',
+      parse: repeated,
+    },
     bigIntegersOption,
     { flags: '--require-evidence', summary: 'fail if no evidence is given' },
     {
@@ -82,6 +89,7 @@ If the evidence lists files, svc reports whether each file matches, differs or w
     'svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
     'svc verify bundle.json --rpc-url https://rpc.example.org --robot-key UDDReOZl1ipXAfp9wYsm13sDBMK5og--QWdBjzuf6o4',
     'svc verify bundle.json --file run.mcap --file photo.jpg --require-files',
+    'svc verify promise.json --rpc-url https://rpc.example.org --url https://svc.example.org',
     'svc hash evidence.json | svc verify - --watch',
   ],
   // Loaded on demand: TypeBox would add 30 ms to `svc help` and other paths that load all groups.

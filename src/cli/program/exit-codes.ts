@@ -18,6 +18,7 @@ export const exitCodes = {
   missing: 11,
   forked: 12,
   branched: 13,
+  promiseBroken: 14,
   interrupted: 130,
   outputClosed: OUTPUT_CLOSED,
 } as const;
@@ -36,7 +37,8 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
     'not found: for example a robot, task, proof, token, webhook, alert, profile or saved service',
   refused: 'refused because of a limit or for lack of credits; the command can succeed later',
   unreachable: 'the service or the chain cannot be reached',
-  pending: 'not anchored yet, or not final yet; run the command again later',
+  pending:
+    'not anchored yet, or not final yet, or the deadline of a promise is not past; run the command again later',
   unnamed:
     'with verify: svc could not check the sender, because neither you nor a service named the anchoring account',
   notAllowed:
@@ -45,6 +47,7 @@ export const meanings: Record<keyof typeof exitCodes, string> = {
   forked: 'one start of the agent signed two statements with one number',
   branched:
     'two starts of the agent continued the same statement: a restored or copied disk, or a second agent',
+  promiseBroken: 'the service broke a promise, or kept it late',
   interrupted: 'interrupted by Ctrl-C',
   outputClosed: 'standard output was closed early, for example by head',
 };

@@ -38,15 +38,8 @@ export async function identify(
   if (anchorAddresses.length > 0) return { namedBy: '--anchor-address', check: null };
   const anchor = sender === null || stated === null ? null : { ...stated, sender };
   const service = await serviceOf(context);
-  const file = openTrustedServices(context);
-  const all = Object.values(file.read().services);
-  const damaged = damagedLists(file);
-  if (damaged !== null) {
-    context.output.warn(
-      `The file of trusted services was damaged, so no service names the sender. Add your services again with svc trust add, then delete ${damaged}. Or name the account with --anchor-address.`,
-    );
-    return unnamed;
-  }
+  const all = savedLists(context);
+  if (all === null) return unnamed;
   const ofService = all.filter(({ origin }) => origin === service?.url);
   const others = service?.isGiven ? [] : all.filter((list) => !ofService.includes(list));
   const signed: AnchorsList[] = [];
@@ -85,8 +78,20 @@ export async function identify(
   return answer === null ? unnamed : { namedBy: answer.url, isUnsaved: true, check: null };
 }
 
+/** The saved lists. Null while a damaged file of them is there, which is reported. */
+export function savedLists(context: Context): AnchorsList[] | null {
+  const file = openTrustedServices(context);
+  const all = Object.values(file.read().services);
+  const damaged = damagedLists(file);
+  if (damaged === null) return all;
+  context.output.warn(
+    `The file of trusted services was damaged, so no service names the sender. Add your services again with svc trust add, then delete ${damaged}. Or name the account with --anchor-address.`,
+  );
+  return null;
+}
+
 /** The service of the command line; null if there is none. `isGiven`: named by an option or a variable. */
-async function serviceOf({ target, options, env }: Context) {
+export async function serviceOf({ target, options, env }: Context) {
   const isGiven = givenUrl(options, env) !== null || namedProfile(options, env) !== null;
   try {
     return { url: (await target()).url, isGiven };

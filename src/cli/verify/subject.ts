@@ -1,10 +1,13 @@
 // Reads what `svc verify` is given, and explains what it cannot recognize.
+import { orNull } from '../../base/or-null.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AuditCheck } from '../../proof/audit-check.ts';
 import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { DocumentError } from '../../proof/document-error.ts';
-import type { JsonValue } from '../../proof/json-value.ts';
-import type { StrictJsonOptions } from '../../proof/strict-json.ts';
+import type { JsonObject, JsonValue } from '../../proof/json-value.ts';
+import { parseStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
+import { StrictJsonError } from '../../proof/strict-json-error.ts';
+import { isObject } from '../../proof/subject/members.ts';
 import {
   type Recognized,
   recognizeDocument,
@@ -14,14 +17,19 @@ import {
 import { notCovered } from '../../proof/subject/verdict.ts';
 import { nameOf, namingFile, readText } from '../input/files.ts';
 
+/** A promise of a service, as it was answered. */
+interface GivenPromise {
+  readonly jws: string;
+}
+
 /**
  * Recognizes a hash (with or without 0x), a task id, the address of a proof page, or a file (`-` for standard input)
- * with a receipt, a bundle or evidence. Standard input may also hold one of the texts.
+ * with a receipt, a bundle, evidence or a promise. Standard input may also hold one of the texts.
  */
 export async function readSubject(
   argument: string,
   options?: Pick<StrictJsonOptions, 'numbers'>,
-): Promise<Recognized> {
+): Promise<Recognized | GivenPromise> {
   const recognized = recognizeText(argument);
   if (recognized !== null) return recognized;
   if (/^(?:https?:|0x[0-9a-f]*$)/i.test(argument)) {
@@ -29,11 +37,28 @@ export async function readSubject(
     throw new SvcError('usage', `${argument} is not a hash or the address of a proof: ${forms}.`);
   }
   const text = await readText(argument);
+  const jws = promiseIn(text);
+  if (jws !== null) return { jws };
   const name = nameOf(argument);
   const content = recognizeText(text.trim());
   if (content !== null && argument === '-') return content;
   if (content?.kind === 'proof hash') throw mayBeKey(name);
   return namingFile(argument, () => namingDocument(name, () => recognizeDocument(text, options)));
+}
+
+/** Longest file that is searched for a promise. A promise for 50 results has 12 000 characters. */
+const MAX_PROMISE_FILE = 32_768;
+
+/** The JWS of a promise: as text, as JSON, in an object alone, or in a response that waits for its anchor. */
+function promiseIn(text: string): string | null {
+  if (/^\s*[\w-]+\.[\w-]+\.[\w-]+\s*$/.test(text)) return text.trim();
+  const json =
+    text.length > MAX_PROMISE_FILE ? null : orNull(() => parseStrictJson(text), [StrictJsonError]);
+  if (typeof json === 'string') return json;
+  if (!isObject(json ?? undefined)) return null;
+  const { promise, ...others } = json as JsonObject;
+  const isAnswer = others.status === 'pending' || Object.keys(others).length === 0;
+  return isAnswer && typeof promise === 'string' ? promise : null;
 }
 
 /** The options of `svc verify` that check a subject against the chain. */
@@ -51,7 +76,7 @@ export function namingDocument<Result>(name: string, read: () => Result): Result
     const { document, unknownMember, message } = error;
     if (unknownMember === null) {
       throw new SvcError('invalid_document', `${name} is not a ${document}: ${message}.`, {
-        hint: 'Give a hash, a receipt, a bundle, evidence, a task id or the address of a proof. If the format is newer than svc, update svc.',
+        hint: 'Give a hash, a receipt, a bundle, evidence, a promise, a task id or the address of a proof. If the format is newer than svc, update svc.',
       });
     }
     const text = `NOT verified. ${notCovered(unknownMember, name)}`;

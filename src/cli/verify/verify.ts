@@ -1,7 +1,7 @@
 // The steps of `svc verify`: read the subject, verify its anchor, print the report.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
-import type { Subject } from '../../proof/subject/subject.ts';
+import type { Recognized, Subject } from '../../proof/subject/subject.ts';
 import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
 import { requirePrivateNodes } from '../program/profiles.ts';
@@ -15,6 +15,7 @@ import {
   readEvidence,
 } from './evidence.ts';
 import { identify } from './identity.ts';
+import { verifyPromise } from './promise.ts';
 import { printReport, type Report } from './report.ts';
 import { readTaskReceipt } from './service.ts';
 import { requirePinnable, verifySigning } from './signing.ts';
@@ -27,6 +28,7 @@ export interface VerifyInput extends EvidenceInput {
   anchorAddress?: string[];
   owner?: string;
   robotKey?: string;
+  bundle?: string[];
   requireEvidence?: true;
   watch?: true;
   timeout?: number;
@@ -52,7 +54,9 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   requireConsistent(input);
   await requireAddresses('--anchor-address', anchorAddresses);
   requirePrivateNodes(rpcUrls, context.options);
-  const subject = await resolveSubject(context, input);
+  const recognized = await readSubject(argument, { numbers: input.bigIntegers });
+  if ('jws' in recognized) return verifyPromise(context, recognized.jws, input);
+  const subject = await resolveSubject(context, recognized, blockHash !== undefined);
   const pins = { owner, robotKey };
   requirePinnable(subject, pins);
   const evidence = await readEvidence(context.output, subject, input);
@@ -82,10 +86,12 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   return exitCodeOf[report.outcome];
 }
 
-/** Reads the subject. That of a task id is the receipt of the task, which the service has. */
-async function resolveSubject(context: Context, input: VerifyInput): Promise<Subject> {
-  const isOffline = input.blockHash !== undefined;
-  const recognized = await readSubject(input.subject, { numbers: input.bigIntegers });
+/** The subject of a task id is the receipt of the task, which the service has. */
+async function resolveSubject(
+  context: Context,
+  recognized: Recognized,
+  isOffline: boolean,
+): Promise<Subject> {
   if (!('proofHash' in recognized)) {
     if (!isOffline) return readTaskReceipt(context, recognized.taskId);
     throw new SvcError('usage', '--block-hash needs a bundle with a chain proof.');

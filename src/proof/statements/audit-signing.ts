@@ -217,12 +217,11 @@ function auditAnchors(
 ): Promise<AuditCheck[]> {
   const audit = async (
     name: SigningCheckName,
-    leaf: FreeLeafKind,
+    kind: FreeLeafKind,
     text: string,
     at: FreeAnchor,
   ) => {
-    const free_leaf = freeLeafHash(leaf, hashText(text));
-    const checks = await auditLeaf({ chain_id, free_leaf, ...at });
+    const checks = await auditLeaf({ chain_id, leaf: freeLeafHash(kind, hashText(text)), ...at });
     const failed = checks.filter(({ ok }) => !ok).map((one) => one.name);
     return check(name, isProven(checks), {
       holds: `Anchored in block ${at.anchor.block_number}, at ${at.anchor.anchored_at}`,

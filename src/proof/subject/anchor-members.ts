@@ -1,5 +1,6 @@
 // What a document states about an anchor: the transaction, its place, and the proof that a block contains it.
 import type { Hex } from '../bytes.ts';
+import type { JsonValue } from '../json-value.ts';
 import type { Inclusion } from '../tree.ts';
 import {
   ADDRESS,
@@ -8,7 +9,7 @@ import {
   HASH,
   MAX_NODE_BYTES,
   MAX_PATH_NODES,
-  type Members,
+  Members,
   TIME,
 } from './members.ts';
 
@@ -42,10 +43,12 @@ export interface FreeAnchor {
   readonly chain_proof?: ChainProof;
 }
 
-/** A free leaf with its anchor. It is audited like a bundle. */
-export interface AnchoredLeaf extends FreeAnchor {
+/** A leaf with its anchor. It is audited like a bundle. */
+export interface AnchoredLeaf extends Omit<FreeAnchor, 'inclusion'> {
   readonly chain_id: number;
-  readonly free_leaf: Hex;
+  readonly leaf: Hex;
+  /** Null if it was anchored alone. */
+  readonly inclusion: Inclusion | null;
 }
 
 /** Reads the members of `anchor`. The caller refuses others. */
@@ -71,9 +74,23 @@ export function chainProofIn(members: Members): ChainProof {
 }
 
 export function freeAnchorIn(members: Members): FreeAnchor {
+  return { inclusion: members.batchInclusion(), ...placeIn(members) };
+}
+
+/** @throws DocumentError */
+export function readAnchoredLeaf(document: JsonValue): AnchoredLeaf {
+  const members = new Members('leaf', document);
+  return {
+    chain_id: members.integer('chain_id', 1),
+    leaf: members.hex('leaf', HASH),
+    inclusion: members.inclusion(),
+    ...placeIn(members),
+  };
+}
+
+function placeIn(members: Members): Omit<FreeAnchor, 'inclusion'> {
   const anchor = members.object('anchor');
   const read = {
-    inclusion: members.batchInclusion(),
     anchor: anchorIn(anchor),
     ...(members.has('chain_proof')
       ? { chain_proof: chainProofIn(members.object('chain_proof')) }

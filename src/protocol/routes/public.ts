@@ -1,6 +1,7 @@
 // Routes that anyone may call: verification and the chain.
 import { Type } from 'typebox';
-import { Closed, Uuid } from '../fields.ts';
+import { LeafAnchor } from '../bundle.ts';
+import { Closed, Hash, Uuid } from '../fields.ts';
 import { AnchorTransaction, ChainDetails, PublicVerification } from '../resources.ts';
 import { publicRead, type Route } from '../route.ts';
 
@@ -46,5 +47,17 @@ export const publicRoutes = {
     }),
     responses: { 200: AnchorTransaction },
     errors: ['not_found', 'chain_unavailable', 'overloaded'],
+  },
+  readLeafAnchor: {
+    ...publicRead,
+    path: '/api/v1/leaves/:leaf',
+    summary: 'Read where the leaf of a promise is anchored',
+    description:
+      'The response is 404 while the leaf is in no block. A promise has the leaf and the task (docs/statements.md).',
+    cors: true,
+    params: Closed({ leaf: Hash }),
+    query: Closed({ task_id: Uuid }),
+    responses: { 200: LeafAnchor },
+    errors: ['not_found'],
   },
 } as const satisfies Record<string, Route>;

@@ -31,8 +31,9 @@ export interface BundleRecord extends EvidenceRecord {
   } | null;
 }
 
-/** The transaction in which a free leaf is anchored, and its place in the chain. */
-export interface FreeAnchorRecord {
+/** The transaction in which a leaf is anchored, and its place in the chain. */
+export interface LeafAnchorRecord {
+  chainId: number;
   /** All leaves of the transaction in the order of the tree. */
   leaves: readonly Hex[];
   leafIndex: number;
@@ -53,8 +54,8 @@ export interface EvidenceStore {
   getEvidence(id: string, viewer: Viewer): Promise<EvidenceRecord | null>;
   /** All parts of a bundle, read in one snapshot. Null if the viewer may not see the task. */
   getBundle(id: string, viewer: Viewer): Promise<BundleRecord | null>;
-  /** Null if the leaf is in no block. */
-  getFreeAnchor(leaf: Hex): Promise<FreeAnchorRecord | null>;
+  /** `taskId`: null for a free leaf. Null if the leaf is in no block. */
+  getLeafAnchor(leaf: Hex, taskId: string | null): Promise<LeafAnchorRecord | null>;
   /**
    * Erases the evidence; afterwards no read returns it. Hash, leaf and receipt stay, and an anchor in progress
    * continues. On SQLite the database files no longer contain it either; PostgreSQL frees its bytes later

@@ -77,7 +77,7 @@ export function evidenceStore({
   deletions,
   purgeLog,
   joinLogPurge,
-}: Db): Omit<EvidenceStore, 'getFreeAnchor'> {
+}: Db): Omit<EvidenceStore, 'getLeafAnchor'> {
   return {
     getEvidence: (id, viewer) =>
       read(async (tx) => {

@@ -1,13 +1,15 @@
 // What a bundle of signed work has in addition: the key, its texts, the statements, and where they are anchored.
 
 import { runYielding } from '../../../base/async/cooperative-yield.ts';
+import type { Hex } from '../../../proof/bytes.ts';
 import type { ChainProof } from '../../../proof/chain-proof.ts';
 import { type FreeLeafKind, freeLeafHash } from '../../../proof/leaf.ts';
 import { hashText } from '../../../proof/statements/jws.ts';
 import { growMerkleTree } from '../../../proof/tree.ts';
 import type { Answer } from '../../../protocol/routes.ts';
 import { formatTimestamp } from '../../../protocol/timestamp.ts';
-import type { BundleRecord, FreeAnchorRecord } from '../../ports/evidence.ts';
+import { wireError } from '../../ports/errors.ts';
+import type { BundleRecord, LeafAnchorRecord } from '../../ports/evidence.ts';
 import type { SignedKeyText } from '../../ports/identity.ts';
 import type { Deps } from '../deps.ts';
 
@@ -19,8 +21,8 @@ export async function viewSigning(
   { key, result, claim }: NonNullable<BundleRecord['signing']>,
 ): Promise<SignedBundle['signing']> {
   const anchorOf = async (kind: FreeLeafKind, text: string) => {
-    const found = await store.getFreeAnchor(freeLeafHash(kind, hashText(text)));
-    return found && viewFreeAnchor(found);
+    const found = await store.getLeafAnchor(freeLeafHash(kind, hashText(text)), null);
+    return found && viewLeafAnchor(found);
   };
   const signedText = async ({ text, signature }: SignedKeyText) => {
     return { text, signature, anchor: await anchorOf('key_text', text) };
@@ -35,7 +37,20 @@ export async function viewSigning(
   };
 }
 
-async function viewFreeAnchor({ leaves, leafIndex, chainProof, ...place }: FreeAnchorRecord) {
+/** Throws `not_found` while the leaf is in no block. */
+export async function readLeafAnchor(
+  { store }: Deps,
+  leaf: Hex,
+  taskId: string,
+): Promise<Answer<'readLeafAnchor'>['body']> {
+  const found = await store.getLeafAnchor(leaf, taskId);
+  if (found === null) throw wireError('not_found', 'This leaf is in no block.');
+  const view = await viewLeafAnchor(found);
+  const inclusion = found.leaves.length === 1 ? null : view.inclusion;
+  return { chain_id: found.chainId, leaf, ...view, inclusion };
+}
+
+async function viewLeafAnchor({ leaves, leafIndex, chainProof, ...place }: LeafAnchorRecord) {
   const { root, path } = await runYielding(growMerkleTree(leaves));
   return {
     inclusion: {
@@ -51,7 +66,7 @@ async function viewFreeAnchor({ leaves, leafIndex, chainProof, ...place }: FreeA
 
 /** The transaction of an anchor, and its place in the chain. */
 export function viewAnchorPlace(
-  place: Omit<FreeAnchorRecord, 'leaves' | 'leafIndex' | 'chainProof'>,
+  place: Omit<LeafAnchorRecord, 'chainId' | 'leaves' | 'leafIndex' | 'chainProof'>,
 ): SignedBundle['anchor'] {
   return {
     tx_hash: place.txHash,

@@ -5,6 +5,7 @@ import { type OpenApiDocument, openApiDocument } from '../../../protocol/openapi
 import { shareChainReads } from '../../core/chain-reads.ts';
 import { createListReader, getChainDetails } from '../../core/operations.ts';
 import { JsonText } from '../../core/paging.ts';
+import { readLeafAnchor } from '../../core/signing/bundle.ts';
 import { readAnchorTransaction, verifyProofHash } from '../../core/verification.ts';
 import type { Handlers } from '../server/call.ts';
 import type { HttpDeps } from '../server/strangers.ts';
@@ -24,6 +25,7 @@ export function publicHandlers(deps: HttpDeps) {
       const txHash = params.txHash.toLowerCase() as Hex; // Validated by the route's schema.
       return readAnchorTransaction(deps, readsOf(deps.strangersWork.callerOf(request)), txHash);
     },
+    readLeafAnchor: ({ params, query }) => readLeafAnchor(deps, params.leaf as Hex, query.task_id),
     getChain: () => getChainDetails(deps),
     getHealth: async () => ({ status: 'up' }),
     getReadiness: deps.readReadiness,

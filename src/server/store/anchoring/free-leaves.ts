@@ -1,9 +1,10 @@
-// Stores free leaves: leaves that date a statement or a key text, in places that a transaction has left.
+// Reads the anchors of leaves, and stores free leaves: they date a statement or a key text, in places that a transaction
+// has left.
 
 import type { Hex } from '../../../proof/bytes.ts';
 import { type FreeLeafKind, freeLeafHash } from '../../../proof/leaf.ts';
 import type { AnchorStore, NewAttempt } from '../../ports/anchoring.ts';
-import type { EvidenceStore, FreeAnchorRecord } from '../../ports/evidence.ts';
+import type { EvidenceStore, LeafAnchorRecord } from '../../ports/evidence.ts';
 import type { Db } from '../db/database.ts';
 import { among, elements } from '../db/dialect.ts';
 import { raw, sql } from '../db/sql.ts';
@@ -13,7 +14,7 @@ import { type ChainProofRow, toChainProof } from './chain-proofs.ts';
 /** The condition of the index `free_leaves_waiting`. */
 const WAITS = raw('attempt_id IS NULL');
 
-type FreeAnchorRow = Omit<FreeAnchorRecord, 'leaves' | 'chainProof' | 'blockNumber'> &
+type LeafAnchorRow = Omit<LeafAnchorRecord, 'leaves' | 'chainProof' | 'blockNumber'> &
   ChainProofRow & { attemptId: string; blockNumber: number };
 
 export function freeLeafStore({ read, leased }: Db) {
@@ -26,16 +27,19 @@ export function freeLeafStore({ read, leased }: Db) {
         return waiting.map(({ leaf }) => leaf);
       }),
 
-    getFreeAnchor: (leaf) =>
+    getLeafAnchor: (leaf, taskId) =>
       read(async (tx) => {
-        const row = await tx.get<FreeAnchorRow>(sql`SELECT f.leaf_index AS "leafIndex",
-            a.id AS "attemptId", a.mined_tx_hash AS "txHash", a.mined_block_number AS "blockNumber",
+        const row = await tx.get<LeafAnchorRow>(sql`SELECT f.leaf_index AS "leafIndex",
+            a.chain_id AS "chainId", a.id AS "attemptId", a.mined_tx_hash AS "txHash", a.mined_block_number AS "blockNumber",
             a.mined_block_hash AS "blockHash", a.mined_tx_index AS "txIndex", a.sender AS "from",
             a.mined_at AS "anchoredAt", v.raw_tx AS "rawTx", p.header, p.nodes
-          FROM free_leaves f JOIN attempts a ON a.id = f.attempt_id
+          FROM (SELECT attempt_id, leaf_index FROM free_leaves WHERE leaf = ${leaf} UNION ALL
+              SELECT attempt_id, leaf_index FROM leaves
+              WHERE task_id = ${taskId} AND leaf = ${leaf} AND live) AS f
+            JOIN attempts a ON a.id = f.attempt_id
             JOIN variants v ON v.tx_hash = a.mined_tx_hash
             LEFT JOIN chain_proofs p ON p.attempt_id = a.id
-          WHERE f.leaf = ${leaf} AND a.state IN ('included', 'finalized')`);
+          WHERE a.state IN ('included', 'finalized')`);
         if (row === undefined) return null;
         const { attemptId, header, nodes, blockNumber, ...place } = row;
         return {

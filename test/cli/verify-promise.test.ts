@@ -4,13 +4,26 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Hex, keccak256 } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+} from 'vitest';
 import { commitLeaves } from '../../src/proof/commit-leaves.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
 import { hashText, joinSignature } from '../../src/proof/statements/jws.ts';
-import { type AnchorPromise, promiseText } from '../../src/proof/statements/promise.ts';
+import {
+  type AnchorPromise,
+  promiseText,
+  readPromise,
+} from '../../src/proof/statements/promise.ts';
 import {
   type AnchorsList,
   accountText,
@@ -18,8 +31,10 @@ import {
   listText,
 } from '../../src/protocol/anchoring-accounts.ts';
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
+import { startTestService } from '../support/service.ts';
 import { edwards, nist, type Signer } from '../support/statement-vectors.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const HOUR = 3_600_000;
 const [own, , stranger] = anvilAccounts.map(({ privateKey }) =>
@@ -356,6 +371,32 @@ describe('svc verify of a promise', () => {
     for (const form of forms) found.push((await onChain(form)).outcome);
 
     expect(found).toEqual(forms.map(() => 'kept'));
+  });
+
+  it('is kept by a real service, whose robot was deleted', async () => {
+    const service = await startTestService({ chain: 'mining', settings: { anchorTimeoutMs: 0 } });
+    onTestFinished(service.close);
+    const { owner, robot } = await service.signInWithRobot();
+    await service.rpc('evm_setAutomine', [false]);
+    const { status, body } = await service.complete(robot, await service.claim(robot));
+    const { session } = owner;
+    await service.call('DELETE', `/api/v1/robots/${robot.id}`, { session });
+    await service.rpc('evm_setAutomine', [true]);
+    const { leaf, task_id } = readPromise(body.promise).promise.leaves[0] ?? {};
+    await waitFor('the anchor', async () => {
+      await service.rpc('evm_mine');
+      const reply = await service.call('GET', `/api/v1/leaves/${leaf}?task_id=${task_id}`);
+      return reply.status === 200;
+    });
+    await writeFile(user.file('answer.json'), JSON.stringify(body));
+
+    const found = await user.svc(
+      ['verify', user.file('answer.json'), '--rpc-url', service.rpcUrl, '--url', service.url],
+      { env: { SVC_URL: '' } },
+    );
+
+    expect([status, found.exitCode, found.stderr]).toEqual([202, 0, '']);
+    expect(found.stdout).toMatch(/^Kept\.\n/);
   });
 
   it('is evidence, and no promise, in an object with other members', async () => {

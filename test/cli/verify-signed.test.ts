@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Hex } from '../../src/proof/bytes.ts';
 import type { AnchorMembers, FreeAnchor } from '../../src/proof/subject/anchor-members.ts';
@@ -7,6 +8,7 @@ import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.
 import { deploy, walletCode } from '../support/contract-wallet.ts';
 import { owner, robotKey, signedBundle } from '../support/signed-bundles.ts';
 import { documentOf } from '../support/signed-verdict.ts';
+import { grantOf, newSigner } from '../support/signing-robot.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 
 /** No service, no node: an address where nothing listens. */
@@ -204,5 +206,34 @@ describe('svc verify of a signed bundle, with a node', () => {
     ]);
     expect(refused.exitCode).toBe(3);
     expect(refused.stdout).toContain("The owner's wallet did not sign the text of the key.");
+  });
+
+  it('asks the smart-contract wallet of an archive', async () => {
+    const signer = privateKeyToAccount(anvilAccounts[1].privateKey);
+    const statementsOf = async (wallet: Hex, ...args: string[]) => {
+      const origin = 'https://svc.example.org';
+      const robot_id = '01900000-0000-7000-8000-00000000000a';
+      const key = newSigner();
+      const text = grantOf({ origin, wallet, robot_id, next_number: 1, last: null, keys: [] }, key);
+      const signature = await signer.signMessage({ message: text });
+      const lines = [
+        { format: 'svc-statements/1', origin, wallet, robot_id },
+        { public_key: key.publicKey, text, signature, revocation: null },
+      ];
+      const file = user.file('archive.jsonl');
+      await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      return user.svc(['verify', file, '--owner', wallet, ...args], nowhere);
+    };
+    const accepting = await deploy(node, anvilAccounts[2].address, walletCode(owner));
+    const other = walletCode(anvilAccounts[2].address as Hex);
+    const refusing = await deploy(node, anvilAccounts[2].address, other);
+
+    const accepted = await statementsOf(accepting, '--rpc-url', node.url);
+    const refused = await statementsOf(refusing, '--rpc-url', node.url);
+    const offline = await statementsOf(accepting);
+
+    expect([accepted.exitCode, refused.exitCode, offline.exitCode]).toEqual([0, 3, 3]);
+    expect(refused.stdout).toContain('The wallet did not sign the text of key');
+    expect(offline.stdout).toContain('Wallet not checked');
   });
 });

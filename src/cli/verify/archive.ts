@@ -11,7 +11,7 @@ import {
   type ArchiveReport,
   type KeyReport,
 } from '../../proof/statements/archive.ts';
-import type { SigningPins } from '../../proof/statements/audit-signing.ts';
+import type { SigningOptions, SigningPins } from '../../proof/statements/audit-signing.ts';
 import type { NumberRange } from '../../proof/statements/sequence.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
@@ -55,7 +55,7 @@ export async function* linesOf(file: string): AsyncGenerator<JsonValue> {
 export async function verifyArchive(
   { output, wait }: Context,
   lines: AsyncIterable<JsonValue>,
-  pins: SigningPins,
+  pins: SigningOptions,
 ): Promise<ExitCode> {
   const report = await wait('Verifying the statements', () => audited(lines, pins));
   if (output.asksJson) output.json({ outcome: outcomeOf(report), ...report });
@@ -63,7 +63,10 @@ export async function verifyArchive(
   return exitCodeOf[outcomeOf(report)];
 }
 
-async function audited(lines: AsyncIterable<JsonValue>, pins: SigningPins): Promise<ArchiveReport> {
+async function audited(
+  lines: AsyncIterable<JsonValue>,
+  pins: SigningOptions,
+): Promise<ArchiveReport> {
   const audit = new ArchiveAudit(pins);
   try {
     for await (const line of lines) await audit.add(line);
@@ -99,7 +102,7 @@ function* sentencesOf(report: ArchiveReport, pins: SigningPins): Generator<strin
   yield* report.faults.map((fault) => `${fault}.`);
   for (const key of report.keys) yield sentenceOf(key);
   if (report.keys.some((key) => key.wallet_check === 'not_checked')) {
-    yield 'The wallet is not checked: only a node can tell whether it accepts the signature of the key.';
+    yield 'Wallet not checked: only a node can tell whether it accepts the signature of the key (--rpc-url).';
   }
   if (pins.owner === undefined && pins.robotKey === undefined) {
     yield 'Not pinned: only the archive names the owner. Use --owner or --robot-key.';

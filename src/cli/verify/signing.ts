@@ -41,8 +41,7 @@ export async function verifySigning(
   nodes: { rpcUrls: readonly string[]; full: boolean | undefined },
 ): Promise<SigningResult> {
   if (bundle?.signing !== undefined) {
-    const asked = nodes.rpcUrls.length === 0 ? {} : await askNodes(nodes);
-    const report = await auditSigning(bundle, { ...pins, ...asked });
+    const report = await auditSigning(bundle, { ...pins, ...(await askNodes(nodes)) });
     return { status: 'signed', report, checks: report?.checks ?? [] };
   }
   const isDocument = bundle !== null || kind === 'receipt' || kind === 'task id';
@@ -51,8 +50,12 @@ export async function verifySigning(
   return { status, report: null, checks: isDocument ? expectSigned(isSigned, pins) : [] };
 }
 
-/** The questions that only nodes can answer: of several, all must agree. */
-async function askNodes(nodes: { rpcUrls: readonly string[]; full: boolean | undefined }) {
+/** The questions that only nodes can answer: of several, all must agree. Nothing without a node. */
+export async function askNodes(nodes: {
+  rpcUrls: readonly string[];
+  full: boolean | undefined;
+}): Promise<SigningOptions> {
+  if (nodes.rpcUrls.length === 0) return {};
   const { verifyAnchor } = await import('../../chain/verify-anchor.ts');
   const { isContractSignature, mayBeContractSignature } = await import('../../chain/signatures.ts');
   const { connectRpc } = await import('../../chain/rpc.ts');
@@ -67,7 +70,7 @@ async function askNodes(nodes: { rpcUrls: readonly string[]; full: boolean | und
       await rpc.close();
     }
   };
-  const options: SigningOptions = {
+  return {
     auditLeaf: async (leaf) => (await verifyAnchor(leaf, nodes)).checks,
     askWallet: async (wallet, message, signature) => {
       if (!mayBeContractSignature(signature)) return false;
@@ -76,5 +79,4 @@ async function askNodes(nodes: { rpcUrls: readonly string[]; full: boolean | und
       return answers.every(Boolean);
     },
   };
-  return options;
 }

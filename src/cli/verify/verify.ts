@@ -18,7 +18,7 @@ import { identify } from './identity.ts';
 import { verifyPromise } from './promise.ts';
 import { printReport, type Report } from './report.ts';
 import { readTaskReceipt } from './service.ts';
-import { requirePinnable, verifySigning } from './signing.ts';
+import { askNodes, requirePinnable, verifySigning } from './signing.ts';
 import { readSubject } from './subject.ts';
 
 export interface VerifyInput extends EvidenceInput {
@@ -45,15 +45,16 @@ const exitCodeOf: Record<Report['outcome'], ExitCode> = {
 const POLL_MS = 2_000;
 
 export async function verify(context: Context, input: VerifyInput): Promise<ExitCode> {
-  const { owner, robotKey, subject: argument } = input;
+  const { owner, robotKey, subject: argument, rpcUrl: rpcUrls = [], full } = input;
+  requirePrivateNodes(rpcUrls, context.options);
   if (owner !== undefined) await requireAddresses('--owner', [owner]);
   if (await isArchive(argument)) {
-    return verifyArchive(context, linesOf(argument), { owner, robotKey });
+    const asked = await askNodes({ rpcUrls, full });
+    return verifyArchive(context, linesOf(argument), { owner, robotKey, ...asked });
   }
-  const { rpcUrl: rpcUrls = [], anchorAddress: anchorAddresses = [], blockHash, full } = input;
+  const { anchorAddress: anchorAddresses = [], blockHash } = input;
   requireConsistent(input);
   await requireAddresses('--anchor-address', anchorAddresses);
-  requirePrivateNodes(rpcUrls, context.options);
   const recognized = await readSubject(argument, { numbers: input.bigIntegers });
   if ('jws' in recognized) return verifyPromise(context, recognized.jws, input);
   const subject = await resolveSubject(context, recognized, blockHash !== undefined);

@@ -3,7 +3,7 @@ import type { Hex } from '../bytes.ts';
 import { DocumentError } from '../document-error.ts';
 import type { JsonValue } from '../json-value.ts';
 import { ADDRESS, HASH, isObject, Members, own, UUID } from '../subject/members.ts';
-import type { SigningPins } from './audit-signing.ts';
+import { checkWallet, type SigningOptions, type SigningReport } from './audit-signing.ts';
 import {
   type KeyGrant,
   type KeyRevocation,
@@ -16,13 +16,13 @@ import {
   algorithmOf,
   type CheckSignature,
   openKey,
+  type PublicKey,
   readPublicKey,
   thumbprintOf,
 } from './public-key.ts';
 import { Sequence, type SequenceReport } from './sequence.ts';
 import { SIGNATURE } from './signing.ts';
 import { type Outcome, readStatement } from './statement.ts';
-import { recoverWallet } from './wallet-signature.ts';
 
 /** The `format` in the first line of an archive. */
 export const ARCHIVE_FORMAT = 'svc-statements/1';
@@ -31,8 +31,7 @@ export const ARCHIVE_FORMAT = 'svc-statements/1';
 export interface KeyReport extends SequenceReport {
   readonly kid: string;
   readonly thumbprint: string;
-  /** Whether the wallet signed the key texts; `not_checked` if only a node could tell. */
-  readonly wallet_check: 'signed' | 'not_checked';
+  readonly wallet_check: SigningReport['wallet_check'];
   /** Number of statements that are valid. */
   readonly valid: number;
   /** Number of results with each outcome. */
@@ -59,20 +58,20 @@ const MOST_LISTED = 20;
 
 /** Checks the lines of an archive, one JSON value each, in constant memory. */
 export class ArchiveAudit {
-  readonly #pins: SigningPins;
+  readonly #options: Omit<SigningOptions, 'auditLeaf'>;
   #owner: Pick<KeyGrant, 'origin' | 'wallet' | 'robot_id'> | null = null;
   readonly #keys: KeyAudit[] = [];
   readonly #faults: string[] = [];
 
-  constructor(pins: SigningPins = {}) {
-    this.#pins = pins;
+  constructor(options: Omit<SigningOptions, 'auditLeaf'> = {}) {
+    this.#options = options;
   }
 
   /** @throws DocumentError if the line is not that of an archive, or in the wrong place. */
   async add(line: JsonValue): Promise<void> {
     const members = new Members('archive', line);
     if (this.#owner === null) this.#begin(members);
-    else if (members.has('public_key')) this.#addKey(members);
+    else if (members.has('public_key')) await this.#addKey(members);
     else await this.#addStatement(members);
     members.requireNoOther();
   }
@@ -84,14 +83,14 @@ export class ArchiveAudit {
       wallet: members.hex('wallet', ADDRESS),
       robot_id: members.text('robot_id', UUID),
     };
-    const { owner } = this.#pins;
+    const { owner } = this.#options;
     if (owner !== undefined && owner.toLowerCase() !== this.#owner.wallet) {
       this.#faults.push(`The wallet is ${this.#owner.wallet}, expected: ${owner}`);
     }
   }
 
-  #addKey(members: Members): void {
-    const key = KeyAudit.read(members);
+  async #addKey(members: Members): Promise<void> {
+    const key = await KeyAudit.read(members, this.#options);
     const { grant } = key;
     const previous = this.#keys.at(-1);
     const { origin, wallet, robot_id } = this.#owner ?? grant;
@@ -102,8 +101,11 @@ export class ArchiveAudit {
     if (grant.predecessor !== (previous?.kid ?? null) || (isFirst && grant.first_number !== 1)) {
       this.#faults.push(`Key ${key.kid} does not follow the key before it`);
     }
-    if (previous?.end(grant.first_number) === false) {
+    if (previous !== undefined && previous.end(grant.first_number) >= grant.first_number) {
       this.#faults.push(`Key ${previous.kid} signed a number of the key after it`);
+    }
+    if (key.walletCheck === 'refused') {
+      this.#faults.push(`The wallet did not sign the text of key ${key.kid}`);
     }
     this.#keys.push(key);
   }
@@ -121,7 +123,7 @@ export class ArchiveAudit {
       throw new DocumentError('archive', 'the archive must have a first line and a key');
     }
     const keys = this.#keys.map((key) => key.report());
-    const { owner: expected, robotKey } = this.#pins;
+    const { owner: expected, robotKey } = this.#options;
     const faults = [...this.#faults];
     if (expected !== undefined && keys.some((key) => key.wallet_check !== 'signed')) {
       faults.push('It is not shown that the expected wallet signed each key');
@@ -144,21 +146,21 @@ export class ArchiveAudit {
 class KeyAudit {
   readonly grant: KeyGrant;
   readonly kid: string;
+  readonly walletCheck: SigningReport['wallet_check'];
   readonly #thumbprint: string;
   readonly #revocation: KeyRevocation | null;
-  readonly #isWalletKnown: boolean;
   readonly #check: Promise<CheckSignature>;
   readonly #sequence: Sequence;
   readonly #outcomes = { succeeded: 0, failed: 0, aborted: 0 };
   readonly #invalid: number[] = [];
   #afterRevocation = 0;
   #valid = 0;
-  /** Whether another key follows. */
-  #isFollowed = false;
+  /** The first number of the key after it; null for the last key. */
+  #nextNumber: number | null = null;
   /** Whether the archive has the last statement that the owner stands by. */
   #hasLast = false;
 
-  static read(members: Members): KeyAudit {
+  static async read(members: Members, options: SigningOptions): Promise<KeyAudit> {
     const text = members.text('text');
     const signature = members.hex('signature', SIGNATURE);
     const revocation = members.nullable('revocation', (name) => {
@@ -167,34 +169,35 @@ class KeyAudit {
       revoked.requireNoOther();
       return read;
     });
-    return new KeyAudit(members.value('public_key') ?? null, { text, signature }, revocation);
+    const key = readPublicKey(members.value('public_key'));
+    const texts = [{ text, signature }, ...(revocation === null ? [] : [revocation])];
+    const walletCheck = await checkWallet(readGrantText(text).wallet, texts, options);
+    return new KeyAudit(key, text, revocation?.text ?? null, walletCheck);
   }
 
   private constructor(
-    publicKey: JsonValue,
-    granted: { text: string; signature: Hex },
-    revoked: { text: string; signature: Hex } | null,
+    key: PublicKey,
+    granted: string,
+    revoked: string | null,
+    walletCheck: SigningReport['wallet_check'],
   ) {
-    const key = readPublicKey(publicKey);
-    this.grant = readGrantText(granted.text);
-    this.kid = kidOf(granted.text);
+    this.grant = readGrantText(granted);
+    this.kid = kidOf(granted);
+    this.walletCheck = walletCheck;
     this.#thumbprint = thumbprintOf(key);
     const { wallet, algorithm, thumbprint, first_number } = this.grant;
     if (algorithmOf(key) !== algorithm || this.#thumbprint !== thumbprint) {
       throw new DocumentError('archive', 'the key text names another key');
     }
-    this.#revocation = revoked === null ? null : readRevocationText(revoked.text);
+    this.#revocation = revoked === null ? null : readRevocationText(revoked);
     const last = this.#revocation?.last ?? null;
     const { origin, robot_id } = this.grant;
     if (
       revoked !== null &&
-      revoked.text !== revocationText({ origin, wallet, robot_id, kid: this.kid, last })
+      revoked !== revocationText({ origin, wallet, robot_id, kid: this.kid, last })
     ) {
       throw new DocumentError('archive', 'the revocation is of another key');
     }
-    this.#isWalletKnown = [granted, ...(revoked === null ? [] : [revoked])].every(
-      (one) => recoverWallet(one.text, one.signature) === wallet,
-    );
     this.#check = openKey(key);
     this.#sequence = new Sequence(first_number);
   }
@@ -231,28 +234,23 @@ class KeyAudit {
     if (statement.type === 'result') this.#outcomes[statement.outcome] += 1;
   }
 
-  /** Call it when the next key begins: no number between them may be left out. False if this key signed such a number. */
-  end(nextNumber: number): boolean {
-    const isBefore = this.#sequence.lastNumber < nextNumber;
-    this.#isFollowed = true;
-    this.#sequence.expectUpTo(nextNumber - 1);
-    return isBefore;
+  /** Call it when the next key begins: no number between them may be left out. Returns the last number. */
+  end(nextNumber: number): number {
+    this.#nextNumber = nextNumber;
+    return this.#sequence.lastNumber;
   }
 
   report(): KeyReport {
-    const last = this.#revocation?.last ?? null;
-    if (last !== null && !this.#isFollowed) {
-      if (this.#sequence.lastNumber < last.number) this.#sequence.expectUpTo(last.number);
-      else if (!this.#hasLast) this.#invalid.push(last.number);
-    }
+    const last = this.#nextNumber === null ? this.#revocation?.last : null;
+    const isOther = last && this.#sequence.lastNumber >= last.number && !this.#hasLast;
     return {
       kid: this.kid,
       thumbprint: this.#thumbprint,
-      wallet_check: this.#isWalletKnown ? 'signed' : 'not_checked',
-      ...this.#sequence.report(),
+      wallet_check: this.walletCheck,
+      ...this.#sequence.report(this.#nextNumber === null ? last?.number : this.#nextNumber - 1),
       valid: this.#valid,
       outcomes: this.#outcomes,
-      invalid: this.#invalid,
+      invalid: isOther ? [...this.#invalid, last.number] : this.#invalid,
       after_revocation: this.#afterRevocation,
     };
   }

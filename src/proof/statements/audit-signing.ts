@@ -99,7 +99,8 @@ export async function auditSigning(
   const [kid, thumbprint] = [kidOf(key.text), thumbprintOf(key.public_key)];
   const claim = signing.claim && readStatement(signing.claim.statement);
   const result = readStatement(signing.result.statement);
-  const wallet_check = await checkWallet(grant.wallet, signing, options);
+  const texts = revocation === null ? [key] : [key, revocation];
+  const wallet_check = await checkWallet(grant.wallet, texts, options);
   const isSigned = await openKey(key.public_key);
   const hasSignature = async ({ header, signed, signature }: ReadStatement) =>
     header.alg === alg && (await isSigned(signed, signature));
@@ -172,14 +173,13 @@ function isPinned({ owner, robotKey }: SigningPins): boolean {
   return owner !== undefined || robotKey !== undefined;
 }
 
-async function checkWallet(
+/** Whether the wallet signed all of the texts. */
+export async function checkWallet(
   wallet: Hex,
-  { key, revocation }: Signing,
-  { askWallet }: SigningOptions,
+  texts: readonly { readonly text: string; readonly signature: Hex }[],
+  { askWallet }: Pick<SigningOptions, 'askWallet'>,
 ): Promise<SigningReport['wallet_check']> {
-  const unknown = [key, ...(revocation === null ? [] : [revocation])].filter(
-    ({ text, signature }) => recoverWallet(text, signature) !== wallet,
-  );
+  const unknown = texts.filter(({ text, signature }) => recoverWallet(text, signature) !== wallet);
   if (unknown.length === 0) return 'signed';
   if (askWallet === undefined) return 'not_checked';
   const answers = unknown.map(({ text, signature }) => askWallet(wallet, text, signature));

@@ -98,22 +98,21 @@ export class Sequence {
     if (!continues) this.#note(this.#broken, number);
   }
 
-  /** Numbers up to `last` must be there: the next key begins after it. */
-  expectUpTo(last: number): void {
-    if (this.lastNumber < last) this.#note(this.#missing, { first: this.lastNumber + 1, last });
-  }
-
   #note<Fault>(faults: Fault[], fault: Fault): void {
     this.#isSound = false;
     if (faults.length < MOST_LISTED) faults.push(fault);
   }
 
-  report(): SequenceReport {
+  /** Numbers up to `upTo` must be there. */
+  report(upTo = 0): SequenceReport {
     const [last] = this.#last;
+    const isCut = this.lastNumber < upTo;
     return {
       range: last === undefined ? null : { first: this.#first, last: last.number },
-      isSound: this.#isSound,
-      missing: this.#missing,
+      isSound: this.#isSound && !isCut,
+      missing: isCut
+        ? [...this.#missing, { first: this.lastNumber + 1, last: upTo }]
+        : this.#missing,
       forks: this.#forks,
       branches: this.#branches,
       broken: this.#broken,

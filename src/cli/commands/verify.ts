@@ -14,7 +14,7 @@ Anyone can write an anchor, so svc must know which account to expect. Name the a
 
 If a robot signed the work, its bundle (svc-bundle/3) has the signatures, and svc checks them. Anyone can make a key, so name the key with --robot-key or its owner with --owner. With one of these options, work without a signature is not verified. If the owner is a smart-contract wallet, svc needs --rpc-url to check its signature.
 
-The statements of a robot, as svc robots export wrote them, are verified without a connection: svc reports whether one is missing, forked or invalid.
+The statements of a robot, as svc robots export wrote them, are verified without a connection: svc reports whether one is missing, forked or invalid. Give a folder to verify all archives and signed bundles of a robot in it together. Their anchors are not checked. With --rpc-url, svc asks a smart-contract wallet whether it signed the keys.
 
 A promise is what the service signs when it accepts a result before it is anchored. svc checks the signature with the service's list, and looks for each anchor in the bundles of --bundle and at the service. Only a node can tell whether the deadline has passed, so use --rpc-url. svc exits with 14 if a result was anchored late or not at all, and with 7 if the service did not answer.
 
@@ -23,7 +23,7 @@ If the evidence lists files, svc reports whether each file matches, differs or w
     {
       syntax: '<subject>',
       summary:
-        'a file with a receipt, a bundle, evidence, statements or a promise; a proof hash; a transaction hash; a task id; the URL of a /verify page; or - for standard input',
+        'a file with a receipt, a bundle, evidence, statements or a promise; a folder; a proof hash; a transaction hash; a task id; the URL of a /verify page; or - for standard input',
     },
   ],
   options: [

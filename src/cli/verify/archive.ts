@@ -51,13 +51,16 @@ export async function* linesOf(file: string): AsyncGenerator<JsonValue> {
   }
 }
 
-/** Verifies the lines and prints the report. */
+/** Verifies the lines and prints the report. `refused`: faults of the files, complete after the last line. */
 export async function verifyArchive(
   { output, wait }: Context,
   lines: AsyncIterable<JsonValue>,
   pins: SigningOptions,
+  refused: readonly string[] = [],
 ): Promise<ExitCode> {
-  const report = await wait('Verifying the statements', () => audited(lines, pins));
+  const found = await wait('Verifying the statements', () => audited(lines, pins));
+  const isSound = found.isSound && refused.length === 0;
+  const report = { ...found, faults: [...found.faults, ...refused], isSound };
   if (output.asksJson) output.json({ outcome: outcomeOf(report), ...report });
   else for (const text of sentencesOf(report, pins)) output.text(text);
   return exitCodeOf[outcomeOf(report)];

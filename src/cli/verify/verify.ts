@@ -14,6 +14,7 @@ import {
   evidenceStatus,
   readEvidence,
 } from './evidence.ts';
+import { openFolder } from './folder.ts';
 import { identify } from './identity.ts';
 import { verifyPromise } from './promise.ts';
 import { printReport, type Report } from './report.ts';
@@ -48,9 +49,14 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   const { owner, robotKey, subject: argument, rpcUrl: rpcUrls = [], full } = input;
   requirePrivateNodes(rpcUrls, context.options);
   if (owner !== undefined) await requireAddresses('--owner', [owner]);
-  if (await isArchive(argument)) {
-    const asked = await askNodes({ rpcUrls, full });
-    return verifyArchive(context, linesOf(argument), { owner, robotKey, ...asked });
+  const pins = { owner, robotKey };
+  const refused: string[] = [];
+  const lines = (await isArchive(argument))
+    ? linesOf(argument)
+    : await openFolder(argument, pins, (reason) => refused.push(reason));
+  if (lines !== null) {
+    const options = { ...pins, ...(await askNodes({ rpcUrls, full })) };
+    return verifyArchive(context, lines, options, refused);
   }
   const { anchorAddress: anchorAddresses = [], blockHash } = input;
   requireConsistent(input);
@@ -58,7 +64,6 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   const recognized = await readSubject(argument, { numbers: input.bigIntegers });
   if ('jws' in recognized) return verifyPromise(context, recognized.jws, input);
   const subject = await resolveSubject(context, recognized, blockHash !== undefined);
-  const pins = { owner, robotKey };
   requirePinnable(subject, pins);
   const evidence = await readEvidence(context.output, subject, input);
   const proof = subject.proof ?? evidence[0]?.proof ?? null;

@@ -39,7 +39,7 @@ contract ProofVerifier {
         uint32 leafIndex,
         bytes32[] calldata path
     ) public pure returns (bool) {
-        return _leadsTo(root, leafCount, leafHash(statement), leafIndex, path);
+        return verifyLeaf(root, leafCount, leafHash(statement), leafIndex, path);
     }
 
     /// @notice Whether the calldata of an anchoring transaction commits to `statement`.
@@ -53,13 +53,23 @@ contract ProofVerifier {
         uint32 leafIndex,
         bytes32[] calldata path
     ) external pure returns (bool) {
+        return verifyPayloadLeaf(payload, leafHash(statement), leafIndex, path)
+            && (payload.length == 42 || bytes32(payload[6:38]) == statement.proofHash);
+    }
+
+    /// @notice As `verifyPayload`, by the leaf: of signed work, of a claim or of a key text (docs/statements.md).
+    /// @param leaf computed by the caller: a leaf of which the content is not known proves nothing
+    function verifyPayloadLeaf(bytes calldata payload, bytes32 leaf, uint32 leafIndex, bytes32[] calldata path)
+        public
+        pure
+        returns (bool)
+    {
         if (payload.length == 70 && bytes6(payload[:6]) == SINGLE) {
-            return leafIndex == 0 && path.length == 0 && bytes32(payload[6:38]) == statement.proofHash
-                && bytes32(payload[38:70]) == leafHash(statement);
+            return leafIndex == 0 && path.length == 0 && bytes32(payload[38:70]) == leaf;
         }
         if (payload.length == 42 && bytes6(payload[:6]) == BATCH) {
             uint32 leafCount = uint32(bytes4(payload[38:42]));
-            return leafCount >= 2 && verifyInclusion(bytes32(payload[6:38]), leafCount, statement, leafIndex, path);
+            return leafCount >= 2 && verifyLeaf(bytes32(payload[6:38]), leafCount, leaf, leafIndex, path);
         }
         return false;
     }
@@ -73,14 +83,16 @@ contract ProofVerifier {
         );
     }
 
+    /// @notice As `verifyInclusion`, by the leaf, as in `verifyPayloadLeaf`.
     /// @dev RFC 9162, section 2.1.3.2, with its names: `fn` is the index of the node on its level, `sn` of the
     /// last one there.
-    function _leadsTo(bytes32 root, uint256 leafCount, bytes32 leaf, uint256 fn, bytes32[] calldata path)
-        private
+    function verifyLeaf(bytes32 root, uint32 leafCount, bytes32 leaf, uint32 leafIndex, bytes32[] calldata path)
+        public
         pure
         returns (bool)
     {
-        if (fn >= leafCount) return false;
+        if (leafIndex >= leafCount) return false;
+        uint256 fn = leafIndex;
         uint256 sn = leafCount - 1;
         bytes32 node = leaf;
         for (uint256 i = 0; i < path.length; ++i) {

@@ -39,6 +39,14 @@ export async function deployProofVerifier(node: TestChain) {
       read<boolean>(verifier, ProofVerifier.abi, 'verifyPayload', [
         ...payloadArguments(payload, stated, place),
       ]),
+    verifyLeaf: ({ root, leaf_count }: Tree, leaf: string, { leaf_index, path }: Place) =>
+      read<boolean>(verifier, ProofVerifier.abi, 'verifyLeaf', [
+        ...[root, leaf_count, leaf, leaf_index, path],
+      ]),
+    verifyPayloadLeaf: (payload: string, leaf: string, place: Place | null) =>
+      read<boolean>(verifier, ProofVerifier.abi, 'verifyPayloadLeaf', [
+        ...[payload, leaf, place?.leaf_index ?? 0, place?.path ?? []],
+      ]),
     /** What another contract pays for the check. */
     inclusionGas: (tree: Tree, stated: Stated, place: Place) =>
       read<bigint>(meter, GasMeter.abi, 'inclusionGas', [

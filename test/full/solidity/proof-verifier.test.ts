@@ -4,7 +4,7 @@ import { auditAnchor } from '../../../src/proof/audit-anchor.ts';
 import { isProven } from '../../../src/proof/audit-check.ts';
 import type { Hex } from '../../../src/proof/bytes.ts';
 import { commitLeaves } from '../../../src/proof/commit-leaves.ts';
-import { leafHash } from '../../../src/proof/leaf.ts';
+import { freeLeafHash, leafHash } from '../../../src/proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../../src/proof/payload.ts';
 import { type Inclusion, merkleTree, rootFromPath } from '../../../src/proof/tree.ts';
 import type { Verification } from '../../../src/protocol/resources.ts';
@@ -133,6 +133,38 @@ describe('ProofVerifier, with receipts of the service', () => {
       expect(new Set(await Promise.all(verdicts))).toEqual(new Set([false]));
     },
   );
+
+  it('accepts signed work, claims and key texts by their leaves', async () => {
+    const [{ receipt }] = batches.get(1) as [Anchored];
+    const hash = `0x${'5a'.repeat(32)}`;
+    const leaves = [
+      leafHash({ ...receipt, statement_hash: hash }),
+      freeLeafHash('claim', hash),
+      freeLeafHash('key_text', hash),
+    ];
+    const proofs = leaves.map((leaf) => ({ proof_hash: receipt.proof_hash as Hex, leaf }));
+    const { payload, inclusions } = commitLeaves(proofs);
+    const [alone] = leaves as [Hex];
+    const single = encodePayload(commitLeaves(proofs.slice(0, 1)).payload);
+    const inclusionAt = (i: number) => inclusions[i] as Inclusion;
+
+    const accepted = await Promise.all([
+      ...leaves.map((leaf, i) =>
+        verifier.verifyPayloadLeaf(encodePayload(payload), leaf, inclusionAt(i)),
+      ),
+      ...leaves.map((leaf, i) => verifier.verifyLeaf(inclusionAt(i), leaf, inclusionAt(i))),
+      verifier.verifyPayloadLeaf(single, alone, null),
+    ]);
+    const refused = await Promise.all([
+      ...leaves.map((leaf, i) =>
+        verifier.verifyPayloadLeaf(encodePayload(payload), leaf, inclusionAt((i + 1) % 3)),
+      ),
+      verifier.verifyLeaf(inclusionAt(0), leafHash(receipt), inclusionAt(0)),
+      verifier.verifyPayloadLeaf(single, leafHash(receipt), null),
+    ]);
+
+    expect([new Set(accepted), new Set(refused)]).toEqual([new Set([true]), new Set([false])]);
+  });
 
   it('refuses a batch of one, which is not a payload', async () => {
     const [{ receipt }] = batches.get(1) as [Anchored];

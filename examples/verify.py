@@ -4,6 +4,12 @@
 usage: verify.py BUNDLE.json 0xBLOCKHASH [--anchor-address 0xADDRESS]...
     [--owner 0xADDRESS] [--robot-key THUMBPRINT]
     [--file FILE]... [--require-files] [--part PART.json]...
+  or: verify.py ARCHIVE.jsonl [--owner 0xADDRESS] [--robot-key THUMBPRINT]
+  or: verify.py PROMISE.json LIST.json [BUNDLE.json 0xBLOCKHASH]... [--anchor-address 0xADDRESS]...
+
+The second form verifies all statements of a robot, as `svc robots export` wrote them. The third form verifies a promise
+of a service: LIST.json is the service's list of accounts, of /.well-known/svc-anchors.json, one of which you name with
+--anchor-address. The bundles may show that the promise was kept.
 
 --anchor-address names the account that you expect; with several, one of them must have sent the anchor. --file compares
 a file with those that the evidence lists, --part does so for a part of a file, and --require-files
@@ -12,7 +18,8 @@ fails if a listed file is not given. --owner names the wallet that must have put
 
 Exit code 0: every check passed. 3: a check failed, or the bundle has a member that no check covers. 2: wrong usage, an
 unreadable file, or a file that is not a bundle with a chain proof. 9: every check passed, but you named no account, and
-anyone can write an anchor. `svc verify --block-hash` has the same codes.
+anyone can write an anchor. `svc verify --block-hash` has the same codes. Of an archive: 11 if a statement is missing or
+withheld, 12 for a fork, 13 for a branch. Of a promise: 14 if it was kept late, 8 if no bundle shows an anchor.
 
 This program implements docs/anchoring.md, and reads the formats of docs/statements.md. It shares no code with svc. It
 needs Python 3.8 or later and nothing else.
@@ -28,6 +35,7 @@ import sys
 from datetime import datetime, timedelta
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
+MAX_ARCHIVE_BYTES = 2**30
 MAX_DEPTH = 130
 MAX_HEADER_BYTES = 65_536
 MAX_NODES = 16
@@ -1112,6 +1120,332 @@ def signing_checks(bundle, owner=None, robot_key=None):
         yield "robot_key", thumb == robot_key
 
 
+# Archives: all statements of a robot (docs/statements.md).
+
+ARCHIVE = {
+    "format": text("svc-statements/1"),
+    "origin": text(),
+    "wallet": text(ADDRESS),
+    "robot_id": text(UUID),
+}
+SIGNED_TEXT = {"text": text(), "signature": KEY_TEXT["signature"]}
+ARCHIVE_KEY = dict(SIGNED_TEXT, **{"public_key": lambda value: isinstance(value, dict), "revocation*": SIGNED_TEXT})
+ARCHIVE_LINE = {
+    "number": integer(1),
+    "signed_hash": text(HASH),
+    "statement_hash": text(HASH),
+    "statement": nullable(text()),
+}
+
+
+def read_archive(lines):
+    """The first line, and each key with its lines."""
+    require_form(ARCHIVE, lines[0] if lines else None, "the first line")
+    keys = []
+    for line in lines[1:]:
+        is_key = isinstance(line, dict) and "public_key" in line
+        require_form(ARCHIVE_KEY if is_key else ARCHIVE_LINE, line, "a line")
+        if is_key:
+            keys.append((line, []))
+        elif keys:
+            keys[-1][1].append(line)
+        else:
+            raise Refused("a statement stands before its key")
+    if not keys:
+        raise Refused("the archive has no key")
+    return lines[0], keys
+
+
+def read_archived_key(line):
+    """The values in the texts of a key. `last`: number and hash of the last good statement; None without revocation."""
+    *owner, algorithm, thumb, previous, first = read_key_text(GRANT, line["text"])
+    key, kid, last = line["public_key"], kid_of(line["text"]), None
+    if (read_key(key)[0], thumbprint(key)) != (algorithm, thumb):
+        raise Refused("the key text names another key")
+    if line["revocation"]:
+        *revoked, last_good = read_key_text(REVOCATION, line["revocation"]["text"])
+        if revoked != owner + [kid]:
+            raise Refused("the revocation is of another key")
+        number, _, last_hash = last_good.partition(" ")
+        last = (0, None) if number == "none" else (int(number), last_hash)
+    if max(int(first), last[0] if last else 0) > MAX_SAFE_INTEGER:
+        raise Refused("a number in a key text is too large")
+    texts = [each for each in (line, line["revocation"]) if each]
+    is_wallet = all(recovered_wallet(each["text"], each["signature"]) == owner[1] for each in texts)
+    return {
+        "owner": owner,
+        "kid": kid,
+        "thumbprint": thumb,
+        "previous": None if previous == "none" else previous,
+        "first": int(first),
+        "last": last,
+        "wallet_check": "signed" if is_wallet else "not_checked",
+    }
+
+
+def key_report(key, line, lines, next_first):
+    """What the statements of a key show. `next_first`: the first number of the key after it, None for the newest."""
+    items, invalid, after, has_last, seen = [], [], 0, False, set()
+    outcomes = {"succeeded": 0, "failed": 0, "aborted": 0}
+    valid, withheld = 0, 0
+    for each in lines:
+        number, signed = int(each["number"]), each["signed_hash"]
+        if key["last"]:
+            after += number > key["last"][0]
+            has_last = has_last or (number, signed) == key["last"]
+        item = {"number": number, "signed_hash": signed}
+        read = None
+        if each["statement"] is not None:
+            read = read_statement(each["statement"])
+            payload = read["payload"]
+            is_valid = (
+                payload["number"] == number
+                and signed_hash(read) == signed
+                and "0x" + sha256(each["statement"].encode("utf-8")).hex() == each["statement_hash"]
+                and payload["robot_id"] == key["owner"][2]
+                and read["header"]["kid"] == key["kid"]
+                and is_signed(line["public_key"], read)
+            )
+            if not is_valid:
+                invalid.append(number)
+                continue
+            item = dict(payload, **item)
+        items.append(item)
+        if (number, signed) in seen:
+            continue
+        seen.add((number, signed))
+        withheld += read is None
+        valid += read is not None
+        if read and read["payload"]["type"] == "result":
+            outcomes[read["payload"]["outcome"]] += 1
+    faults = faults_of_sequence(key["first"], items)
+    last = items[-1]["number"] if items else key["first"] - 1
+    expected = next_first - 1 if next_first else (key["last"] or (0, None))[0]
+    if last < expected:
+        faults["missing"].append({"first": last + 1, "last": expected})
+    elif not next_first and key["last"] and key["last"][1] and not has_last:
+        invalid.append(key["last"][0])
+    return dict(
+        faults,
+        kid=key["kid"],
+        thumbprint=key["thumbprint"],
+        wallet_check=key["wallet_check"],
+        range={"first": key["first"], "last": last} if items else None,
+        withheld=withheld,
+        valid=valid,
+        outcomes=outcomes,
+        invalid=invalid,
+        after_revocation=after,
+    )
+
+
+def archive_report(lines, owner=None, robot_key=None):
+    """The report of each key, and why the archive as a whole is refused."""
+    head, groups = read_archive(lines)
+    keys = [read_archived_key(line) for line, _ in groups]
+    following = [each["first"] for each in keys[1:]] + [None]
+    reports = [key_report(key, *group, first) for key, group, first in zip(keys, groups, following)]
+    faults = []
+    if owner and owner.lower() != head["wallet"]:
+        faults.append(f"The wallet is {head['wallet']}, expected: {owner}")
+    before = None
+    for key, report in zip(keys, reports):
+        if key["owner"] != [head["origin"], head["wallet"], head["robot_id"]]:
+            faults.append(f"The text of key {key['kid']} names another robot, owner or service")
+        if key["previous"] != (before and before["kid"]) or (not before and key["first"] != 1):
+            faults.append(f"Key {key['kid']} does not follow the key before it")
+        if before and before["range"] and before["range"]["last"] >= key["first"]:
+            faults.append(f"Key {before['kid']} signed a number of the key after it")
+        before = report
+    unknown = [each for each in reports if each["wallet_check"] != "signed"]
+    if owner and unknown:
+        faults.append("It is not shown that the expected wallet signed each key")
+    if robot_key:
+        if not any(each["thumbprint"] == robot_key and each["valid"] for each in reports):
+            faults.append(f"No statement of the archive is by key {robot_key}")
+        if any(each["thumbprint"] != robot_key for each in unknown):
+            faults.append("It is not shown that the owner of this key signed the other keys")
+    return {"keys": reports, "faults": faults}
+
+
+def archive_code(report):
+    """The exit code."""
+    found = {name for key in report["keys"] for name, value in key.items() if value}
+    codes = [("invalid", 3), ("forks", 12), ("branches", 13), ("missing", 11), ("withheld", 11), ("broken", 3)]
+    return 3 if report["faults"] else next((code for name, code in codes if name in found), 0)
+
+
+def verify_archive(content, owner, robot_key):
+    report = archive_report([parse_strict(line) for line in content.splitlines()], owner, robot_key)
+    for fault in report["faults"]:
+        print(fault)
+    for key in report["keys"]:
+        if key["range"] is None:
+            print(f"Key {key['thumbprint']}: no statement.")
+            continue
+        first, last = key["range"]["first"], key["range"]["last"]
+        named = ("missing", "forks", "branches", "broken", "invalid", "withheld", "after_revocation")
+        found = [f"{name}: {key[name]}" for name in named if key[name]] or ["none missing, none forked"]
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in key["outcomes"].items())
+        print(f"{first} to {last} of key {key['thumbprint']}: {', '.join(found)}, {counts}; ", end="")
+        print(f"what came after {last} cannot be shown yet.")
+        if key["wallet_check"] != "signed":
+            print("Wallet not checked: only a node can tell whether it signed the text of this key.")
+    if not owner and not robot_key:
+        print("Not pinned: only the archive names the owner. Use --owner or --robot-key.")
+    return archive_code(report)
+
+
+# Promises: the list of a service's accounts (docs/anchoring.md), and what the service signed.
+
+LISTED_ACCOUNT = {
+    "chain_id": integer(1),
+    "address": text(r"0x[0-9a-fA-F]{40}"),
+    "first_block": text(DECIMAL),
+    "last_block": nullable(text(DECIMAL)),
+    "signature": nullable(text(r"0x[0-9a-f]{130}")),
+    "promise_key?": {"kid": text(B64_HASH), "public_key": lambda value: isinstance(value, dict)},
+}
+LIST_SIGNATURE = {"address": LISTED_ACCOUNT["address"], "signature": text(r"0x[0-9a-f]{130}")}
+LIST = {
+    "format": text("svc-anchors/1"),
+    "origin": text(),
+    "sequence": integer(0),
+    "accounts": array(lambda value: is_form(LISTED_ACCOUNT, value)),
+    "signatures": array(lambda value: is_form(LIST_SIGNATURE, value)),
+}
+
+
+def account_text(origin, account):
+    return f"""This account anchors proofs for the svc service at this origin.
+Origin: {origin}
+Chain: {int(account["chain_id"])}
+Account: {account["address"].lower()}
+First block: {account["first_block"]}"""
+
+
+def list_text(accounts):
+    def line(each):
+        blocks = f"blocks {each['first_block']} to {each['last_block'] or 'now'}"
+        key = f", promises signed by {each['promise_key']['kid']}" if "promise_key" in each else ""
+        return f"Chain {int(each['chain_id'])}, account {each['address'].lower()}, {blocks}{key}"
+
+    head = f"""These accounts anchor proofs for the svc service at this origin.
+Origin: {accounts["origin"]}
+Sequence: {int(accounts["sequence"])}"""
+    return "\n".join([head] + sorted(map(line, accounts["accounts"])))
+
+
+def is_in_use(accounts, address):
+    """A signature of a list names no chain, so an account that was retired on one chain signs nothing."""
+    found = [each for each in accounts["accounts"] if each["address"].lower() == address.lower()]
+    return bool(found) and all(each["last_block"] is None for each in found)
+
+
+def is_list(accounts):
+    """Whether every signature and every kid of the list holds, and an account in use has signed it."""
+    if not is_form(LIST, accounts):
+        return False
+    places = {(each["chain_id"], each["address"].lower()) for each in accounts["accounts"]}
+    if len(places) < len(accounts["accounts"]):
+        return False
+    for each in accounts["accounts"]:
+        key, signature = each.get("promise_key"), each["signature"]
+        if key and (attempt(read_key, key["public_key"]) is None or thumbprint(key["public_key"]) != key["kid"]):
+            return False
+        signed = account_text(accounts["origin"], each)
+        if signature and recovered_wallet(signed, signature) != each["address"].lower():
+            return False
+    return bool(accounts["signatures"]) and all(
+        is_in_use(accounts, each["address"])
+        and recovered_wallet(list_text(accounts), each["signature"]) == each["address"].lower()
+        for each in accounts["signatures"]
+    )
+
+
+def promise_in(content):
+    """The JWS of a promise: as text, as JSON, or as a member of a response."""
+    lines = content.decode("utf-8").strip()
+    if lines[:1] in ('"', "{"):
+        found = parse_strict(lines)
+        lines = found if isinstance(found, str) else found.get("promise")
+    if not isinstance(lines, str):
+        raise Refused("the file is not a promise")
+    return read_promise(lines)
+
+
+def promise_checks(promise, accounts, expected=()):
+    """Every check of the promise and the list, as its name and whether it passed."""
+    payload, kid = promise["payload"], promise["header"]["kid"]
+    yield "list", is_list(accounts)
+    if not is_form(LIST, accounts):
+        return
+    signers = {each["address"].lower() for each in accounts["signatures"]}
+    if expected:
+        yield "list_signer", bool(signers & {each.lower() for each in expected})
+    yield "origin", payload["origin"] == accounts["origin"]
+    keys = [
+        each["promise_key"]["public_key"]
+        for each in accounts["accounts"]
+        if each.get("promise_key", {}).get("kid") == kid and each["chain_id"] == payload["chain_id"]
+    ]
+    yield "promise_key", bool(keys)
+    yield "promise_signature", bool(keys) and bool(attempt(is_signed, keys[0], promise))
+
+
+def is_listed(accounts, bundle):
+    """Whether the list has the sender for the block of the anchor."""
+    chain, anchor = bundle["chain_id"], bundle["anchor"]
+    return any(
+        (each["chain_id"], each["address"].lower()) == (chain, anchor["from"])
+        and (each["last_block"] is None or int(anchor["block_number"]) <= int(each["last_block"]))
+        for each in accounts["accounts"]
+    )
+
+
+def kept_leaves(promise, accounts, anchored):
+    """For each promised leaf: kept, kept_late, or not_shown by the bundles. `anchored`: bundles and their block hashes."""
+    payload = promise["payload"]
+    for promised in payload["leaves"]:
+        times = [
+            bundle["anchor"]["anchored_at"]
+            for bundle, block_hash in anchored
+            if leaf_of(bundle) == hex_bytes(promised["leaf"])
+            and bundle["chain_id"] == payload["chain_id"]
+            and all(passed for _, passed in checks_of(bundle, block_hash))
+            and is_listed(accounts, bundle)
+        ]
+        in_time = [time for time in times if time <= payload["anchored_by"]]
+        yield "kept" if in_time else "kept_late" if times else "not_shown"
+
+
+def verify_promise(promise, accounts, anchored, expected):
+    checks = list(promise_checks(promise, accounts, expected))
+    for name, passed in checks:
+        print(f"{'passed' if passed else 'FAILED'}  {name}")
+    if not all(passed for _, passed in checks):
+        print("Not verified")
+        return 3
+    payload = promise["payload"]
+    verdicts = list(kept_leaves(promise, accounts, anchored))
+    print(f"{payload['origin']} signed that it would anchor this by {payload['anchored_by']}:")
+    for promised, verdict in zip(payload["leaves"], verdicts):
+        print(f"{verdict.replace('_', ' ').ljust(9)}  task {promised['task_id']}")
+    kid = promise["header"]["kid"]
+    holders = [each for each in accounts["accounts"] if each.get("promise_key", {}).get("kid") == kid]
+    if all(each["last_block"] for each in holders):
+        print("The key of this promise is retired.")
+    if "kept_late" in verdicts:
+        return 14
+    if "not_shown" in verdicts:
+        print("Not shown: whether the promise is open or broken. Only a node can tell: use svc verify --rpc-url.")
+        return 8
+    if not expected:
+        print("Name an account of the list that you trust with --anchor-address.")
+        return 9
+    return 0
+
+
 def signing_sentences(bundle, is_pinned):
     """Who signed the work, and what the signatures do not prove."""
     if "signing" not in bundle:
@@ -1345,7 +1679,11 @@ def read_arguments(arguments):
             options[word].append(rest.pop(0))
         else:
             named.append(word)
-    if len(named) != 2 or not re.fullmatch(r"0x[0-9a-fA-F]{64}", named[1]):
+    is_bundle = len(named) == 2 and re.fullmatch(r"0x[0-9a-fA-F]{64}", named[1])
+    hashes = [] if is_bundle else named[3::2]
+    if not named or not all(re.fullmatch(r"0x[0-9a-fA-F]{64}", each) for each in hashes):
+        return None
+    if not is_bundle and len(named) != 1 and len(named) % 2:
         return None
     owner, robot_key = options["--owner"], options["--robot-key"]
     addresses = options["--anchor-address"] + owner
@@ -1353,7 +1691,7 @@ def read_arguments(arguments):
         return None
     if max(len(owner), len(robot_key)) > 1 or not all(re.fullmatch(B64_HASH, each) for each in robot_key):
         return None
-    return named[0], named[1], options
+    return named, bool(is_bundle), options
 
 
 def read_file(path, most):
@@ -1364,12 +1702,31 @@ def read_file(path, most):
     return content
 
 
+def verify_other(named, options, owner, robot_key):
+    """Verifies an archive, or a promise with its list and bundles."""
+    try:
+        content = read_file(named[0], MAX_ARCHIVE_BYTES)
+        if len(named) == 1:
+            return verify_archive(content.decode("utf-8"), owner, robot_key)
+        accounts = parse_strict(read_file(named[1], MAX_FILE_BYTES).decode("utf-8"))
+        pairs = zip(named[2::2], named[3::2])
+        anchored = [(read_bundle(read_file(path, MAX_FILE_BYTES), []), hex_bytes(at)) for path, at in pairs]
+        return verify_promise(promise_in(content), accounts, anchored, options["--anchor-address"])
+    except (OSError, Refused, UnicodeDecodeError) as error:
+        print(f"Cannot verify: {error}", file=sys.stderr)
+        return 2
+
+
 def main(arguments):
     read = read_arguments(arguments)
     if read is None:
         print(__doc__.split("\n\n")[1], file=sys.stderr)
         return 2
-    path, block_hash, options = read
+    named, is_bundle, options = read
+    owner, robot_key = ((options[name] + [None])[0] for name in ("--owner", "--robot-key"))
+    if not is_bundle:
+        return verify_other(named, options, owner, robot_key)
+    path, block_hash = named
     try:
         rounded = []
         bundle = read_bundle(read_file(path, MAX_FILE_BYTES), rounded)
@@ -1383,7 +1740,6 @@ def main(arguments):
         print(f"Cannot verify: {error}", file=sys.stderr)
         return 2
     expected = [hex_bytes(address.lower()) for address in options["--anchor-address"]]
-    owner, robot_key = ((options[name] + [None])[0] for name in ("--owner", "--robot-key"))
     checks = list(checks_of(bundle, hex_bytes(block_hash), expected))
     checks += list(signing_checks(bundle, owner, robot_key)) + about_files
     for name, passed in checks:

@@ -49,7 +49,6 @@ export {
   ArchiveAudit,
   type ArchiveReport,
   type KeyReport,
-  saysItIsArchive,
 } from './statements/archive.ts';
 export {
   auditSigning,

@@ -2,7 +2,7 @@
 import type { Hex } from '../bytes.ts';
 import { DocumentError } from '../document-error.ts';
 import type { JsonValue } from '../json-value.ts';
-import { ADDRESS, HASH, isObject, Members, own, UUID } from '../subject/members.ts';
+import { ADDRESS, HASH, Members, UUID } from '../subject/members.ts';
 import { checkWallet, type SigningOptions, type SigningReport } from './audit-signing.ts';
 import {
   type KeyGrant,
@@ -10,7 +10,7 @@ import {
   kidOf,
   readGrantText,
   readRevocationText,
-  revocationText,
+  revokes,
 } from './key-text.ts';
 import {
   algorithmOf,
@@ -21,7 +21,7 @@ import {
   thumbprintOf,
 } from './public-key.ts';
 import { Sequence, type SequenceReport } from './sequence.ts';
-import { SIGNATURE } from './signing.ts';
+import { signedTextIn } from './signing.ts';
 import { type Outcome, readStatement } from './statement.ts';
 
 /** The `format` in the first line of an archive. */
@@ -91,21 +91,21 @@ export class ArchiveAudit {
 
   async #addKey(members: Members): Promise<void> {
     const key = await KeyAudit.read(members, this.#options);
-    const { grant } = key;
+    const { grant, kid, wallet_check } = key.of;
     const previous = this.#keys.at(-1);
     const { origin, wallet, robot_id } = this.#owner ?? grant;
     if (grant.origin !== origin || grant.wallet !== wallet || grant.robot_id !== robot_id) {
-      this.#faults.push(`The text of key ${key.kid} names another robot, owner or service`);
+      this.#faults.push(`The text of key ${kid} names another robot, owner or service`);
     }
     const isFirst = previous === undefined;
-    if (grant.predecessor !== (previous?.kid ?? null) || (isFirst && grant.first_number !== 1)) {
-      this.#faults.push(`Key ${key.kid} does not follow the key before it`);
+    if (grant.predecessor !== (previous?.of.kid ?? null) || (isFirst && grant.first_number !== 1)) {
+      this.#faults.push(`Key ${kid} does not follow the key before it`);
     }
     if (previous !== undefined && previous.end(grant.first_number) >= grant.first_number) {
-      this.#faults.push(`Key ${previous.kid} signed a number of the key after it`);
+      this.#faults.push(`Key ${previous.of.kid} signed a number of the key after it`);
     }
-    if (key.walletCheck === 'refused') {
-      this.#faults.push(`The wallet did not sign the text of key ${key.kid}`);
+    if (wallet_check === 'refused') {
+      this.#faults.push(`The wallet did not sign the text of key ${kid}`);
     }
     this.#keys.push(key);
   }
@@ -143,12 +143,16 @@ export class ArchiveAudit {
   }
 }
 
-class KeyAudit {
+interface ArchivedKey {
+  readonly key: PublicKey;
   readonly grant: KeyGrant;
   readonly kid: string;
-  readonly walletCheck: SigningReport['wallet_check'];
-  readonly #thumbprint: string;
-  readonly #revocation: KeyRevocation | null;
+  readonly revocation: KeyRevocation | null;
+  readonly wallet_check: SigningReport['wallet_check'];
+}
+
+class KeyAudit {
+  readonly of: ArchivedKey;
   readonly #check: Promise<CheckSignature>;
   readonly #sequence: Sequence;
   readonly #outcomes = { succeeded: 0, failed: 0, aborted: 0 };
@@ -161,45 +165,31 @@ class KeyAudit {
   #hasLast = false;
 
   static async read(members: Members, options: SigningOptions): Promise<KeyAudit> {
-    const text = members.text('text');
-    const signature = members.hex('signature', SIGNATURE);
-    const revocation = members.nullable('revocation', (name) => {
-      const revoked = members.object(name);
-      const read = { text: revoked.text('text'), signature: revoked.hex('signature', SIGNATURE) };
-      revoked.requireNoOther();
+    const granted = signedTextIn(members);
+    const revoked = members.nullable('revocation', (name) => {
+      const revocation = members.object(name);
+      const read = signedTextIn(revocation);
+      revocation.requireNoOther();
       return read;
     });
     const key = readPublicKey(members.value('public_key'));
-    const texts = [{ text, signature }, ...(revocation === null ? [] : [revocation])];
-    const walletCheck = await checkWallet(readGrantText(text).wallet, texts, options);
-    return new KeyAudit(key, text, revocation?.text ?? null, walletCheck);
-  }
-
-  private constructor(
-    key: PublicKey,
-    granted: string,
-    revoked: string | null,
-    walletCheck: SigningReport['wallet_check'],
-  ) {
-    this.grant = readGrantText(granted);
-    this.kid = kidOf(granted);
-    this.walletCheck = walletCheck;
-    this.#thumbprint = thumbprintOf(key);
-    const { wallet, algorithm, thumbprint, first_number } = this.grant;
-    if (algorithmOf(key) !== algorithm || this.#thumbprint !== thumbprint) {
+    const [grant, kid] = [readGrantText(granted.text), kidOf(granted.text)];
+    const revocation = revoked && readRevocationText(revoked.text);
+    if (algorithmOf(key) !== grant.algorithm || thumbprintOf(key) !== grant.thumbprint) {
       throw new DocumentError('archive', 'the key text names another key');
     }
-    this.#revocation = revoked === null ? null : readRevocationText(revoked);
-    const last = this.#revocation?.last ?? null;
-    const { origin, robot_id } = this.grant;
-    if (
-      revoked !== null &&
-      revoked !== revocationText({ origin, wallet, robot_id, kid: this.kid, last })
-    ) {
+    if (revocation !== null && !revokes(revocation, grant, kid)) {
       throw new DocumentError('archive', 'the revocation is of another key');
     }
-    this.#check = openKey(key);
-    this.#sequence = new Sequence(first_number);
+    const texts = revoked === null ? [granted] : [granted, revoked];
+    const wallet_check = await checkWallet(grant.wallet, texts, options);
+    return new KeyAudit({ key, grant, kid, revocation, wallet_check });
+  }
+
+  private constructor(of: ArchivedKey) {
+    this.of = of;
+    this.#check = openKey(of.key);
+    this.#sequence = new Sequence(of.grant.first_number);
   }
 
   async add(members: Members): Promise<void> {
@@ -207,8 +197,9 @@ class KeyAudit {
     const signedHash = members.hex('signed_hash', HASH);
     const statementHash = members.hex('statement_hash', HASH);
     const text = members.nullable('statement', (name) => members.text(name));
-    const last = this.#revocation?.last ?? null;
-    if (this.#revocation !== null && number > (last?.number ?? 0)) this.#afterRevocation += 1;
+    const { grant, kid, revocation } = this.of;
+    const last = revocation?.last ?? null;
+    if (revocation !== null && number > (last?.number ?? 0)) this.#afterRevocation += 1;
     if (last !== null && number === last.number && signedHash === last.hash) this.#hasLast = true;
     if (text === null) {
       this.#sequence.add({ number, signedHash, statement: null });
@@ -220,9 +211,9 @@ class KeyAudit {
       statement.number === number &&
       read.signedHash === signedHash &&
       read.statementHash === statementHash &&
-      statement.robot_id === this.grant.robot_id &&
-      header.kid === this.kid &&
-      header.alg === this.grant.algorithm;
+      statement.robot_id === grant.robot_id &&
+      header.kid === kid &&
+      header.alg === grant.algorithm;
     const isValid = isSame && (await (await this.#check)(read.signed, read.signature));
     if (!isValid) {
       if (this.#invalid.length < MOST_LISTED) this.#invalid.push(number);
@@ -241,12 +232,13 @@ class KeyAudit {
   }
 
   report(): KeyReport {
-    const last = this.#nextNumber === null ? this.#revocation?.last : null;
+    const { kid, grant, revocation, wallet_check } = this.of;
+    const last = this.#nextNumber === null ? revocation?.last : null;
     const isOther = last && this.#sequence.lastNumber >= last.number && !this.#hasLast;
     return {
-      kid: this.kid,
-      thumbprint: this.#thumbprint,
-      wallet_check: this.walletCheck,
+      kid,
+      thumbprint: grant.thumbprint,
+      wallet_check,
       ...this.#sequence.report(this.#nextNumber === null ? last?.number : this.#nextNumber - 1),
       valid: this.#valid,
       outcomes: this.#outcomes,
@@ -254,9 +246,4 @@ class KeyAudit {
       after_revocation: this.#afterRevocation,
     };
   }
-}
-
-/** Whether the first line of a file is that of an archive. */
-export function saysItIsArchive(line: JsonValue): boolean {
-  return isObject(line) && own(line, 'format') === ARCHIVE_FORMAT;
 }

@@ -12,13 +12,7 @@ import type { Hex } from '../bytes.ts';
 import { type FreeLeafKind, freeLeafHash } from '../leaf.ts';
 import type { AnchoredLeaf, FreeAnchor } from '../subject/anchor-members.ts';
 import { hashText } from './jws.ts';
-import {
-  type KeyGrant,
-  kidOf,
-  readGrantText,
-  readRevocationText,
-  revocationText,
-} from './key-text.ts';
+import { type KeyGrant, kidOf, readGrantText, readRevocationText, revokes } from './key-text.ts';
 import { algorithmOf, openKey, thumbprintOf } from './public-key.ts';
 import { Sequence } from './sequence.ts';
 import type { SignedKeyText, Signing } from './signing.ts';
@@ -243,10 +237,9 @@ function isValidDespite(
   bundle: Bundle,
   { grant, kid, result }: { grant: KeyGrant; kid: string; result: ReadStatement },
 ): boolean {
-  const { last } = readRevocationText(text);
-  const { origin, wallet, robot_id } = grant;
-  const ofKey = revocationText({ origin, wallet, robot_id, kid, last });
-  if (text !== ofKey) return false;
+  const revoked = readRevocationText(text);
+  if (!revokes(revoked, grant, kid)) return false;
+  const { last } = revoked;
   const { number } = result.statement;
   if (last !== null && number < last.number) return true;
   if (last !== null && number === last.number && result.signedHash === last.hash) return true;

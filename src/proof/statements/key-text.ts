@@ -100,6 +100,12 @@ export function readRevocationText(text: string): KeyRevocation {
   };
 }
 
+/** Whether the revocation is of this key. */
+export function revokes(revocation: KeyRevocation, grant: KeyGrant, kid: string): boolean {
+  const names = ['origin', 'wallet', 'robot_id'] as const;
+  return revocation.kid === kid && names.every((name) => revocation[name] === grant[name]);
+}
+
 /** The lines of a text: those that name the owner and the robot, and the values of the others. */
 function fieldsOf(text: string, title: string, names: readonly string[], end: string) {
   const labels = ['Origin', 'Wallet', 'Robot', ...names];

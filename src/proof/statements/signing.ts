@@ -31,7 +31,7 @@ export interface Signing {
 }
 
 /** A Safe that approved a text on the chain has an empty signature. */
-export const SIGNATURE = {
+const SIGNATURE = {
   pattern: /^0x(?:[0-9a-f]{2}){0,8192}$/,
   name: 'bytes of lower-case hex, at most 8192 bytes',
 };
@@ -68,13 +68,13 @@ function signedKeyText(
   name: string,
   read: (text: string) => unknown,
 ): SignedKeyText {
-  const text = members.text('text');
-  within(`${name}.text`, () => read(text));
-  return {
-    text,
-    signature: members.hex('signature', SIGNATURE),
-    anchor: anchorOf(members),
-  };
+  const signed = signedTextIn(members);
+  within(`${name}.text`, () => read(signed.text));
+  return { ...signed, anchor: anchorOf(members) };
+}
+
+export function signedTextIn(members: Members): Omit<SignedKeyText, 'anchor'> {
+  return { text: members.text('text'), signature: members.hex('signature', SIGNATURE) };
 }
 
 function statementIn(members: Members, name: string): string {

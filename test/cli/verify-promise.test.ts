@@ -287,6 +287,16 @@ describe('svc verify of a promise', () => {
     const found = await onChain(await promiseOf([promised], -1));
 
     expect(found).toMatchObject({ exitCode: 14, outcome: 'broken' });
+    expect(found.report.notes).toContain(`The anchor that ${url} states does not hold.`);
+  });
+
+  it('is not shown only for the results about which the service is silent', async () => {
+    const [one, other] = [await work(1, { sender: null }), await work(2, { sender: null })];
+    leaves.set(one.promised.leaf, { leaf: 'unreadable' });
+
+    const found = await onChain(await promiseOf([one.promised, other.promised], -1));
+
+    expect(found).toMatchObject({ outcome: 'broken', each: ['not_shown', 'broken'] });
   });
 
   it('is not decided by the anchor of an account that the list does not have', async () => {

@@ -21,7 +21,7 @@ import { nameOf } from '../input/files.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
 import { checkList, entryOf, readList } from '../trust/check-list.ts';
 import { savedLists, serviceOf } from './identity.ts';
-import { namingDocument, readSubject } from './subject.ts';
+import { namingDocument, readBundleFile } from './subject.ts';
 
 /** From the worst: the promise has the worst outcome of its results. `not_shown`: the service did not answer. */
 const outcomes = ['broken', 'kept_late', 'not_shown', 'unnamed', 'open', 'kept'] as const;
@@ -120,40 +120,42 @@ async function audit(
   const nodes = rpcUrls.length === 0 ? null : await import('../../chain/verify-anchor.ts');
   report.final_time = (await nodes?.readFinalTime(chain_id, { rpcUrls })) ?? null;
   const given = await bundlesOf(files);
-  let silence: string | null = null;
-  const answerOf = ({ task_id, leaf }: PromisedLeaf) =>
-    askForLeaf(context, origin, task_id, leaf).catch((error: unknown) => {
-      if (!(error instanceof SvcError)) throw error;
-      if (error.code !== 'not_found') silence ??= error.message;
-      return null;
-    });
   const locate = async (document: Anchored, stated_by: string): Promise<Place | null> => {
     const found = await placeOf(document, rpcUrls);
-    if (found === null || document.chain_id !== chain_id) return null;
+    if (found === null || document.chain_id !== chain_id) {
+      report.notes.push(`The anchor that ${stated_by} states does not hold.`);
+      return null;
+    }
     const entry = entryOf(list, chain_id, found.sender);
     const last = entry?.last_block ?? found.block_number;
     const listed = entry !== null && BigInt(found.block_number) <= BigInt(last);
     return { ...found, listed, stated_by };
   };
   /** Without a node, the deadline has passed if the anchor is said to be later. */
-  const outcomeOf = (place: Place | null): Outcome => {
+  const outcomeOf = (place: Place | null, isSilent: boolean): Outcome => {
     if (place?.listed && place.anchored_at <= anchored_by) return 'kept';
     const { final_time } = report;
     const isPast = nodes === null ? place !== null : (final_time ?? '') > anchored_by;
     if (!isPast) return 'open';
     if (place !== null) return place.listed ? 'kept_late' : 'unnamed';
-    return silence === null ? 'broken' : 'not_shown';
+    return isSilent ? 'not_shown' : 'broken';
   };
   for (const one of promise.leaves) {
     const bundle = given.get(one.leaf);
     let anchor = bundle === undefined ? null : await locate(bundle.document, bundle.file);
-    if (outcomeOf(anchor) !== 'kept') {
-      const answer = await answerOf(one);
+    let isSilent = false;
+    if (outcomeOf(anchor, isSilent) !== 'kept') {
+      const answer = await askForLeaf(context, origin, one).catch((error: unknown) => {
+        if (!(error instanceof SvcError)) throw error;
+        isSilent = error.code !== 'not_found';
+        if (isSilent) report.notes.push(`The service did not answer: ${error.message}`);
+        return null;
+      });
       anchor = (answer && (await locate(answer, origin))) ?? anchor;
     }
-    report.leaves.push({ ...one, outcome: outcomeOf(anchor), anchor });
+    report.leaves.push({ ...one, outcome: outcomeOf(anchor, isSilent), anchor });
   }
-  if (silence !== null) report.notes.push(`The service did not answer: ${silence}`);
+  report.notes = [...new Set(report.notes)];
   const worst = outcomes.find((each) => report.leaves.some(({ outcome }) => outcome === each));
   return { ...report, outcome: worst ?? 'not_verified' };
 }
@@ -175,17 +177,13 @@ async function listOf(context: Context, origin: string) {
 async function bundlesOf(files: readonly string[]) {
   const bundles = new Map<Hex, { document: Anchored; file: string }>();
   for (const file of files) {
-    const subject = await readSubject(file);
-    if (!('bundle' in subject) || subject.bundle === null) {
-      throw new SvcError('usage', `${nameOf(file)} is not a bundle.`);
-    }
-    const { bundle: document } = subject;
+    const document = await readBundleFile(file);
     bundles.set(leafHash(statedAnchorOf(document)), { document, file: nameOf(file) });
   }
   return bundles;
 }
 
-async function askForLeaf({ client }: Context, origin: string, task_id: string, leaf: Hex) {
+async function askForLeaf({ client }: Context, origin: string, { task_id, leaf }: PromisedLeaf) {
   const input = { params: { leaf }, query: { task_id } };
   const { body } = await client(origin).call('readLeafAnchor', input);
   const name = 'the answer of the service';

@@ -86,6 +86,13 @@ export function namingDocument<Result>(name: string, read: () => Result): Result
   }
 }
 
+/** Throws `usage` for a file that is not a bundle. */
+export async function readBundleFile(file: string): Promise<Bundle> {
+  const subject = await readSubject(file);
+  if ('bundle' in subject && subject.bundle !== null) return subject.bundle;
+  throw new SvcError('usage', `${nameOf(file)} is not a bundle.`);
+}
+
 /** The bundle in an answer of the service. Throws `unexpected_answer`. */
 export function bundleOfService(body: unknown): Bundle {
   try {

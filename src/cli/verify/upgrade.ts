@@ -6,7 +6,7 @@ import { type Bundle, PROVEN_BUNDLE_FORMAT } from '../../proof/bundle.ts';
 import { auditChainProof, type ChainProof } from '../../proof/chain-proof.ts';
 import type { Context } from '../context.ts';
 import { nameOf } from '../input/files.ts';
-import { bundleOfService, readSubject, requireSound } from './subject.ts';
+import { bundleOfService, readBundleFile, requireSound } from './subject.ts';
 
 /**
  * The bundle in a file with its chain proof, read from the service of its task, or from the chain with `rpcUrl`. Throws
@@ -33,14 +33,9 @@ export async function upgradedBundle(
 }
 
 async function readOldBundle(file: string): Promise<Bundle> {
-  const subject = await readSubject(file);
-  if (!('bundle' in subject) || subject.bundle === null) {
-    throw new SvcError('usage', `${nameOf(file)} is not a bundle.`);
-  }
-  if (subject.bundle.chain_proof !== undefined) {
-    throw new SvcError('usage', `${nameOf(file)} has a chain proof already.`);
-  }
-  return subject.bundle;
+  const bundle = await readBundleFile(file);
+  if (bundle.chain_proof === undefined) return bundle;
+  throw new SvcError('usage', `${nameOf(file)} has a chain proof already.`);
 }
 
 async function proofOfService(context: Context, { task }: Bundle): Promise<ChainProof | null> {

@@ -376,7 +376,8 @@ describe('svc verify of a promise', () => {
     const promise = await promiseOf([promised], 24);
     const answer = { status: 'pending', error: 'anchor_queued', message: 'Wait.', promise };
 
-    const forms = [promise, `${promise}\n`, JSON.stringify(promise), { promise }, answer];
+    const batch = { items: [{ status: 202, body: {} }], promise };
+    const forms = [promise, `${promise}\n`, JSON.stringify(promise), { promise }, answer, batch];
     const found = [];
     for (const form of forms) found.push((await onChain(form)).outcome);
 

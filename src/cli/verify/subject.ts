@@ -46,19 +46,21 @@ export async function readSubject(
   return namingFile(argument, () => namingDocument(name, () => recognizeDocument(text, options)));
 }
 
-/** Longest file that is searched for a promise. A promise for 50 results has 12 000 characters. */
-const MAX_PROMISE_FILE = 32_768;
+const JWS = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+/** Longest text that is searched for a promise: large evidence is parsed once. */
+const MAX_PROMISE_TEXT = 1_000_000;
 
-/** The JWS of a promise: as text, as JSON, in an object alone, or in a response that waits for its anchor. */
+/** The JWS of a promise: as text, as JSON, in an object alone, or in a response about tasks that wait for their anchors. */
 function promiseIn(text: string): string | null {
-  if (/^\s*[\w-]+\.[\w-]+\.[\w-]+\s*$/.test(text)) return text.trim();
+  if (JWS.test(text.trim())) return text.trim();
   const json =
-    text.length > MAX_PROMISE_FILE ? null : orNull(() => parseStrictJson(text), [StrictJsonError]);
-  if (typeof json === 'string') return json;
-  if (!isObject(json ?? undefined)) return null;
-  const { promise, ...others } = json as JsonObject;
-  const isAnswer = others.status === 'pending' || Object.keys(others).length === 0;
-  return isAnswer && typeof promise === 'string' ? promise : null;
+    text.length > MAX_PROMISE_TEXT ? null : orNull(() => parseStrictJson(text), [StrictJsonError]);
+  const { promise, ...others } = isObject(json ?? undefined)
+    ? (json as JsonObject)
+    : { promise: json };
+  const names = Object.keys(others);
+  const isAnswer = others.status === 'pending' || names.every((name) => name === 'items');
+  return isAnswer && typeof promise === 'string' && JWS.test(promise) ? promise : null;
 }
 
 /** The options of `svc verify` that check a subject against the chain. */

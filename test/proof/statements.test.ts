@@ -182,6 +182,10 @@ describe('a promise', () => {
   it.each(vectors.promises.malformed)('is refused with $name', ({ text }) => {
     expect(() => readPromise(text)).toThrow(DocumentError);
   });
+
+  it.each(vectors.promises.forged)('has a wrong signature: $name', async ({ key, text }) => {
+    expect(await check(key, readPromise(text))).toBe(false);
+  });
 });
 
 describe('a leaf', () => {

@@ -375,7 +375,32 @@ const promises = {
     ['the typ of a statement', promised(promise, { ...promiseHeader, typ: 'svc-statement/1' })],
     ['chain 0', promised({ ...promise, chain_id: 0 })],
     ['no time limit', promised(without('anchored_by', promise))],
+    ['a time without milliseconds', promised({ ...promise, anchored_by: '2026-11-29T09:05:01Z' })],
+    ['a member twice', promised(canonicalJson(promise).replace('{', '{"origin":"",'))],
+    ['leaves that are an object', promised({ ...promise, leaves: { 0: leafOf(1) } })],
+    ['a kid that is not a SHA-256', promised(promise, { ...promiseHeader, kid: 'service' })],
   ].map(([name, text]) => ({ name, text })),
+  forged: [
+    [
+      'another deadline under the signature',
+      'service',
+      `${signedOf(promiseHeader, { ...promise, anchored_by: '2026-12-29T09:05:01.000Z' })}.${promised(promise).split('.')[2]}`,
+    ],
+    ['the signature of another key', 'service', promised(promise, promiseHeader, otherKey)],
+    [
+      'the algorithm of another key',
+      'service',
+      promised(promise, { ...promiseHeader, alg: 'ES256' }, boardKey),
+    ],
+    [
+      'a high s by ES256',
+      'board',
+      withS(
+        promised(promise, { ...promiseHeader, alg: 'ES256', kid: boardKey.thumbprint }, boardKey),
+        (s) => ORDER_256 - s,
+      ),
+    ],
+  ].map(([name, key, text]) => ({ name, key, text })),
 };
 
 type Item = { number: number; signed_hash: string; prev: string | null; epoch: string };

@@ -50,7 +50,7 @@ export interface RpcOptions {
   /** http or https, possibly with credentials. Never shown in an error. */
   readonly url: string;
   /** Time-out of a whole request, including connecting and reading. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   readonly onAsked?: (asked: Asked) => void;
 }
 
@@ -107,6 +107,15 @@ export function connectRpc(options: RpcOptions) {
     /** Aborts requests in progress and closes every socket. */
     close: () => agent.destroy(),
   };
+}
+
+/** Reads from an endpoint that is closed afterwards. */
+export async function readingAt<Result>(
+  options: RpcOptions,
+  read: (ask: Ask) => Promise<Result>,
+): Promise<Result> {
+  const rpc = connectRpc(options);
+  return read(rpc.reading).finally(rpc.close);
 }
 
 /** The result of a call that must not be refused; a refusal is thrown as a ProviderError. */

@@ -23,7 +23,7 @@ import {
   readBlockAt,
   type StatedPlace,
 } from './read-anchor.ts';
-import { connectRpc } from './rpc.ts';
+import { type Ask, readingAt } from './rpc.ts';
 
 export interface VerifyOptions {
   /** One or more http or https URLs. With several, all must answer and agree. */
@@ -73,7 +73,9 @@ export async function verifyAnchor(document: Stated, options: VerifyOptions): Pr
   const proven = !options.full && 'chain_proof' in document ? document : null;
   const subject = { document, proven };
   const answers = await Promise.allSettled(
-    options.rpcUrls.map((url) => readAt(url, subject, options)),
+    options.rpcUrls.map((url) =>
+      readingAt({ url, timeoutMs: options.timeoutMs }, (ask) => readFrom(ask, subject)),
+    ),
   );
   const nodes = readingsOf(answers, labels).map(({ facts, ...standing }, i) => ({
     label: labels[i] ?? '',
@@ -106,20 +108,17 @@ export async function readFinalTime(
   { rpcUrls, timeoutMs }: VerifyOptions,
 ): Promise<string | null> {
   const times = await Promise.all(
-    rpcUrls.map(async (url) => {
-      const rpc = connectRpc({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
-      try {
+    rpcUrls.map((url) =>
+      readingAt({ url, timeoutMs }, async (ask) => {
         const rule = finalityRule(null);
-        const { finalized } = headsOf(await rpc.reading(headCalls(rule)), rule);
-        const { facts } = await readBlockAt(rpc.reading, finalized ?? 0n);
+        const { finalized } = headsOf(await ask(headCalls(rule)), rule);
+        const { facts } = await readBlockAt(ask, finalized ?? 0n);
         if (facts.chain_id !== chainId) {
           throw new SvcError('usage', `The node is on chain ${facts.chain_id}, not ${chainId}.`);
         }
         return finalized === null ? '' : (facts.canonical_block?.timestamp ?? '');
-      } finally {
-        await rpc.close();
-      }
-    }),
+      }),
+    ),
   );
   return times.toSorted()[0] || null;
 }
@@ -130,30 +129,18 @@ interface Subject {
   readonly proven: Anchored | null;
 }
 
-async function readAt(
-  url: string,
-  { document, proven }: Subject,
-  { timeoutMs }: VerifyOptions,
-): Promise<AnchorReading> {
-  const rpc = connectRpc({ url, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
-  try {
-    if (proven !== null) {
-      return await readBlockAt(rpc.reading, BigInt(proven.anchor.block_number));
-    }
-    const isBundle = 'anchor' in document;
-    const { tx_hash, block_number } = isBundle ? document.anchor : document;
-    const reading = isBundle
-      ? await readAnchor(rpc.reading, document.anchor.tx_hash, { place: placeOf(document) })
-      : await readAnchor(rpc.reading, tx_hash as Hex);
-    const isPruned =
-      (reading.facts.tx === null || reading.facts.receipt === null) &&
-      /^\d{1,18}$/.test(block_number ?? '') &&
-      (await listsTransaction(rpc.reading, BigInt(block_number ?? 0), tx_hash as Hex));
-    if (isPruned) throw prunedError();
-    return reading;
-  } finally {
-    await rpc.close();
-  }
+async function readFrom(ask: Ask, { document, proven }: Subject): Promise<AnchorReading> {
+  if (proven !== null) return readBlockAt(ask, BigInt(proven.anchor.block_number));
+  const isBundle = 'anchor' in document;
+  const { tx_hash, block_number } = isBundle ? document.anchor : document;
+  const place = isBundle ? { place: placeOf(document) } : {};
+  const reading = await readAnchor(ask, tx_hash as Hex, place);
+  const isPruned =
+    (reading.facts.tx === null || reading.facts.receipt === null) &&
+    /^\d{1,18}$/.test(block_number ?? '') &&
+    (await listsTransaction(ask, BigInt(block_number ?? 0), tx_hash as Hex));
+  if (isPruned) throw prunedError();
+  return reading;
 }
 
 function placeOf({ anchor }: Anchored): StatedPlace {

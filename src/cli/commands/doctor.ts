@@ -4,7 +4,7 @@ import { escapeText } from '../../base/escape.ts';
 import { describeProxies } from '../../base/proxy/variables.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { packageVersion } from '../../base/version.ts';
-import { connectRpc, resultOf } from '../../chain/rpc.ts';
+import { readingAt, resultOf } from '../../chain/rpc.ts';
 import type { Client } from '../../client/client.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
@@ -175,9 +175,9 @@ async function rpc(guest: Client): Promise<string> {
 
 async function chainIdAt(url: ChainDetails['params']['rpcUrls'][number]): Promise<number> {
   try {
-    const rpc = connectRpc({ url, timeoutMs: RPC_TIMEOUT_MS });
-    const asked = rpc.reading([{ method: 'eth_chainId', params: [] }]).finally(rpc.close);
-    const result = resultOf((await asked)[0]);
+    const call = { method: 'eth_chainId', params: [] };
+    const [answer] = await readingAt({ url, timeoutMs: RPC_TIMEOUT_MS }, (ask) => ask([call]));
+    const result = resultOf(answer);
     if (typeof result === 'string' && /^0x[0-9a-f]+$/i.test(result)) return Number(result);
   } catch {
     // The message may contain the URL with its secrets: report only that there was no answer.

@@ -1,6 +1,5 @@
 // Checks the robot's signatures in a bundle, alone or with nodes of the chain, and who is expected to have signed.
 import { SvcError } from '../../base/svc-error.ts';
-import type { Hex } from '../../proof/bytes.ts';
 import {
   auditSigning,
   expectSigned,
@@ -58,24 +57,15 @@ export async function askNodes(nodes: {
   if (nodes.rpcUrls.length === 0) return {};
   const { verifyAnchor } = await import('../../chain/verify-anchor.ts');
   const { isContractSignature, mayBeContractSignature } = await import('../../chain/signatures.ts');
-  const { connectRpc } = await import('../../chain/rpc.ts');
-  const isAccepted = async (
-    url: string,
-    claim: { wallet: Hex; message: string; signature: Hex },
-  ) => {
-    const rpc = connectRpc({ url });
-    try {
-      return await isContractSignature(rpc.reading, claim);
-    } finally {
-      await rpc.close();
-    }
-  };
+  const { readingAt } = await import('../../chain/rpc.ts');
   return {
     auditLeaf: async (leaf) => (await verifyAnchor(leaf, nodes)).checks,
     askWallet: async (wallet, message, signature) => {
       if (!mayBeContractSignature(signature)) return false;
       const claim = { wallet, message, signature };
-      const answers = await Promise.all(nodes.rpcUrls.map((url) => isAccepted(url, claim)));
+      const answers = await Promise.all(
+        nodes.rpcUrls.map((url) => readingAt({ url }, (ask) => isContractSignature(ask, claim))),
+      );
       return answers.every(Boolean);
     },
   };

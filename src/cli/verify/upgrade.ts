@@ -1,7 +1,7 @@
 // Adds the chain proof to a bundle that was written without one (`svc bundle --upgrade`).
 import { SvcError } from '../../base/svc-error.ts';
 import { readChainProof } from '../../chain/chain-proof.ts';
-import { connectRpc } from '../../chain/rpc.ts';
+import { readingAt } from '../../chain/rpc.ts';
 import { type Bundle, PROVEN_BUNDLE_FORMAT } from '../../proof/bundle.ts';
 import { auditChainProof, type ChainProof } from '../../proof/chain-proof.ts';
 import type { Context } from '../context.ts';
@@ -43,16 +43,12 @@ async function proofOfService(context: Context, { task }: Bundle): Promise<Chain
   return bundleOfService(body).chain_proof ?? null;
 }
 
-async function proofOfChain(url: string, { anchor }: Bundle): Promise<ChainProof | null> {
-  const rpc = connectRpc({ url });
-  try {
-    return await readChainProof(rpc.reading, {
-      blockNumber: BigInt(anchor.block_number),
-      blockHash: anchor.block_hash,
-      txIndex: anchor.tx_index,
-      txHash: anchor.tx_hash,
-    });
-  } finally {
-    await rpc.close();
-  }
+function proofOfChain(url: string, { anchor }: Bundle): Promise<ChainProof | null> {
+  const place = {
+    blockNumber: BigInt(anchor.block_number),
+    blockHash: anchor.block_hash,
+    txIndex: anchor.tx_index,
+    txHash: anchor.tx_hash,
+  };
+  return readingAt({ url }, (ask) => readChainProof(ask, place));
 }

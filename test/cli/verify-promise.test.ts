@@ -426,6 +426,7 @@ describe('svc verify of a promise', () => {
 
     expect([stated.exitCode, open.exitCode]).toEqual([0, 8]);
     for (const { stdout } of [stated, open]) {
+      expect(stdout).toMatch(/^Stated: /);
       expect(stdout).toContain('Not checked against the chain.');
     }
   });

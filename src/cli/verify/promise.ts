@@ -54,6 +54,8 @@ interface Place {
 
 interface PromiseReport extends Omit<AnchorPromise, 'leaves'> {
   outcome: Outcome;
+  /** Whether nodes confirm the anchors, or only bundles and the service state them. */
+  basis: 'chain' | 'stated';
   /** Thumbprint of the key. */
   key: string;
   key_retired: boolean;
@@ -85,6 +87,7 @@ async function audit(
   const { origin, chain_id, anchored_by } = promise;
   const report: PromiseReport = {
     outcome: 'not_verified',
+    basis: rpcUrls.length === 0 ? 'stated' : 'chain',
     ...promise,
     key: header.kid,
     key_retired: false,
@@ -214,8 +217,9 @@ async function placeOf(document: Anchored, rpcUrls: readonly string[]) {
 }
 
 function* sentencesOf(report: PromiseReport): Generator<string> {
-  const { outcome, origin, chain_id, anchored_by, final_time, leaves } = report;
-  yield verdicts[outcome].headline;
+  const { outcome, basis, origin, chain_id, anchored_by, final_time, leaves } = report;
+  const isStated = basis === 'stated' && leaves.length > 0;
+  yield `${isStated ? 'Stated: ' : ''}${verdicts[outcome].headline}`;
   if (leaves.length > 0) {
     const results = leaves.length === 1 ? '1 result' : `${leaves.length} results`;
     yield `${origin} signed that it would anchor ${results} on chain ${chain_id} by ${anchored_by}.`;
@@ -223,9 +227,10 @@ function* sentencesOf(report: PromiseReport): Generator<string> {
   for (const { task_id, outcome: each, anchor } of leaves) {
     yield `Task ${task_id}: ${anchor === null ? 'no anchor was found' : textOf(anchor, each)}.`;
   }
-  const isUnread = leaves.length > 0 && final_time === null;
-  if (isUnread) yield 'Not checked against the chain. Check it with --rpc-url URL.';
-  else if (outcome === 'open') yield `The time of the newest final block is ${final_time}.`;
+  if (isStated) yield 'Not checked against the chain. Check it with --rpc-url URL.';
+  else if (outcome === 'open') {
+    yield `The time of the newest final block is ${final_time ?? 'not known'}.`;
+  }
   if (report.key_retired) yield 'The key of this promise is retired.';
   yield* report.notes;
   if (outcome === 'not_shown') yield 'Silence does not show that the promise was broken.';

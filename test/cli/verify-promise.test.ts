@@ -290,6 +290,17 @@ describe('svc verify of a promise', () => {
     expect(found.report.notes).toContain(`The anchor that ${url} states does not hold.`);
   });
 
+  it('is not decided by nodes that do not agree', async () => {
+    const { promised } = await work(1);
+    const other = await startTestChain();
+    onTestFinished(() => other.close());
+
+    const jws = await promiseOf([promised], -1);
+    const found = await verify(jws, '--rpc-url', chain.url, '--rpc-url', other.url);
+
+    expect([found.exitCode, found.stderr]).toEqual([7, expect.stringContaining('do not agree')]);
+  });
+
   it('is not shown only for the results about which the service is silent', async () => {
     const [one, other] = [await work(1, { sender: null }), await work(2, { sender: null })];
     leaves.set(one.promised.leaf, { leaf: 'unreadable' });

@@ -212,7 +212,10 @@ async function placeOf(document: Anchored, rpcUrls: readonly string[]) {
     audit = await verifyAnchor({ chain_id, leaf, inclusion, tx_hash }, { rpcUrls });
   }
   const { block, sender, finality } = audit;
-  if (!isProven(audit.checks) || block === null || sender === null) return null;
+  if (!isProven(audit.checks) || block === null || sender === null) {
+    if (!audit.nodes.some(({ checks }) => isProven(checks))) return null;
+    throw new SvcError('chain_unavailable', `The nodes do not agree on transaction ${tx_hash}.`);
+  }
   return { block_number: block.number, anchored_at: block.timestamp, tx_hash, sender, finality };
 }
 

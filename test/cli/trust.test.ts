@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { checkList } from '../../src/cli/trust/check-list.ts';
 import { hashClaim, hashProof } from '../../src/proof/hash.ts';
 import { leafHash } from '../../src/proof/leaf.ts';
 import { encodePayload } from '../../src/proof/payload.ts';
@@ -15,6 +16,7 @@ import {
   listText,
 } from '../../src/protocol/anchoring-accounts.ts';
 import type { Verification } from '../../src/protocol/resources.ts';
+import vectors from '../fixtures/statements.json' with { type: 'json' };
 import { anvilAccounts, startTestChain, type TestChain } from '../support/anvil.ts';
 import { edwards, type Signer } from '../support/statement-vectors.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
@@ -205,6 +207,18 @@ const forgeries: [name: string, make: () => Promise<AnchorsList>][] = [
     async () => listOf({ origin: 'https://other.example', accounts: [await entryOf(own)] }),
   ],
 ];
+
+describe('a list of the test vectors', () => {
+  const check = (list: object) => checkList(list as AnchorsList, 'https://svc.example.org');
+
+  it.each(vectors.lists.good)('is accepted: $name', async ({ list }) => {
+    await expect(check(list)).resolves.toBeUndefined();
+  });
+
+  it.each(vectors.lists.bad)('is refused: $name', async ({ list }) => {
+    await expect(check(list)).rejects.toMatchObject({ code: 'list_refused' });
+  });
+});
 
 describe('svc trust', () => {
   it('shows the addresses and asks before it saves', async () => {

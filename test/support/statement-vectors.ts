@@ -5,6 +5,12 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { p256 } from '@noble/curves/nist.js';
 import { privateKeyToAccount } from 'viem/accounts';
 import { canonicalJson } from '../../src/proof/canonical-json.ts';
+import {
+  type AnchorsList,
+  accountText,
+  type ListedAccount,
+  listText,
+} from '../../src/protocol/anchoring-accounts.ts';
 import { anvilAccounts } from './anvil.ts';
 
 type Members = Record<string, unknown>;
@@ -503,6 +509,65 @@ const leaves = {
   }),
 };
 
+// Lists of anchoring accounts, with the keys of promises.
+
+const [own, second] = anvilAccounts.map(({ privateKey }) => privateKeyToAccount(privateKey)) as [
+  ReturnType<typeof privateKeyToAccount>,
+  ReturnType<typeof privateKeyToAccount>,
+];
+const promiseKey = ({ jwk, thumbprint }: Signer, kid = thumbprint) => ({
+  promise_key: { kid, public_key: jwk as { kty: 'OKP'; crv: 'Ed25519'; x: string } },
+});
+
+async function entryOf(by: typeof own, changes: Partial<ListedAccount> = {}) {
+  const entry = { chain_id: 1, address: by.address, first_block: '1', last_block: null };
+  const all = { ...entry, ...changes };
+  return { ...all, signature: await by.signMessage({ message: accountText(ORIGIN, all) }) };
+}
+
+async function listOf(accounts: ListedAccount[], by = [own]): Promise<AnchorsList> {
+  const list = { format: 'svc-anchors/1' as const, origin: ORIGIN, sequence: 3, accounts };
+  const signatures: AnchorsList['signatures'] = [];
+  for (const one of by) {
+    const signature = await one.signMessage({ message: listText(list) });
+    signatures.push({ address: one.address, signature });
+  }
+  return { ...list, signatures };
+}
+
+const [owned, keyed] = [await entryOf(own), await entryOf(second, promiseKey(serviceKey))];
+const retired = await entryOf(own, { last_block: '9' });
+const whole = await listOf([{ ...owned, ...promiseKey(otherKey) }, keyed], [own, second]);
+const lists = {
+  good: [
+    { name: 'two accounts with promise keys', list: whole },
+    { name: 'a retired account', list: await listOf([retired, keyed], [second]) },
+    {
+      name: 'an account that only the origin states',
+      list: await listOf([{ ...owned, signature: null }]),
+    },
+  ],
+  bad: [
+    ['no signature', await listOf([owned], [])] as const,
+    ['the signature of a retired account', await listOf([retired, keyed])] as const,
+    ['the signature of an account that is not listed', await listOf([keyed])] as const,
+    ['another sequence', { ...whole, sequence: 4 }] as const,
+    ['an account twice', await listOf([owned, { ...owned, first_block: '2' }])] as const,
+    [
+      'an entry that another account signed',
+      await listOf([{ ...owned, signature: keyed.signature }]),
+    ] as const,
+    [
+      'a promise key with the kid of another key',
+      await listOf([{ ...owned, ...promiseKey(serviceKey, otherKey.thumbprint) }]),
+    ] as const,
+    [
+      'a promise key that the list was not signed with',
+      { ...(await listOf([owned])), accounts: [{ ...owned, ...promiseKey(serviceKey) }] },
+    ] as const,
+  ].map(([name, list]) => ({ name, list })),
+};
+
 const signature = await privateKeyToAccount(owner.privateKey as `0x${string}`).signMessage({
   message: robotText,
 });
@@ -531,6 +596,7 @@ export const vectors = {
   statements,
   sequences,
   promises,
+  lists,
   leaves,
 };
 

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { expect, it, onTestFinished } from 'vitest';
-import { checkList } from '../../../src/cli/trust/check-list.ts';
 import type { Bundle } from '../../../src/proof/bundle.ts';
 import { leafHash, statedAnchorOf } from '../../../src/proof/index.ts';
 import type { JsonValue } from '../../../src/proof/json-value.ts';
@@ -167,47 +166,6 @@ function promiseOf(bundle: Bundle, changes: object = {}, by: Signer = key): stri
   const signed = promiseText({ alg: 'Ed25519', kid: key.thumbprint }, { ...promise, ...changes });
   return joinSignature(signed, by.sign(signed));
 }
-
-it('examples/verify.py agrees on lists of accounts', async (context) => {
-  const retired = await entryOf(own, { last_block: '9' });
-  const other = await entryOf(second, promiseKeyOf(key));
-  const whole = await listOf([await entryOf(own, promiseKeyOf(key)), other], [own, second]);
-  const forged = { ...(await entryOf(own)), signature: other.signature };
-  const lists: [string, AnchorsList][] = [
-    ['a signed list', whole],
-    ['a list that a retired account signed', await listOf([retired, other])],
-    ['a list without signatures', await listOf([other], [])],
-    ['an entry that another key signed', await listOf([forged])],
-    ['another sequence', { ...whole, sequence: 4 }],
-    ['an account twice', await listOf([await entryOf(own), await entryOf(own)])],
-    ['another kid', await listOf([await entryOf(own, promiseKeyOf(key, edwards(5).thumbprint))])],
-    [
-      'a later promise key',
-      { ...(await listOf([await entryOf(second)], [second])), accounts: [other] },
-    ],
-    [
-      'an account without a signature',
-      await listOf([{ ...(await entryOf(own)), signature: null }]),
-    ],
-  ];
-  const code =
-    'print(json.dumps([verify.is_list(verify.parse_strict(json.dumps(each))) for each in json.load(sys.stdin)]))';
-  const found = runPython<boolean[]>(
-    context,
-    code,
-    lists.map(([, list]) => list),
-  );
-
-  const expected = await Promise.all(
-    lists.map(async ([, list]) =>
-      checkList(list, origin)
-        .then(() => true)
-        .catch(() => false),
-    ),
-  );
-  expect(found).toEqual(expected);
-  expect(expected.filter(Boolean)).toHaveLength(2);
-});
 
 it('examples/verify.py is a program with the exit codes of svc', async (context) => {
   const python = needsProgram(context, 'python3');

@@ -169,6 +169,10 @@ for kind, read, member in (("statements", verify.read_statement, "statement"), (
 for kind, read in (("statements", verify.read_statement), ("promises", verify.read_promise)):
     for each in vectors[kind]["forged"]:
         require(each["name"], not verify.is_signed(keys[each["key"]], read(each["text"])))
+for kind in ("good", "bad"):
+    for each in vectors["lists"][kind]:
+        found = verify.is_list(verify.parse_strict(json.dumps(each["list"])))
+        require(each["name"], found == (kind == "good"))
 for each in vectors["key_texts"]["good"]:
     pattern = verify.GRANT if "kid" in each else verify.REVOCATION
     require(each["name"], not is_refused(verify.read_key_text, pattern, each["text"]))

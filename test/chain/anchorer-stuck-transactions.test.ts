@@ -212,8 +212,11 @@ describe('an underpriced replacement', () => {
     await waitFor('a second replacement', () => offered.size >= 2);
     const [refused = 0n, taken = 0n] = offered;
     expect(taken).toBe(2n * refused);
-    await rig.node.mine();
-    await rig.verified(ids);
+    // It was offered, and may still be on its way to the node.
+    await waitFor('the anchor', async () => {
+      await rig.node.mine();
+      return (await rig.task(ids[0] ?? '')).status === 'verified';
+    });
   });
 
   it('exceeds a transaction that another party sent with the same key and nonce', async () => {

@@ -29,6 +29,11 @@ for (const name of replaced) {
 
 let running = 0;
 
+const stops = ['SIGINT', 'SIGTERM'] as const;
+/** The handlers of this process before a program ran in it. A program leaves its own: its process would end. */
+let handlers: NodeJS.SignalsListener[] = [];
+const stopHandlers = () => stops.flatMap((signal) => process.listeners(signal));
+
 /**
  * As `run`, without a process: calls the program's own `main`, from src/, with its output piped. For what main prints
  * and answers. A terminal, signals, log lines, the bundle and the end of a process are for `run`; vitest makes
@@ -48,6 +53,7 @@ export async function runInProcess(
     stdout,
     stderr,
   };
+  if (running === 0) handlers = stopHandlers();
   running += 1;
   try {
     const ended = given
@@ -61,6 +67,10 @@ export async function runInProcess(
   } finally {
     running -= 1;
     // While it is in use, each promise of this process takes three times as long.
-    if (running === 0) given.disable();
+    if (running === 0) {
+      given.disable();
+      const left = stopHandlers().filter((handler) => !handlers.includes(handler));
+      for (const signal of stops) for (const handler of left) process.off(signal, handler);
+    }
   }
 }

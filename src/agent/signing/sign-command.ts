@@ -42,9 +42,10 @@ export function runSignCommand(
       errors = (errors + text).slice(0, MOST_ERROR_CHARACTERS);
     });
     child.on('close', (code, by) => {
-      if (code === 0 && isBase64(output)) end();
-      else if (code === 0) end('wrote something else than base64');
-      else end(`ended with ${code ?? by}: ${errors.trim() || 'no message'}`);
+      if (code === 0 && isBase64(output)) return end();
+      // The end of a pipeline hides why its first program failed.
+      const problem = code === 0 ? 'wrote something else than base64' : `ended with ${code ?? by}`;
+      end(`${problem}: ${errors.trim() || 'no message'}`);
     });
   });
 }

@@ -76,6 +76,11 @@ describe('a command that signs', () => {
     ['takes too long', ['sleep', '600'], 'took longer than'],
     ['fails', ['sh', '-c', 'echo "no token" >&2; exit 3'], 'ended with 3: no token'],
     ['prints something else', ['echo', '{}'], 'something else than base64'],
+    [
+      'fails in a pipeline',
+      ['sh', '-c', 'echo "no token" >&2 | base64'],
+      'something else than base64: no token',
+    ],
     ['prints too much', ['yes'], 'more than 1024 bytes'],
     ['prints a wrong signature', ['echo', 'c'.repeat(86)], 'does not fit the public key'],
     ['does not exist', ['/nowhere/sign'], 'could not be started'],

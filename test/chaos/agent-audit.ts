@@ -65,7 +65,7 @@ async function completionFaults({ rpcUrl, owner, robot, promises }: AgentAudit):
 }
 
 /** Asks again where the limit of calls is reached, as it is with more tasks than calls a minute. */
-async function patiently<T>(call: () => Promise<T>): Promise<T> {
+export async function patiently<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await call();

@@ -37,8 +37,19 @@ export interface RobotLoad {
   stop(): Promise<void>;
 }
 
+export interface Pace {
+  /** No samples and events. */
+  tasksOnly?: boolean;
+  /** Shortest and longest pause between two tasks of a program. */
+  restMs?: readonly [number, number];
+}
+
 /** Programs of a robot at the agent's socket: each call is made once, and forgotten when no answer comes. */
-export function startRobotPrograms(socketPath: string, random: Random): RobotLoad {
+export function startRobotPrograms(
+  socketPath: string,
+  random: Random,
+  { tasksOnly = false, restMs = [200, 1200] }: Pace = {},
+): RobotLoad {
   const answered = new EventEmitter();
   let isResting = false;
   const promises: Promises = {
@@ -74,7 +85,7 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
       promises.completions.set(id, hashProof(proof));
       answered.emit('completion');
     }
-    await sleep(random.between(200, 1200));
+    await sleep(random.between(...restMs));
   };
   const telemetry = async () => {
     const recorded_at = new Date().toISOString();
@@ -103,7 +114,8 @@ export function startRobotPrograms(socketPath: string, random: Random): RobotLoa
   const forever = async (work: () => Promise<void>) => {
     while (!stopping.signal.aborted) await work();
   };
-  const running = Promise.all([tasks, tasks, telemetry, events].map(forever));
+  const records = tasksOnly ? [] : [telemetry, events];
+  const running = Promise.all([tasks, tasks, ...records].map(forever));
   return {
     promises,
     rest(whether) {

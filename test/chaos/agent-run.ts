@@ -148,7 +148,7 @@ export async function runAgentChaos({
 }
 
 /** A network that takes its time and loses answers, so that kills meet calls that are under way. */
-function beUnreliable(proxy: ServiceProxy, random: Random): void {
+export function beUnreliable(proxy: ServiceProxy, random: Random): void {
   proxy.handle(async ({ forward, response }) => {
     await sleep(random.between(0, NETWORK_MS));
     const { status, headers, body } = await forward();
@@ -164,12 +164,12 @@ async function goDark(proxy: ServiceProxy, load: RobotLoad): Promise<void> {
   await sleep(DARK_MS);
 }
 
-async function completionAnswered(load: RobotLoad): Promise<void> {
+export async function completionAnswered(load: RobotLoad): Promise<void> {
   await load.nextCompletion(AbortSignal.timeout(AIMED_MS)).catch(() => {});
 }
 
 /** What the agent says of itself if it does not deliver all. */
-async function untilDrained(socketPath: string): Promise<string[]> {
+export async function untilDrained(socketPath: string): Promise<string[]> {
   const status = async () => (await callLocally({ socketPath }, 'GET', '/api/v1/status')).body;
   const isDrained = async () =>
     Object.values<{ count: number }>((await status()).queues).every(({ count }) => count === 0);

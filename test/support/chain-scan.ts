@@ -59,6 +59,8 @@ interface Receipt {
   robot_id: string;
   proof_hash: string;
   claim_hash: string;
+  /** Of signed work. */
+  statement_hash?: string;
   tx_hash: string;
   block_number: string;
   anchored_at: string;
@@ -73,7 +75,7 @@ export function plainJcs(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${plainJcs(member)}`).join(',')}}`;
 }
 
-function plainHash(value: unknown): Hex {
+export function plainHash(value: unknown): Hex {
   return hex(sha256(plainJcs(value)));
 }
 
@@ -98,6 +100,7 @@ export function provenBy(
       uuid(receipt.task_id),
       uuid(receipt.robot_id),
       bytesOf(claimHash),
+      ...(receipt.statement_hash === undefined ? [] : [bytesOf(receipt.statement_hash)]),
     ]),
   );
   return (

@@ -1,10 +1,10 @@
 // What must hold after robots signed their work: nothing is missing, nothing is anchored twice, each promise is kept.
 import { writeFile } from 'node:fs/promises';
 import type { Client } from '../../../src/client/client.ts';
-import type { Hex } from '../../../src/proof/bytes.ts';
 import { leafHash } from '../../../src/proof/leaf.ts';
 import { hashText } from '../../../src/proof/statements/jws.ts';
 import { readPromise } from '../../../src/proof/statements/promise.ts';
+import { openKey, readPublicKey } from '../../../src/proof/statements/public-key.ts';
 import type { Answer } from '../../../src/protocol/routes.ts';
 import {
   leavesIn,
@@ -47,7 +47,7 @@ export async function auditSignedWork(
       ...completionViolations(work, bundles),
       ...[...bundles.values()].flatMap((bundle) => proofViolations(bundle, anchors)),
       ...placeViolations([...bundles.values()], anchors, await work.placedFreeLeaves()),
-      ...work.promises.flatMap((promise) => promiseViolations(promise, bundles)),
+      ...(await promiseViolations(work, bundles)),
     ],
   };
 }
@@ -146,16 +146,29 @@ function placeOf({ inclusion, anchor }: Placed): string {
   return `${anchor.tx_hash}/${inclusion?.leaf_index ?? 0}`;
 }
 
-/** The promised leaf is that of the task, in a block that is not too late. */
-function promiseViolations(text: string, bundles: ReadonlyMap<string, Bundle>): string[] {
-  const { promise } = readPromise(text);
-  return promise.leaves.flatMap(({ task_id, created_at, leaf }) => {
-    const bundle = bundles.get(task_id);
-    if (bundle === undefined) return [`a promised result of task ${task_id} is not anchored`];
-    const isKept =
-      leafHash(leafOf(bundle)) === (leaf as Hex) &&
-      bundle.claim.created_at === created_at &&
-      bundle.anchor.anchored_at <= promise.anchored_by;
-    return isKept ? [] : [`the promise about task ${task_id} is broken`];
-  });
+/** Each promise is by the key of the list, and each promised leaf that of its task, in a block that is not too late. */
+async function promiseViolations(
+  { owner, promises }: SignedWork,
+  bundles: ReadonlyMap<string, Bundle>,
+): Promise<string[]> {
+  const { accounts } = (await owner.call('getAnchoringAccounts')).body;
+  const { kid, public_key } = accounts[0]?.promise_key ?? {};
+  if (public_key === undefined || promises.length === 0) return ['no anchor was promised'];
+  const check = await openKey(readPublicKey(public_key));
+  const found: string[] = [];
+  for (const text of promises) {
+    const { promise, header, signed, signature } = readPromise(text);
+    const isSigned = header.kid === kid && (await check(signed, signature));
+    if (!isSigned) found.push(`the service did not sign ${text}`);
+    for (const { task_id, created_at, leaf } of promise.leaves) {
+      const bundle = bundles.get(task_id);
+      const isKept =
+        bundle !== undefined &&
+        leafHash(leafOf(bundle)) === leaf &&
+        bundle.claim.created_at === created_at &&
+        bundle.anchor.anchored_at <= promise.anchored_by;
+      if (!isKept) found.push(`the promise about task ${task_id} is broken`);
+    }
+  }
+  return found;
 }

@@ -52,7 +52,7 @@ export interface SigningReport {
 const NETWORK_MS = 100;
 const LOST = 0.1;
 /** Between two tasks of a program. */
-const REST_MS = [500, 3_000] as const;
+const REST_MS = [1_000, 5_000] as const;
 /** Ends what hangs; how long it takes says nothing. */
 const LONG = 600_000;
 
@@ -85,6 +85,8 @@ export async function runSigningChaos(plan: SigningPlan): Promise<SigningReport>
       environment: {
         SVC_PORT: String(port),
         SVC_BASE_URL: proxy.url,
+        // Most results are answered before their anchor, with a promise.
+        SVC_ANCHOR_TIMEOUT_MS: '200',
         SVC_SIGNUP_ANCHORS: '1000000',
         SVC_SIGNUP_GAS_WEI: `${10n ** 24n}`,
         SVC_LOG_LEVEL: 'silent',

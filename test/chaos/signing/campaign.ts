@@ -13,7 +13,7 @@ import { freePort } from '../../support/free-port.ts';
 import { callLocally } from '../../support/local-call.ts';
 import { startPostgres } from '../../support/postgres.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
-import { signInAt } from '../../support/server-process.ts';
+import { type ServerOptions, signInAt } from '../../support/server-process.ts';
 import { type ServiceProxy, startServiceProxy } from '../../support/service-proxy.ts';
 import { createSvcUser, type SvcUser } from '../../support/svc.ts';
 import { createDatabase } from '../../support/temporary-database.ts';
@@ -51,6 +51,12 @@ export interface SigningReport {
 /** What the network takes of each way at most, and the part of the answers that it loses. */
 const NETWORK_MS = 100;
 const LOST = 0.1;
+/** Steps after which a statement, its task or its leaf may exist without the others. */
+const POINTS = ['addStatements', 'createTask', 'queueCompletion']
+  .flatMap((call) => [`${call}:before`, `${call}:after`])
+  .concat('attempt_committed', 'broadcast_sent', 'inclusion_recorded', 'leaves_settled');
+/** How long a service may take to get there. */
+const AIMED_MS = 8_000;
 /** Between two tasks of a program. */
 const REST_MS = [1_000, 5_000] as const;
 /** Ends what hangs; how long it takes says nothing. */
@@ -77,9 +83,10 @@ export async function runSigningChaos(plan: SigningPlan): Promise<SigningReport>
   const proxy = await startServiceProxy('http://127.0.0.1:9');
   const site = openSite();
   /** A new one listens at another port, and names the address of the proxy. */
-  const serve = async () => {
+  const serve = async (crash?: ServerOptions['crash']) => {
     const port = await freePort();
     const started = site.start({
+      ...(crash && { crash }),
       dataDir,
       rpcUrl: chain.url,
       environment: {
@@ -93,7 +100,8 @@ export async function runSigningChaos(plan: SigningPlan): Promise<SigningReport>
         ...(database && { SVC_DATABASE_URL: database.url }),
       },
     });
-    await started.url;
+    // One with a fault point may end before it listens.
+    await started.url.catch(() => {});
     proxy.redirect(`http://127.0.0.1:${port}`);
     return started;
   };
@@ -122,6 +130,13 @@ export async function runSigningChaos(plan: SigningPlan): Promise<SigningReport>
         robot.agent = await spawnAgent(robot.env);
       } else if (of === 'service') {
         await service.kill('SIGKILL');
+        if (random.chance(0.5)) {
+          // Every other one ends once more, at a step of its own work.
+          const crash = { at: random.pick(POINTS), count: random.between(1, 10) };
+          service = await serve(crash);
+          await Promise.race([service.ended, sleep(AIMED_MS, null, { ref: false })]);
+          await service.kill('SIGKILL');
+        }
         service = await serve();
       } else {
         await postgres?.stop('SIGQUIT');

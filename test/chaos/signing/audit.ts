@@ -39,11 +39,15 @@ export async function auditSignedWork(
   for (const name of work.robots) archives.push(await verifyArchives(work.user, name));
   const [bundles, unsigned] = await bundlesOf(work.owner);
   const anchors = await scanAnchors(work.rpcUrl);
+  // The agents report what they set aside, and promises that are wrong.
+  const { items: reports } = (await work.owner.call('listEvents', { query: { limit: '200' } }))
+    .body;
   return {
     statements: archives.reduce((sum, { statements }) => sum + statements, 0),
     violations: [
       ...archives.flatMap(({ violations }) => violations),
       ...unsigned,
+      ...reports.map(({ event_type, message }) => `${event_type}: ${message}`),
       ...completionViolations(work, bundles),
       ...[...bundles.values()].flatMap((bundle) => proofViolations(bundle, anchors)),
       ...placeViolations([...bundles.values()], anchors, await work.placedFreeLeaves()),

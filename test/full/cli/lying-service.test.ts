@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { promiseKeyOf } from '../../../src/chain/keys/promise-key.ts';
 import type { Hex } from '../../../src/proof/bytes.ts';
 import { hashProof } from '../../../src/proof/hash.ts';
 import type { JsonObject } from '../../../src/proof/json-value.ts';
@@ -248,6 +249,18 @@ describe('a service that lies about the statements of a robot', () => {
   });
 });
 
+// biome-ignore lint/suspicious/noExplicitAny: members of the document that a lie changes
+type Document = any;
+
+async function bundleOf({ tasks }: Worker, n: number): Promise<Document> {
+  const path = `/api/v1/tasks/${tasks[n]?.id}/bundle`;
+  const read = () => service.call('GET', path, { session: owner.session });
+  return waitFor('the bundle', async () => {
+    const { status, body } = await read();
+    return status === 200 && body;
+  });
+}
+
 describe('a service that loses work', () => {
   it('is convicted if it drops 1 in 100 results that it accepted', async () => {
     const careless = await startWorker('careless');
@@ -266,6 +279,25 @@ describe('a service that loses work', () => {
     expect([exitCodes, text]).toEqual([[11, 11], expect.stringContaining('missing: 74')]);
   });
 
+  it('is convicted if it promised to anchor what it drops', async () => {
+    const careless = await startWorker('promising');
+    let promise = '';
+    liar.lie({
+      drops({ task_id, proof }) {
+        promise = promised(task_id);
+        return { ...accepted(proof), promise };
+      },
+    });
+    await work(careless, 1);
+    liar.lie({});
+    const file = user.file('promise.json');
+    await writeFile(file, JSON.stringify({ promise }));
+
+    const { exitCode, stdout } = await user.svc(['verify', file, '--rpc-url', service.rpcUrl]);
+
+    expect([exitCode, stdout]).toEqual([14, expect.stringMatching(/^BROKEN\./)]);
+  });
+
   it('is not convicted of what it cuts off the end, and the verdict does not cover it', async () => {
     liar.lie({ statements: (all) => all.slice(0, 6) });
 
@@ -274,6 +306,22 @@ describe('a service that loses work', () => {
     expect(exitCodes).toEqual([0, 0]);
     expect(text).toContain('1 to 6 of key');
     expect(text).toContain('what came after 6 cannot be shown yet');
+  });
+
+  it('is convicted if it cuts off the end of an archive, and a bundle shows a later number', async () => {
+    liar.lie({ statements: (all) => all.slice(0, 4) });
+    const folder = user.file('folder');
+    await mkdir(folder);
+    const archive = (await user.svc(['robots', 'export', 'arm'])).stdout;
+    await writeFile(`${folder}/arm.jsonl`, archive);
+    await writeFile(`${folder}/bundle.json`, JSON.stringify(await bundleOf(arm, 3)));
+
+    const { exitCode, stdout } = await user.svc(
+      ['verify', folder, '--owner', user.wallet],
+      nowhere,
+    );
+
+    expect([exitCode, stdout]).toEqual([11, expect.stringContaining('missing: 5 to 6')]);
   });
 });
 
@@ -287,6 +335,18 @@ function accepted(proof: JsonObject): object {
     tx_hash: null,
     explorer_url: null,
   };
+}
+
+/** By the key of the service, with a deadline before the first block of the chain. */
+function promised(task_id: string): string {
+  const at = new Date(Date.now() - 3_600_000).toISOString();
+  return promiseKeyOf(anvilAccounts[0].privateKey).signPromise({
+    origin: liar.url,
+    chain_id: 31337,
+    accepted_at: at,
+    anchored_by: at,
+    leaves: [{ task_id, created_at: at, leaf: hashText('the leaf of the result') }],
+  });
 }
 
 describe('two agents with one copied key', () => {
@@ -305,9 +365,9 @@ describe('two agents with one copied key', () => {
   }
 
   it.each([
-    ['that were started each', randomUUID(), 13, 'branched: 3'],
-    ['of which one is a snapshot of the running one', undefined, 12, 'forked: 3'],
-  ])('are convicted %s', async (name, epoch, exitCode, says) => {
+    ['each was started', randomUUID(), 13, 'branched: 3'],
+    ['one is a snapshot of the other while it runs', undefined, 12, 'forked: 3'],
+  ])('are convicted if %s', async (name, epoch, exitCode, says) => {
     await workTwice(name, epoch);
 
     const { exitCodes, text } = await verified(name);
@@ -317,21 +377,10 @@ describe('two agents with one copied key', () => {
 });
 
 describe('a service that lies in a bundle', () => {
-  // biome-ignore lint/suspicious/noExplicitAny: members of the document that a lie changes
-  type Document = any;
   let truth: Document;
   beforeAll(async () => {
     truth = await bundleOf(arm, 2);
   });
-
-  async function bundleOf({ tasks }: Worker, n: number): Promise<Document> {
-    const path = `/api/v1/tasks/${tasks[n]?.id}/bundle`;
-    const read = () => service.call('GET', path, { session: owner.session });
-    return waitFor('the bundle', async () => {
-      const { status, body } = await read();
-      return status === 200 && body;
-    });
-  }
 
   const at = (path: string, to: (value: string) => unknown) => (bundle: Document) => {
     const names = path.split('.');
@@ -361,7 +410,7 @@ describe('a service that lies in a bundle', () => {
   });
 
   it.each<[string, lie: (bundle: Document) => unknown]>([
-    ['that it was signed', withoutSignatures],
+    ['whether it was signed', withoutSignatures],
     ['the time of the claim', at('claim.created_at', earlier)],
     ['the time of the anchor', at('anchor.anchored_at', earlier)],
     ['the outcome', at('signing.result.statement', (text) => altered(text, /failed/, 'succeeded'))],

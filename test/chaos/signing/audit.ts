@@ -56,6 +56,8 @@ export async function auditSignedWork(
   };
 }
 
+/** Promises that the auditor's command checks. */
+const VERDICTS = 20;
 const SEQUENCE = /^COMPLETE\nRobot .*\n1 to (\d+) of key .*: none missing, none forked,/;
 
 /** What the owner's commands find, at the service and without it. */
@@ -152,9 +154,10 @@ function placeOf({ inclusion, anchor }: Placed): string {
 
 /** Each promise is by the key of the list, and each promised leaf that of its task, in a block that is not too late. */
 async function promiseViolations(
-  { owner, promises }: SignedWork,
+  work: SignedWork,
   bundles: ReadonlyMap<string, Bundle>,
 ): Promise<string[]> {
+  const { owner, promises } = work;
   const { accounts } = (await owner.call('getAnchoringAccounts')).body;
   const { kid, public_key } = accounts[0]?.promise_key ?? {};
   if (public_key === undefined || promises.length === 0) return ['no anchor was promised'];
@@ -173,6 +176,18 @@ async function promiseViolations(
         bundle.anchor.anchored_at <= promise.anchored_by;
       if (!isKept) found.push(`the promise about task ${task_id} is broken`);
     }
+  }
+  return [...found, ...(await verdictViolations(work))];
+}
+
+/** What the auditor's command finds for some of the promises. */
+async function verdictViolations({ user, promises, rpcUrl }: SignedWork): Promise<string[]> {
+  const found: string[] = [];
+  for (const promise of promises.slice(0, VERDICTS)) {
+    const file = user.file('promise.json');
+    await writeFile(file, JSON.stringify({ promise }));
+    const { exitCode, stdout, stderr } = await user.svc(['verify', file, '--rpc-url', rpcUrl]);
+    if (exitCode !== 0) found.push(`svc verify of a promise: ${stdout}${stderr}`);
   }
   return found;
 }

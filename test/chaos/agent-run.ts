@@ -148,7 +148,7 @@ export async function runAgentChaos({
 }
 
 /** A network that takes its time and loses answers, so that kills meet calls that are under way. */
-export function beUnreliable(proxy: ServiceProxy, random: Random): void {
+function beUnreliable(proxy: ServiceProxy, random: Random): void {
   proxy.handle(async ({ forward, response }) => {
     await sleep(random.between(0, NETWORK_MS));
     const { status, headers, body } = await forward();

@@ -31,6 +31,10 @@ export function agentError(
   return new SvcError(code, message, { ...options, retryable: table[code].retryable });
 }
 
+/** What to do after the owner revoked the robot's signing key. */
+export const KEY_REVOKED_HINT =
+  'Run svc-agent identity create --replace; the owner then signs the new key.';
+
 /** The error for a completion whose proof the service refused for good. */
 export function setAsideError(aside: { task_id: string; code: string; message: string }): SvcError {
   const { task_id: task, code, message } = aside;

@@ -301,6 +301,34 @@ describe('a robot with a key in use', () => {
     expect((await agent.status()).signing.state).toBe('waiting_for_owner');
   });
 
+  it('shows that the owner revoked the key, and what to do', async () => {
+    await startSigning();
+    service.revoke();
+    await agent.stop();
+    await agent.start();
+    await signingIs('revoked');
+    const status = await runInProcess('svc-agent', ['status'], { env: agent.environment });
+    const doctor = await runInProcess('svc-agent', ['doctor'], { env: agent.environment });
+    const shown = await identity(['show']);
+
+    const toDo = 'identity create --replace';
+    expect(status.stdout).toMatch(new RegExp(`^signing +revoked.*${toDo}`, 'm'));
+    expect(doctor.stdout).toMatch(new RegExp(`^WRONG +signing.*revoked.*${toDo}`, 'm'));
+    expect(shown.stdout).toMatch(new RegExp(`revoked it\\n.*\\nto do.*${toDo}`));
+    expect(shown.stdout).not.toContain('sign-key');
+  });
+
+  it('shows no key as revoked by the text of another wallet', async () => {
+    await startSigning();
+    service.revoke(`0x${'ab'.repeat(20)}`);
+    await agent.stop();
+    await agent.start();
+    await signingIs('waiting_for_owner');
+
+    const shown = JSON.parse((await identity(['show', '--json'])).stdout);
+    expect(shown).toMatchObject({ signed: false, revoked: false });
+  });
+
   it('keeps a completion whose receipt does not have its statement, and reports it', async () => {
     await startSigning();
     service.isStripping = true;

@@ -19,6 +19,7 @@ import {
   type PublicKey,
   type ReadStatement,
   readStatement,
+  revocationText,
   thumbprintOf,
 } from '../../src/proof/index.ts';
 import { joinSignature } from '../../src/proof/statements/jws.ts';
@@ -284,6 +285,14 @@ export async function startSigningService() {
       const text = grantText(grant);
       const signed = { text, signature: '0x00', signed_at: NOW };
       keys.push({ kid: kidOf(text), public_key: proposed, grant: signed, revocation: null });
+    },
+    /** A wallet takes the key in use out of use: the owner's, unless another is named. */
+    revoke(by = wallet) {
+      const key = keys.pop();
+      if (key === undefined) throw new Error('No key is in use');
+      const about = { origin, wallet: by as Hex, robot_id: ROBOT, kid: key.kid, last: null };
+      const revocation = { text: revocationText(about), signature: '0x00', signed_at: NOW };
+      keys.push({ ...key, revocation });
     },
     /** Those that the service has, in the order of their numbers. */
     statements: () =>

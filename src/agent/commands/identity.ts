@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { escapeText } from '../../base/escape.ts';
 import { SvcError, unreadableFile } from '../../base/svc-error.ts';
 import type { PublicKey } from '../../proof/statements/public-key.ts';
+import { KEY_REVOKED_HINT } from '../errors.ts';
 import { environmentToLookAfter, readAgentUnit } from '../installation.ts';
 import {
   publicKeyOf,
@@ -80,22 +81,27 @@ async function create(options: { publicKey?: string; replace?: true }): Promise<
 async function show({ json }: { json?: true }): Promise<void> {
   const config = await readOwnConfig();
   const key = await asOwner(config.stateDir, () => ownKey(config));
-  const { activeKeyOf } = await import('../signing/identity.ts');
+  const { activeKeyOf, isRevoked } = await import('../signing/identity.ts');
   const { id, name, identity } = await askService(config, key.publicKey);
   const used = activeKeyOf(identity, key, id);
+  const revoked = used === null && isRevoked(identity, key.thumbprint);
+  const [why, next] = revoked
+    ? ['the owner revoked it', KEY_REVOKED_HINT]
+    : ['the owner has not signed it', toDo(name)];
   const shown = {
     robot_id: id,
     robot: name,
     thumbprint: key.thumbprint,
     kid: used?.kid ?? null,
     signed: used !== null,
+    revoked,
     next_number: identity.next_number,
-    to_do: used === null ? toDo(name) : null,
+    to_do: used === null ? next : null,
   };
   const lines = [
     ['robot', `${name} (${id})`],
     ['key', key.thumbprint],
-    ['in use', used === null ? 'no: the owner has not signed it' : `yes, as ${used.kid}`],
+    ['in use', used === null ? `no: ${why}` : `yes, as ${used.kid}`],
     ['next number', String(identity.next_number)],
     ['to do', shown.to_do ?? 'nothing'],
   ];

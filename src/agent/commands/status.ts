@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { escapeText } from '../../base/escape.ts';
+import { KEY_REVOKED_HINT } from '../errors.ts';
 import type { AgentStatus, QueueStatus } from '../status.ts';
 import { askDaemon } from './local-client.ts';
 
@@ -74,7 +75,8 @@ function signingLine({ state, kid, last_number, unsigned, last_error }: AgentSta
     kid === null ? '' : ` with key ${kid.slice(0, 8)}…, last number ${last_number ?? 'none'}`;
   const waiting = unsigned === 0 ? '' : `; ${unsigned} wait for a signature`;
   const error = last_error === null ? '' : `; ${last_error.message}`;
-  return `${state.replaceAll('_', ' ')}${key}${waiting}${error}`;
+  const toDo = state === 'revoked' ? `. ${KEY_REVOKED_HINT}` : '';
+  return `${state.replaceAll('_', ' ')}${key}${waiting}${error}${toDo}`;
 }
 
 function promisesLine({ kept, problems }: AgentStatus['promises']): string {

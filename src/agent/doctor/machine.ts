@@ -4,7 +4,7 @@ import { access, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { SvcError } from '../../base/svc-error.ts';
 import type { AgentConfig } from '../config.ts';
-import { setAsideError } from '../errors.ts';
+import { KEY_REVOKED_HINT, setAsideError } from '../errors.ts';
 import { readSigningKey, signingKeyFile } from '../signing/key-file.ts';
 import { becomeOwnerOf, checkSpool } from '../spool/database.ts';
 import type { AgentStatus } from '../status.ts';
@@ -106,7 +106,7 @@ async function describeDisk(stateDir: string, spoolBytes: number, status: AgentS
   return shown;
 }
 
-/** Fails if others can read the key, or signing fails. */
+/** Fails if others can read the key, the owner revoked it, or signing fails. */
 async function describeSigning(
   folder: string,
   command: readonly string[] | null,
@@ -116,6 +116,7 @@ async function describeSigning(
   const { state = 'not known: the daemon does not answer', last_error: error = null } =
     status?.signing ?? {};
   if (error !== null) throw wrong(error.message, 'Run svc-agent status to see what waits.');
+  if (state === 'revoked') throw wrong('The owner revoked the signing key.', KEY_REVOKED_HINT);
   return `key ${key?.thumbprint.slice(0, 8)}…, ${state.replaceAll('_', ' ')}`;
 }
 

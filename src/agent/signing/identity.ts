@@ -3,7 +3,12 @@ import type { Logger } from '../../base/logger.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Hex } from '../../proof/bytes.ts';
 import { DocumentError } from '../../proof/document-error.ts';
-import { kidOf, readGrantText } from '../../proof/statements/key-text.ts';
+import {
+  kidOf,
+  readGrantText,
+  readRevocationText,
+  revokes,
+} from '../../proof/statements/key-text.ts';
 import { algorithmOf } from '../../proof/statements/public-key.ts';
 import { recoverWallet } from '../../proof/statements/wallet-signature.ts';
 import type { SigningIdentity } from '../../protocol/identity.ts';
@@ -32,6 +37,8 @@ export class Identity implements IdentityCalls {
   #wasRead = false;
   /** The service has not accepted the key, or no longer does. */
   #isRefused = false;
+  /** Thumbprint of a key that the owner revoked. Only the status shows it. */
+  #revoked: string | null = null;
   #lookedAt = performance.now();
 
   constructor(spool: Spool, signer: Signer, logger: Logger) {
@@ -100,9 +107,10 @@ export class Identity implements IdentityCalls {
     });
     const isOfFile = key === null || key.thumbprint === used?.thumbprint;
     const isActive = used !== null && isOfFile && !this.#isRefused;
+    const notInUse = this.#revoked === key?.thumbprint ? 'revoked' : 'waiting_for_owner';
     return {
       /** `active`: every claim and result is signed. */
-      state: isActive ? 'active' : key === null ? 'off' : 'waiting_for_owner',
+      state: isActive ? 'active' : key === null ? 'off' : notInUse,
       thumbprint: key?.thumbprint ?? null,
       kid: isActive ? used.kid : null,
       last_number: isActive ? (last?.number ?? null) : null,
@@ -121,7 +129,7 @@ export class Identity implements IdentityCalls {
         body.identity.robot_id === robotId;
       const { identity } = (await service.call('proposeKey', input, isOwn)).body;
       this.#wasRead = true;
-      await this.#use(activeKeyOf(identity, key, robotId), key, identity.keys);
+      await this.#use(activeKeyOf(identity, key, robotId), key, identity);
       if (this.#isRefused) this.#retries.failed(IDENTITY, service.pauses.identity);
       else this.#retries.succeeded(IDENTITY);
     } catch (error) {
@@ -134,17 +142,16 @@ export class Identity implements IdentityCalls {
   }
 
   /** The answer of the service neither takes a key out of use nor brings an earlier text or number back. */
-  async #use(
-    next: ActiveKey | null,
-    asked: SigningKey,
-    keys: SigningIdentity['keys'],
-  ): Promise<void> {
+  async #use(next: ActiveKey | null, asked: SigningKey, identity: SigningIdentity): Promise<void> {
     // The key file was replaced meanwhile: the answer is about another key.
     if (this.#signer.key?.thumbprint !== asked.thumbprint) return;
     this.#isRefused = next === null;
-    if (next === null) return;
+    if (next === null) {
+      this.#revoked = isRevoked(identity, asked.thumbprint) ? asked.thumbprint : null;
+      return;
+    }
     const used = this.#spool.read(({ statements }) => statements.key());
-    if (used !== null && !follows(next.kid, used.kid, keys)) throw unusableText();
+    if (used !== null && !follows(next.kid, used.kid, identity.keys)) throw unusableText();
     const isKnown = next.kid === used?.kid && (used.last?.number ?? 0) > (next.last?.number ?? 0);
     const last = isKnown ? used.last : next.last;
     await this.#spool.update(({ statements }) => statements.use({ ...next, last }));
@@ -195,6 +202,18 @@ export function activeKeyOf(
     firstNumber: grant.first_number,
     last: last && { number: last.number, hash: last.signed_hash as `0x${string}` }, // By its pattern.
   };
+}
+
+/** Whether the wallet that put the key into use last took it out of use. @throws DocumentError for another text */
+export function isRevoked({ keys }: SigningIdentity, thumbprint: string): boolean {
+  const own = keys.findLast(({ grant }) => readGrantText(grant.text).thumbprint === thumbprint);
+  if (!own?.revocation) return false;
+  const { text, signature } = own.revocation;
+  const grant = readGrantText(own.grant.text);
+  return (
+    revokes(readRevocationText(text), grant, kidOf(own.grant.text)) &&
+    mayBeSignedBy(grant.wallet, text, signature as Hex)
+  );
 }
 
 /** A signature of another form than that of a key may be one that the wallet's contract accepts. */

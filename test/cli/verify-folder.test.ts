@@ -2,8 +2,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Bundle } from '../../src/proof/bundle.ts';
+import { kidOf } from '../../src/proof/statements/key-text.ts';
 import { readStatement } from '../../src/proof/statements/statement.ts';
-import { OTHER, owner, robotKey, signedBundle } from '../support/signed-bundles.ts';
+import { OTHER, otherKey, owner, robotKey, signedBundle } from '../support/signed-bundles.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 
 /** Statements 1 and 2, and 3 and 4. */
@@ -77,6 +78,24 @@ it('gives one verdict about archives and bundles, in any order', async () => {
   expect(stdout).toContain(
     `1 to 4 of key ${robotKey.thumbprint}: none missing, none forked, 2 succeeded, 0 failed, 0 aborted; what came after 4 cannot be shown yet.`,
   );
+});
+
+it('gives the verdict of an archive with two keys', async () => {
+  const predecessor = kidOf(signingOf(first).key.text);
+  const next = await signedBundle({
+    signer: otherKey,
+    grant: { first_number: 3, predecessor },
+    claim: { number: 3 },
+    result: { number: 4 },
+  });
+  const [, ...lines] = archiveOf(next as unknown as Bundle).split(/(?<=\n)/);
+  const archive = `${archiveOf(first)}${lines.join('')}`;
+
+  const inFolder = await verify({ 'a.jsonl': archive });
+  const alone = await user.svc(['verify', path.join(folder, 'a.jsonl')]);
+
+  expect(inFolder).toEqual({ exitCode: 0, stdout: alone.stdout, stderr: alone.stderr });
+  expect(alone.stdout).toContain(`3 to 4 of key ${otherKey.thumbprint}: none missing`);
 });
 
 it('counts a statement once that several files have', async () => {

@@ -47,7 +47,7 @@ async function* linesOfFolder(
     for await (const value of lines) {
       const line = value as JsonObject; // `ArchiveAudit` checks each line.
       if (typeof line?.text === 'string') {
-        const key = keys.get(kidOf(line.text)) ?? { line, statements };
+        const key = keys.get(kidOf(line.text)) ?? { line, statements: [] };
         keys.set(kidOf(line.text), key);
         // An older file does not have the revocation.
         if (line.revocation !== null) key.line = line;

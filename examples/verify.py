@@ -1191,7 +1191,6 @@ def key_report(key, line, lines, next_first):
     for each in lines:
         number, signed = int(each["number"]), each["signed_hash"]
         if key["last"]:
-            after += number > key["last"][0]
             has_last = has_last or (number, signed) == key["last"]
         item = {"number": number, "signed_hash": signed}
         read = None
@@ -1214,6 +1213,7 @@ def key_report(key, line, lines, next_first):
         if (number, signed) in seen:
             continue
         seen.add((number, signed))
+        after += bool(key["last"]) and number > key["last"][0]
         withheld += read is None
         valid += read is not None
         if read and read["payload"]["type"] == "result":

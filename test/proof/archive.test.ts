@@ -112,6 +112,17 @@ it('has all statements that the owner stands by', async () => {
   ]);
 });
 
+it('counts a statement after the revocation once', async () => {
+  const last = { number: 2, signed_hash: lines[1]?.signed_hash as Hex };
+  const text = revocationOf({ ...identity, keys: [{ kid: key.robot.kid }], last });
+  const revoked = { text, signature: await account.signMessage({ message: text }) };
+  const twice = lines.flatMap((line) => [line, line, withheld(line)]);
+
+  const { keys } = await reportOf([{ ...key.line, revocation: revoked }, ...twice]);
+
+  expect(keys).toMatchObject([{ after_revocation: 2 }]);
+});
+
 it('begins with the first key at number 1, and continues with the next one', async () => {
   const late = await newKey({ first_number: 5 });
   const next = await newKey({ first_number: 5, predecessor: key.robot.kid });

@@ -38,7 +38,7 @@ export interface KeyReport extends SequenceReport {
   readonly outcomes: Readonly<Record<Outcome, number>>;
   /** Numbers of statements that the key did not sign, or that state something else; the first ones. */
   readonly invalid: readonly number[];
-  /** Number of statements after the last one that the owner stands by: each is valid only if anchored before the revocation. */
+  /** Number of statements after the last one that the owner stands by, each counted once: valid only if anchored before the revocation. */
   readonly after_revocation: number;
 }
 
@@ -199,10 +199,11 @@ class KeyAudit {
     const text = members.nullable('statement', (name) => members.text(name));
     const { grant, kid, revocation } = this.of;
     const last = revocation?.last ?? null;
-    if (revocation !== null && number > (last?.number ?? 0)) this.#afterRevocation += 1;
+    const isAfter = revocation !== null && number > (last?.number ?? 0);
     if (last !== null && number === last.number && signedHash === last.hash) this.#hasLast = true;
     if (text === null) {
-      this.#sequence.add({ number, signedHash, statement: null });
+      const isNew = this.#sequence.add({ number, signedHash, statement: null });
+      if (isNew && isAfter) this.#afterRevocation += 1;
       return;
     }
     const read = readStatement(text);
@@ -216,11 +217,14 @@ class KeyAudit {
       header.alg === grant.algorithm;
     const isValid = isSame && (await (await this.#check)(read.signed, read.signature));
     if (!isValid) {
-      if (this.#invalid.length < MOST_LISTED) this.#invalid.push(number);
+      if (this.#invalid.length < MOST_LISTED && this.#invalid.at(-1) !== number) {
+        this.#invalid.push(number);
+      }
       return;
     }
     const isNew = this.#sequence.add({ number, signedHash, statement });
     if (!isNew) return;
+    if (isAfter) this.#afterRevocation += 1;
     this.#valid += 1;
     if (statement.type === 'result') this.#outcomes[statement.outcome] += 1;
   }

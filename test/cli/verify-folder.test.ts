@@ -98,6 +98,16 @@ it('gives the verdict of an archive with two keys', async () => {
   expect(alone.stdout).toContain(`3 to 4 of key ${otherKey.thumbprint}: none missing`);
 });
 
+it('reads an archive from standard input', async () => {
+  const [complete, cut] = [
+    await user.svc(['verify', '-'], { input: archiveOf(first) }),
+    await user.svc(['verify', '-'], { input: archiveOf(first).slice(0, -9) }),
+  ];
+
+  expect([complete.exitCode, complete.stdout]).toEqual([0, expect.stringMatching(/^COMPLETE\n/)]);
+  expect(cut).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('of standard input') });
+});
+
 it('counts a statement once that several files have', async () => {
   const { exitCode, stdout } = await verify({
     'a.jsonl': archiveOf(first),

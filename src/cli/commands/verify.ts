@@ -91,6 +91,7 @@ If the evidence lists files, svc reports whether each file matches, differs or w
     'svc verify bundle.json --file run.mcap --file photo.jpg --require-files',
     'svc verify promise.json --rpc-url https://rpc.example.org --url https://svc.example.org',
     'svc hash evidence.json | svc verify - --watch',
+    'svc robots export hall-robot-1 | svc verify -',
   ],
   // Loaded on demand: TypeBox would add 30 ms to `svc help` and other paths that load all groups.
   run: async (context, input: VerifyInput) =>

@@ -1,4 +1,5 @@
 // Verifies an archive: all statements of a robot, from a file or from the service.
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -16,13 +17,21 @@ import type { NumberRange } from '../../proof/statements/sequence.ts';
 import { parseStrictJson } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import type { Context } from '../context.ts';
+import { nameOf } from '../input/files.ts';
 import { type ExitCode, exitCodes } from '../program/exit-codes.ts';
 
 /** What each archive begins with, as `svc robots export` writes it. */
 const BEGIN = `{"format":"${ARCHIVE_FORMAT}"`;
 
-/** Whether a file is an archive. False for a file that cannot be read: its reader says why. */
+/** Whether a file, or standard input for `-`, is an archive. False for a file that cannot be read: its reader says why. */
 export async function isArchive(file: string): Promise<boolean> {
+  if (file === '-') {
+    await once(process.stdin, 'readable');
+    if (process.stdin.readableLength === 0) return false; // Empty: reading would end it.
+    const start: Buffer = process.stdin.read();
+    process.stdin.unshift(start);
+    return start.toString('utf8', 0, BEGIN.length) === BEGIN;
+  }
   const opened = await open(file).catch(() => null);
   if (opened === null) return false;
   try {
@@ -38,15 +47,20 @@ export async function isArchive(file: string): Promise<boolean> {
 /** Throws `invalid_document` for a line that is not that of an archive. */
 export async function* linesOf(file: string): AsyncGenerator<JsonValue> {
   let number = 0;
-  for await (const line of createInterface({ input: createReadStream(file) })) {
+  const input = file === '-' ? process.stdin : createReadStream(file);
+  for await (const line of createInterface({ input })) {
     number += 1;
     try {
       yield parseStrictJson(line);
     } catch (error) {
       if (!(error instanceof StrictJsonError)) throw error;
-      throw new SvcError('invalid_document', `Line ${number} of ${file} is not valid JSON.`, {
-        hint: 'The file may be cut. Export it again with svc robots export.',
-      });
+      throw new SvcError(
+        'invalid_document',
+        `Line ${number} of ${nameOf(file)} is not valid JSON.`,
+        {
+          hint: 'The file may be cut. Export it again with svc robots export.',
+        },
+      );
     }
   }
 }

@@ -173,3 +173,16 @@ it('names a folder without statements as such', async () => {
 
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining('no archive and no bundle')]);
 });
+
+it.each([
+  ['--anchor-address', owner],
+  ['--block-hash', `0x${'1'.repeat(64)}`],
+  ['--require-files'],
+])('refuses %s, which does not apply', async (option, ...value) => {
+  const { exitCode, stderr } = await verify({ 'b.json': first }, option, ...value);
+
+  expect([exitCode, stderr]).toEqual([
+    2,
+    expect.stringContaining(`${option} does not apply to statements.`),
+  ]);
+});

@@ -55,6 +55,7 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
     ? linesOf(argument)
     : await openFolder(argument, pins, (reason) => refused.push(reason));
   if (lines !== null) {
+    requireApplicable(input, 'statements', [...ofAnchors, 'bundle']);
     const options = { ...pins, ...(await askNodes({ rpcUrls, full })) };
     return verifyArchive(context, lines, options, refused);
   }
@@ -62,7 +63,11 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   requireConsistent(input);
   await requireAddresses('--anchor-address', anchorAddresses);
   const recognized = await readSubject(argument, { numbers: input.bigIntegers });
-  if ('jws' in recognized) return verifyPromise(context, recognized.jws, input);
+  if ('jws' in recognized) {
+    requireApplicable(input, 'a promise', [...ofAnchors, 'owner', 'robotKey']);
+    return verifyPromise(context, recognized.jws, input);
+  }
+  requireApplicable(input, 'an anchor', ['bundle']);
   const subject = await resolveSubject(context, recognized, blockHash !== undefined);
   requirePinnable(subject, pins);
   const evidence = await readEvidence(context.output, subject, input);
@@ -133,6 +138,24 @@ async function requireAddresses(option: string, addresses: readonly string[]): P
   throw new SvcError('usage', `${option} ${wrong} is no address.`, {
     hint: 'An address is 0x and 40 hex digits. Upper and lower case are a checksum: check it for typing errors.',
   });
+}
+
+/** Options that apply only to one anchor and its evidence. */
+const ofAnchors = [
+  ...(['anchorAddress', 'blockHash', 'full', 'watch', 'timeout'] as const),
+  ...(['proof', 'file', 'part', 'requireEvidence', 'requireFiles'] as const),
+];
+
+/** @throws SvcError `usage` rather than ignore an option: the caller would take it for checked. */
+function requireApplicable(
+  input: VerifyInput,
+  subject: string,
+  others: readonly (keyof VerifyInput)[],
+): void {
+  const name = others.find((each) => input[each] !== undefined);
+  if (name === undefined) return;
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new SvcError('usage', `--${flag} does not apply to ${subject}.`);
 }
 
 /** @throws SvcError `usage` */

@@ -388,11 +388,36 @@ describe('svc verify of a promise', () => {
     const answer = { status: 'pending', error: 'anchor_queued', message: 'Wait.', promise };
 
     const batch = { items: [{ status: 202, body: {} }], promise };
-    const forms = [promise, `${promise}\n`, JSON.stringify(promise), { promise }, answer, batch];
+    const line = { kind: 'completion', id: promised.task_id, body: {}, promise };
+    const objects = [{ promise }, answer, batch, line];
+    const forms = [promise, `${promise}\n`, JSON.stringify(promise), ...objects];
     const found = [];
     for (const form of forms) found.push((await onChain(form)).outcome);
 
     expect(found).toEqual(forms.map(() => 'kept'));
+  });
+
+  it('is missing in the answer about one item of a batch', async () => {
+    const answer = { status: 'pending', error: 'anchor_queued', proof_hash: hashText('p') };
+
+    const { exitCode, stderr } = await verify(answer);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('this answer has no promise')]);
+  });
+
+  it.each([
+    ['--anchor-address', own.address],
+    ['--robot-key', serviceKey.thumbprint],
+    ['--block-hash', `0x${'1'.repeat(64)}`],
+  ])('refuses %s, which does not apply', async (option, value) => {
+    const { promised } = await work(1);
+
+    const { exitCode, stderr } = await verify(await promiseOf([promised], 24), option, value);
+
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringContaining(`${option} does not apply to a promise.`),
+    ]);
   });
 
   it('is kept by a real service, whose robot was deleted', async () => {

@@ -59,7 +59,9 @@ function promiseIn(text: string): string | null {
     ? (json as JsonObject)
     : { promise: json };
   const names = Object.keys(others);
-  const isAnswer = others.status === 'pending' || names.every((name) => name === 'items');
+  const { status, kind } = others; // `kind`: a line of svc-agent spool export.
+  const isAnswer =
+    status === 'pending' || kind === 'completion' || names.every((name) => name === 'items');
   return isAnswer && typeof promise === 'string' && JWS.test(promise) ? promise : null;
 }
 

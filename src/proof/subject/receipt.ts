@@ -49,6 +49,9 @@ export function readReceipt(document: JsonValue): Receipt {
     const formats = `"${RECEIPT_FORMAT}" or "${SIGNED_RECEIPT_FORMAT}"`;
     throw new DocumentError('receipt', `format must be ${formats}`);
   }
+  if (receipt.value('status') === 'pending') {
+    throw new DocumentError('receipt', 'its proof is pending, and this answer has no promise');
+  }
   receipt.text('status', VERIFIED);
   const read = {
     stated: {

@@ -98,6 +98,15 @@ it('gives the verdict of an archive with two keys', async () => {
   expect(alone.stdout).toContain(`3 to 4 of key ${otherKey.thumbprint}: none missing`);
 });
 
+it('ends with what is not proven', async () => {
+  const { stdout } = await verify({ 'a.jsonl': archiveOf(first) });
+
+  expect(stdout.trimEnd().split('\n').slice(-2)).toEqual([
+    expect.stringMatching(/^Not proven: .* Their anchors were not checked/),
+    'Not proven: that no statement exists after the last number.',
+  ]);
+});
+
 it('reads an archive from standard input', async () => {
   const [complete, cut] = [
     await user.svc(['verify', '-'], { input: archiveOf(first) }),

@@ -124,6 +124,8 @@ function* sentencesOf(report: ArchiveReport, pins: SigningPins): Generator<strin
   if (pins.owner === undefined && pins.robotKey === undefined) {
     yield 'Not pinned: only the archive names the owner. Use --owner or --robot-key.';
   }
+  yield 'Not proven: when the statements were made. Their anchors were not checked: verify the bundles of the tasks.';
+  yield 'Not proven: that no statement exists after the last number.';
 }
 
 function sentenceOf(key: KeyReport): string {

@@ -21,6 +21,14 @@ const KEY = /^svc_[0-9a-f]{40}$/;
 const robotCalled = async (name: string) => (await user.json('robots', 'show', name)).robot;
 
 describe('the name of a robot', () => {
+  it('says that a robot without a signing key has no statements', async () => {
+    const { robot } = await user.json('robots', 'create', 'unsigned');
+
+    const { exitCode, stderr } = await user.svc(['robots', 'verify', robot.id]);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('signs with no key.')]);
+  });
+
   it('may be its id, the beginning of the id, or its exact name', async () => {
     const { id } = await registerRobot(service.url, user, 'hall robot');
 

@@ -191,11 +191,19 @@ async function sign(
  * The lines of the robot's archive: the owner, then each key with its statements. `format` stands first: readers recognize
  * the file by its first bytes.
  */
-async function* archiveOf({ call }: Context, { id }: Robot): AsyncGenerator<JsonValue> {
+async function* archiveOf(
+  { call, output }: Context,
+  { id, name }: Robot,
+): AsyncGenerator<JsonValue> {
   const { identity } = (await call('getIdentity', { params: { id } })).body;
   const { origin, wallet, robot_id } = identity;
   if (robot_id !== id) {
     throw new SvcError('unexpected_answer', 'The service sent the keys of another robot.');
+  }
+  if (identity.keys.length === 0) {
+    throw new SvcError('usage', `${output.quote(name)} signs with no key.`, {
+      hint: 'Its work is unsigned, so it has no statements. Sign a key with svc robots sign-key.',
+    });
   }
   const { ARCHIVE_FORMAT } = await import('../../proof/statements/archive.ts');
   yield { format: ARCHIVE_FORMAT, origin, wallet: wallet.toLowerCase(), robot_id };

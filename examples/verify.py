@@ -1236,6 +1236,7 @@ def key_report(key, line, lines, next_first):
         outcomes=outcomes,
         invalid=invalid,
         after_revocation=after,
+        last_good=key["last"] and key["last"][0],
     )
 
 

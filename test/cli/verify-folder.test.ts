@@ -107,6 +107,14 @@ it('ends with what is not proven', async () => {
   ]);
 });
 
+it('says how many tasks were claimed without a result', async () => {
+  const withoutResult = archiveOf(first).split('\n').slice(0, 3).join('\n');
+
+  const { stdout } = await verify({ 'a.jsonl': withoutResult });
+
+  expect(stdout).toContain('\n1 claimed without a result.\n');
+});
+
 it('reads an archive from standard input', async () => {
   const [complete, cut] = [
     await user.svc(['verify', '-'], { input: archiveOf(first) }),

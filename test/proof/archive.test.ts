@@ -112,6 +112,15 @@ it('has all statements that the owner stands by', async () => {
   ]);
 });
 
+it('counts the tasks that were claimed and have no result', async () => {
+  const counts = [
+    (await reportOf([key.line, ...lines])).unfinished,
+    (await reportOf([key.line, ...lines.slice(0, 3)])).unfinished,
+  ];
+
+  expect(counts).toEqual([0, 1]);
+});
+
 it('counts a statement after the revocation once', async () => {
   const last = { number: 2, signed_hash: lines[1]?.signed_hash as Hex };
   const text = revocationOf({ ...identity, keys: [{ kid: key.robot.kid }], last });
@@ -120,7 +129,7 @@ it('counts a statement after the revocation once', async () => {
 
   const { keys } = await reportOf([{ ...key.line, revocation: revoked }, ...twice]);
 
-  expect(keys).toMatchObject([{ after_revocation: 2 }]);
+  expect(keys).toMatchObject([{ after_revocation: 2, last_good: 2 }]);
 });
 
 it('begins with the first key at number 1, and continues with the next one', async () => {

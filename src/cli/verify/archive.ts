@@ -118,6 +118,7 @@ function* sentencesOf(report: ArchiveReport, pins: SigningPins): Generator<strin
   yield `Robot ${report.robot_id} of wallet ${report.wallet} at ${report.origin}`;
   yield* report.faults.map((fault) => `${fault}.`);
   for (const key of report.keys) yield sentenceOf(key);
+  if (report.unfinished > 0) yield `${report.unfinished} claimed without a result.`;
   if (report.keys.some((key) => key.wallet_check === 'not_checked')) {
     yield 'Wallet not checked: only a node can tell whether it accepts the signature of the key (--rpc-url).';
   }
@@ -142,7 +143,11 @@ function sentenceOf(key: KeyReport): string {
     ...(withheld > 0
       ? [`${withheld} withheld: the service says that their tasks were deleted`]
       : []),
-    ...(key.after_revocation > 0 ? [`${key.after_revocation} after the revocation`] : []),
+    ...(key.last_good !== null && key.after_revocation > 0
+      ? [
+          `${key.after_revocation} after number ${key.last_good}, the last that the owner stands by (${key.last_good + 1} to ${range.last})`,
+        ]
+      : []),
     `${outcomes.succeeded} succeeded, ${outcomes.failed} failed, ${outcomes.aborted} aborted`,
   ];
   const after = `what came after ${range.last} cannot be shown yet`;

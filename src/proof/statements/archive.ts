@@ -40,6 +40,8 @@ export interface KeyReport extends SequenceReport {
   readonly invalid: readonly number[];
   /** Number of statements after the last one that the owner stands by, each counted once: valid only if anchored before the revocation. */
   readonly after_revocation: number;
+  /** The last number that the owner stands by, 0 for none; null without a revocation. */
+  readonly last_good: number | null;
 }
 
 export interface ArchiveReport {
@@ -48,6 +50,8 @@ export interface ArchiveReport {
   readonly wallet: Hex;
   /** Oldest first. */
   readonly keys: readonly KeyReport[];
+  /** Number of tasks with a valid claim and no valid result. */
+  readonly unfinished: number;
   /** Why the archive as a whole is refused, such as another owner than the expected one. Empty if it is not. */
   readonly faults: readonly string[];
   /** Whether nothing is missing, withheld, forked, branched, broken or invalid. */
@@ -56,12 +60,13 @@ export interface ArchiveReport {
 
 const MOST_LISTED = 20;
 
-/** Checks the lines of an archive, one JSON value each, in constant memory. */
+/** Checks the lines of an archive, one JSON value each, in constant memory, but for the tasks without a result. */
 export class ArchiveAudit {
   readonly #options: Omit<SigningOptions, 'auditLeaf'>;
   #owner: Pick<KeyGrant, 'origin' | 'wallet' | 'robot_id'> | null = null;
   readonly #keys: KeyAudit[] = [];
   readonly #faults: string[] = [];
+  readonly #claimed = new Set<string>();
 
   constructor(options: Omit<SigningOptions, 'auditLeaf'> = {}) {
     this.#options = options;
@@ -113,7 +118,7 @@ export class ArchiveAudit {
   async #addStatement(members: Members): Promise<void> {
     const key = this.#keys.at(-1);
     if (key === undefined) throw new DocumentError('archive', 'a statement stands before its key');
-    await key.add(members);
+    await key.add(members, this.#claimed);
   }
 
   /** Call it after the last line. @throws DocumentError if the archive has no key. */
@@ -139,7 +144,7 @@ export class ArchiveAudit {
     const isSound =
       faults.length === 0 &&
       keys.every((key) => key.isSound && key.invalid.length === 0 && key.withheld === 0);
-    return { ...owner, keys, faults, isSound };
+    return { ...owner, keys, unfinished: this.#claimed.size, faults, isSound };
   }
 }
 
@@ -192,7 +197,8 @@ class KeyAudit {
     this.#sequence = new Sequence(of.grant.first_number);
   }
 
-  async add(members: Members): Promise<void> {
+  /** Removes a task from `claimed` at its result. */
+  async add(members: Members, claimed: Set<string>): Promise<void> {
     const number = members.integer('number', 1);
     const signedHash = members.hex('signed_hash', HASH);
     const statementHash = members.hex('statement_hash', HASH);
@@ -226,7 +232,11 @@ class KeyAudit {
     if (!isNew) return;
     if (isAfter) this.#afterRevocation += 1;
     this.#valid += 1;
-    if (statement.type === 'result') this.#outcomes[statement.outcome] += 1;
+    if (statement.type === 'claim') claimed.add(statement.task_id);
+    else {
+      claimed.delete(statement.task_id);
+      this.#outcomes[statement.outcome] += 1;
+    }
   }
 
   /** Call it when the next key begins: no number between them may be left out. Returns the last number. */
@@ -248,6 +258,7 @@ class KeyAudit {
       outcomes: this.#outcomes,
       invalid: isOther ? [...this.#invalid, last.number] : this.#invalid,
       after_revocation: this.#afterRevocation,
+      last_good: revocation && (revocation.last?.number ?? 0),
     };
   }
 }

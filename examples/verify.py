@@ -511,6 +511,17 @@ def text(pattern=None):
     return lambda value: isinstance(value, str) and (pattern is None or re.fullmatch(pattern, value))
 
 
+def instant(value):
+    if not text(TIME)(value):
+        return False
+    try:
+        # Python has no year 0; it is a leap year, as 4 is.
+        datetime.fromisoformat(re.sub("^0000", "0004", value[:-1]))
+    except ValueError:
+        return False
+    return True
+
+
 def integer(least):
     return lambda value: (
         isinstance(value, float) and value.is_integer() and least <= value <= MAX_SAFE_INTEGER
@@ -869,13 +880,13 @@ RESULT = dict(
     CLAIM, type=text("result"), proof_hash=text(HASH), outcome=text("succeeded|failed|aborted")
 )
 PROMISE = {
-    "accepted_at": text(TIME),
-    "anchored_by": text(TIME),
+    "accepted_at": instant,
+    "anchored_by": instant,
     "chain_id": integer(1),
     "leaves": array(lambda value: isinstance(value, dict), 1),
     "origin": text(),
 }
-PROMISED_LEAF = {"created_at": text(TIME), "leaf": text(HASH), "task_id": text(UUID)}
+PROMISED_LEAF = {"created_at": instant, "leaf": text(HASH), "task_id": text(UUID)}
 GRANT = r"""This key signs the work of a robot of the svc service at this origin\.
 Origin: ({ORIGIN})
 Wallet: ({ADDRESS})

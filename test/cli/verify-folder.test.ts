@@ -66,18 +66,24 @@ async function verify(files: Record<string, unknown>, ...args: string[]) {
 }
 
 it('gives one verdict about archives and bundles, in any order', async () => {
-  const { exitCode, stdout } = await verify({
+  const files = {
     'b.json': first,
     'a.jsonl': archiveOf(second),
     'evidence.json': { picked: 12 },
     'notes.txt': 'Monday',
-  });
+  };
+
+  const { exitCode, stdout } = await verify(files, '--owner', owner);
+  const unpinned = await verify(files);
 
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/^COMPLETE\n/);
   expect(stdout).toContain(
     `1 to 4 of key ${robotKey.thumbprint}: none missing, none forked, 2 succeeded, 0 failed, 0 aborted; what came after 4 cannot be shown yet.`,
   );
+  // Of an archive that only names its own owner, nothing is said to be complete.
+  expect(unpinned).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^NOT pinned\n/) });
+  expect(unpinned.stdout).not.toContain('none missing');
 });
 
 it('gives the verdict of an archive with two keys', async () => {
@@ -91,8 +97,8 @@ it('gives the verdict of an archive with two keys', async () => {
   const [, ...lines] = archiveOf(next as unknown as Bundle).split(/(?<=\n)/);
   const archive = `${archiveOf(first)}${lines.join('')}`;
 
-  const inFolder = await verify({ 'a.jsonl': archive });
-  const alone = await user.svc(['verify', path.join(folder, 'a.jsonl')]);
+  const inFolder = await verify({ 'a.jsonl': archive }, '--owner', owner);
+  const alone = await user.svc(['verify', path.join(folder, 'a.jsonl'), '--owner', owner]);
 
   expect(inFolder).toEqual({ exitCode: 0, stdout: alone.stdout, stderr: alone.stderr });
   expect(alone.stdout).toContain(`3 to 4 of key ${otherKey.thumbprint}: none missing`);
@@ -117,7 +123,7 @@ it('says how many tasks were claimed without a result', async () => {
 
 it('reads an archive from standard input', async () => {
   const [complete, cut] = [
-    await user.svc(['verify', '-'], { input: archiveOf(first) }),
+    await user.svc(['verify', '-', '--owner', owner], { input: archiveOf(first) }),
     await user.svc(['verify', '-'], { input: archiveOf(first).slice(0, -9) }),
   ];
 

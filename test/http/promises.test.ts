@@ -111,7 +111,11 @@ it('lists a task whose promise is not kept in time as overdue, until it is ancho
 
 // What a restored service no longer knows: a claim of an hour ago, which it promised to anchor.
 const createdAt = new Date(Date.now() - HOUR_MS).toISOString();
-function lost(title: string, by: (typeof anvilAccounts)[number] = anvilAccounts[0]) {
+function lost(
+  title: string,
+  by: (typeof anvilAccounts)[number] = anvilAccounts[0],
+  changes: Partial<AnchorPromise> = {},
+) {
   const id = randomUUID();
   const proof_hash = hashProof(proof);
   const claim_hash = hashClaim({ title, created_at: createdAt });
@@ -119,6 +123,7 @@ function lost(title: string, by: (typeof anvilAccounts)[number] = anvilAccounts[
   const promise: AnchorPromise = {
     ...{ origin: service.url, chain_id: 31337, accepted_at: createdAt, anchored_by: createdAt },
     leaves: [{ task_id: id, created_at: createdAt, leaf }],
+    ...changes,
   };
   const text = promiseKeyOf(by.privateKey).signPromise(promise);
   return { id, promised: { promise: text, proof_hash, statement_hash: null } };
@@ -135,6 +140,17 @@ it('gives a claim that is sent again with its promise the time of before', async
 it.each([
   ['of other work', () => ({ ...lost('Sort'), title: 'Sweep' })],
   ['by another key', () => ({ ...lost('Sort', anvilAccounts[1]), title: 'Sort' })],
+  [
+    'of another service',
+    () => ({
+      ...lost('Sort', anvilAccounts[0], { origin: 'https://staging.example.org' }),
+      title: 'Sort',
+    }),
+  ],
+  [
+    'for another chain',
+    () => ({ ...lost('Sort', anvilAccounts[0], { chain_id: 5 }), title: 'Sort' }),
+  ],
   ['of another task', () => ({ ...lost('Sort'), id: randomUUID(), title: 'Sort' })],
   [
     'that is none',

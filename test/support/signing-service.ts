@@ -115,7 +115,9 @@ export async function startSigningService() {
     const work = { proof_hash, task_id, robot_id: ROBOT, claim_hash };
     const leaf = leafHash({ ...work, statement_hash: statement ? hashText(statement) : null });
     const { leaf: changed = leaf, key = promiseKey.privateKey, ...changes } = promising ?? {};
-    const times = { accepted_at: isoIn(0), anchored_by: isoIn(24 * HOUR) };
+    const now = new Date();
+    const due = new Date(now.getTime() + 24 * HOUR);
+    const times = { accepted_at: now.toISOString(), anchored_by: due.toISOString() };
     const about = { leaves: [{ task_id, created_at, leaf: changed as Hex }] };
     const header = { alg: 'Ed25519', kid: promise_key.kid } as const;
     const signed = promiseText(header, {

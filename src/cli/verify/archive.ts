@@ -114,26 +114,29 @@ function outcomeOf({ keys, faults }: ArchiveReport): keyof typeof exitCodeOf {
 
 function* sentencesOf(report: ArchiveReport, pins: SigningPins): Generator<string> {
   const isEmpty = report.keys.every(({ range }) => range === null);
-  if (!isEmpty) yield outcomeOf(report) === 'verified' ? 'COMPLETE' : 'NOT complete';
+  const isPinned = pins.owner !== undefined || pins.robotKey !== undefined;
+  const whole = isPinned ? 'COMPLETE' : 'NOT pinned';
+  if (!isEmpty) yield outcomeOf(report) === 'verified' ? whole : 'NOT complete';
   yield `Robot ${report.robot_id} of wallet ${report.wallet} at ${report.origin}`;
   yield* report.faults.map((fault) => `${fault}.`);
-  for (const key of report.keys) yield sentenceOf(key);
+  for (const key of report.keys) yield sentenceOf(key, isPinned);
   if (report.unfinished > 0) yield `${report.unfinished} claimed without a result.`;
   if (report.keys.some((key) => key.wallet_check === 'not_checked')) {
     yield 'Wallet not checked: only a node can tell whether it accepts the signature of the key (--rpc-url).';
   }
-  if (pins.owner === undefined && pins.robotKey === undefined) {
+  if (!isPinned) {
     yield 'Not pinned: only the archive names the owner. Use --owner or --robot-key.';
   }
   yield 'Not proven: when the statements were made. Their anchors were not checked: verify the bundles of the tasks.';
   yield 'Not proven: that no statement exists after the last number.';
 }
 
-function sentenceOf(key: KeyReport): string {
+/** Of an archive that only names its own owner, nothing is said to be complete. */
+function sentenceOf(key: KeyReport, isPinned: boolean): string {
   const { range, thumbprint, outcomes, withheld } = key;
   if (range === null) return `Key ${thumbprint}: no statement.`;
   const parts = [
-    ...(key.missing.length > 0 || withheld === 0
+    ...(key.missing.length > 0 || (withheld === 0 && isPinned)
       ? [counted('missing', key.missing.map(textOf))]
       : []),
     counted('forked', key.forks),

@@ -144,8 +144,12 @@ async function audit(
     return isSilent ? 'not_shown' : 'broken';
   };
   for (const one of promise.leaves) {
-    const bundle = given.get(one.leaf);
-    let anchor = bundle === undefined ? null : await locate(bundle.document, bundle.file);
+    const places: Place[] = [];
+    for (const { document, file } of given.filter(({ leaf }) => leaf === one.leaf)) {
+      const place = await locate(document, file);
+      if (place !== null) places.push(place);
+    }
+    let anchor = bestOf(places);
     let isSilent = false;
     if (outcomeOf(anchor, isSilent) !== 'kept') {
       const answer = await askForLeaf(context, origin, one).catch((error: unknown) => {
@@ -154,7 +158,8 @@ async function audit(
         if (isSilent) report.notes.push(`The service did not answer: ${error.message}`);
         return null;
       });
-      anchor = (answer && (await locate(answer, origin))) ?? anchor;
+      const place = answer && (await locate(answer, origin));
+      if (place !== null) anchor = bestOf([...places, place]);
     }
     report.leaves.push({ ...one, outcome: outcomeOf(anchor, isSilent), anchor });
   }
@@ -176,12 +181,20 @@ async function listOf(context: Context, origin: string) {
   return { list, isSaved: false };
 }
 
-/** The given bundles, by their leaf. */
+/** The one by a listed account, and of several the earliest: no other anchor of a leaf takes that back. */
+function bestOf(places: readonly Place[]): Place | null {
+  const [best = null] = places.toSorted(
+    (a, b) => Number(b.listed) - Number(a.listed) || (a.anchored_at < b.anchored_at ? -1 : 1),
+  );
+  return best;
+}
+
+/** The given bundles with their leaves. */
 async function bundlesOf(files: readonly string[]) {
-  const bundles = new Map<Hex, { document: Anchored; file: string }>();
+  const bundles: { leaf: Hex; document: Anchored; file: string }[] = [];
   for (const file of files) {
     const document = await readBundleFile(file);
-    bundles.set(leafHash(statedAnchorOf(document)), { document, file: nameOf(file) });
+    bundles.push({ leaf: leafHash(statedAnchorOf(document)), document, file: nameOf(file) });
   }
   return bundles;
 }

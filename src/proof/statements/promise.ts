@@ -1,5 +1,6 @@
 // Promises: what a service signs when it accepts a result before the result is anchored.
 import type { Hex } from '../bytes.ts';
+import { DocumentError } from '../document-error.ts';
 import { HASH, Members, TIME, UUID } from '../subject/members.ts';
 import { type JwsHeader, readJws, signedText } from './jws.ts';
 
@@ -45,12 +46,12 @@ export function readPromise(text: string): ReadPromise {
   const promise = {
     origin: members.text('origin'),
     chain_id: members.integer('chain_id', 1),
-    accepted_at: members.text('accepted_at', TIME),
-    anchored_by: members.text('anchored_by', TIME),
+    accepted_at: instant(members, 'accepted_at'),
+    anchored_by: instant(members, 'anchored_by'),
     leaves: members.list('leaves').map((item) => {
       const leaf = {
         task_id: item.text('task_id', UUID),
-        created_at: item.text('created_at', TIME),
+        created_at: instant(item, 'created_at'),
         leaf: item.hex('leaf', HASH),
       };
       item.requireNoOther();
@@ -59,4 +60,12 @@ export function readPromise(text: string): ReadPromise {
   };
   members.requireNoOther();
   return { promise, header, signed, signature };
+}
+
+/** A time of the calendar: a promise by the 99th of a month could never be broken. */
+function instant(members: Members, name: string): string {
+  const text = members.text(name, TIME);
+  const ms = Date.parse(text);
+  if (Number.isFinite(ms) && new Date(ms).toISOString() === text) return text;
+  throw new DocumentError('promise', `${name} must be a time of the calendar`);
 }

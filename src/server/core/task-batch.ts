@@ -36,13 +36,11 @@ export async function runBatch(
   };
   const newest = new Map<string, Promise<ItemOutcome>>();
   const running = items.map((item) => {
-    const before = newest.get(item.id);
-    const run = async () => {
-      await before;
-      return runItem(deps, robot, item, { wait, accept });
-    };
-    const outcome = run();
-    newest.set(item.id, outcome);
+    const { id } = item;
+    const outcome = (newest.get(id) ?? Promise.resolve()).then(() =>
+      runItem(deps, robot, item, { wait, accept }),
+    );
+    newest.set(id, outcome);
     return outcome;
   });
   const outcomes = await Promise.all(running);
@@ -52,14 +50,18 @@ export async function runBatch(
 async function runItem(
   deps: Deps,
   robot: RobotCaller,
-  { id, claim, completion }: BatchItem,
+  item: BatchItem,
   { wait, accept }: { wait: Wait; accept: (task: AcceptedTask) => Promise<undefined> },
 ): Promise<ItemOutcome> {
   const outcome: ItemOutcome = {};
   try {
+    const { id, claim } = item;
     if (claim !== undefined) outcome.claimed = await claimTask(deps, robot, { ...claim, id });
-    if (completion !== undefined) {
-      outcome.completed = await completeTask(deps, robot, id, completion, wait, accept);
+    if (item.completion !== undefined) {
+      const completing = completeTask(deps, robot, id, item.completion, wait, accept);
+      // So that the evidence is not kept in memory until its anchor.
+      delete item.completion;
+      outcome.completed = await completing;
     }
   } catch (error) {
     outcome.error = error;

@@ -44,20 +44,26 @@ type Promised = NonNullable<Body<'createTask'>['promised']>;
 
 /**
  * When the service first had a claim that it has lost, by its own promise: the leaf there covers the claim and its time.
- * Null if the promise is not by a key of the service's list, or not for this work of the robot.
+ * Null if the promise is not by a key in use of the service's list, or not for this work of the robot. A retired key may
+ * be stolen.
  */
 export async function promisedClaimTime(
-  { store }: Pick<Deps, 'store'>,
+  { store, settings }: Pick<Deps, 'store' | 'settings'>,
   task: { id: string; robotId: string; claim: Omit<ClaimContent, 'created_at'> },
   { promise: text, proof_hash, statement_hash }: Promised,
 ): Promise<number | null> {
   const read = readIfPromise(text);
   if (read === null) return null;
+  const { origin, chain_id } = read.promise;
   const accounts = await store.listAnchoringAccounts();
   const signer = accounts.find(
-    ({ promiseKey }) => promiseKey && thumbprintOf(promiseKey) === read.header.kid,
+    ({ promiseKey, chainId, lastBlock }) =>
+      promiseKey !== null &&
+      thumbprintOf(promiseKey) === read.header.kid &&
+      chainId === chain_id &&
+      lastBlock === null,
   );
-  if (!signer?.promiseKey) return null;
+  if (!signer?.promiseKey || origin !== settings.baseUrl) return null;
   const isSigned = await openKey(signer.promiseKey);
   if (!(await isSigned(read.signed, read.signature))) return null;
   const promised = read.promise.leaves.find(({ task_id }) => task_id === task.id);

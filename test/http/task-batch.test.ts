@@ -139,6 +139,15 @@ describe('POST /api/v1/tasks/batch', () => {
     expect(task.status).toBe(404);
   });
 
+  it('refuses a body that is no JSON of one reading', async () => {
+    const reply = await service.call('POST', '/api/v1/tasks/batch', {
+      ...{ apiKey: robot.apiKey, raw: '{"items":[],"items":[]}' },
+      headers: { 'content-type': 'application/json' },
+    });
+
+    expect([reply.status, reply.body.error]).toEqual([400, 'invalid_request']);
+  });
+
   it('counts the items of a minute, and refuses a batch that exceeds the limit as a whole', async () => {
     // The clock of this machine, which is the service's too.
     vi.useFakeTimers({ toFake: ['Date'] });

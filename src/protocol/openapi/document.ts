@@ -183,6 +183,7 @@ const tagTexts: Readonly<Record<string, string>> = {
 const tags: Readonly<Record<string, string>> = {
   chain: 'public',
   verify: 'public',
+  leaves: 'public',
   robot: 'robots',
   me: 'account',
   credits: 'account',

@@ -206,7 +206,8 @@ describe('a service that lies about the statements of a robot', () => {
       '1 withheld',
       change(5, (line) => ({ ...line, statement: null })),
     ],
-    ['the key: none', 2, 'must have a first line and a key', { keys: () => [] }],
+    // The export says that the robot signs with no key, and writes nothing.
+    ['the key: none', 2, 'Not JSON', { keys: () => [] }],
     [
       'the key: a text of its own for its own key, over statements of its own',
       3,

@@ -183,7 +183,6 @@ describe('several instances at once', () => {
     await world.queued(robotId, 30);
     const mined = await world.included(ours, 10);
     const signed = await world.committed(ours, 10);
-    // Before the deletion, which leaves nothing to be offered.
     const proofs = await other.listQueuedProofs(theirs, 10);
     expect(proofs).toHaveLength(10);
 
@@ -199,6 +198,12 @@ describe('several instances at once', () => {
 
     expect([settled, died, deleted]).toMatchObject(Array(3).fill({ status: 'fulfilled' }));
     if (ended.status === 'rejected') expect(ended.reason).toMatchObject(failsWith('not_queued'));
-    expect(await world.store.listQueuedProofs(ours, 100)).toEqual([]);
+    // Those of the replaced nonce and, if their batch was refused, the others: of each the leaf.
+    const queued = await world.store.listQueuedProofs(ours, 100);
+    const refused = ended.status === 'rejected' ? proofs : [];
+    expect(queued.map(({ taskId }) => taskId).toSorted()).toEqual(
+      [...signed.leaves, ...refused].map(({ taskId }) => taskId).toSorted(),
+    );
+    expect(queued.every(({ leaf, proofHash }) => leaf === proofHash)).toBe(true);
   });
 });

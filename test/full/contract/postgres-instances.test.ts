@@ -138,12 +138,17 @@ describe('two instances at once', () => {
     ]);
 
     const { rows } = await instances.session.query(
-      'SELECT FROM tasks UNION ALL SELECT FROM completions UNION ALL SELECT FROM robots',
+      'SELECT FROM tasks UNION ALL SELECT FROM robots',
     );
+    const { rows: kept } = await instances.session.query(
+      'SELECT FROM completions WHERE claim_hash = leaf',
+    );
+    const after = await here.getBalance(robot.wallet);
     expect(rows).toEqual([]);
-    expect((await here.getBalance(robot.wallet))?.anchorQuota).toBe(
-      (balance?.anchorQuota ?? 0) + 5,
-    );
+    // What was accepted is anchored: of the five, and perhaps of the sixth, the leaf stays.
+    const meanwhile = (balance?.anchorQuota ?? 0) - (after?.anchorQuota ?? 0);
+    expect([0, 1]).toContain(meanwhile);
+    expect(kept).toHaveLength(5 + meanwhile);
   });
 
   it('leave no robot in a deleted fleet', async () => {

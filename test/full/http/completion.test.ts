@@ -42,6 +42,7 @@ describe('completing while no block comes', () => {
       proof_hash,
       tx_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
       explorer_url: `https://explorer.test/tx/${sent.body.tx_hash}`,
+      promise: expect.any(String),
     });
     expect(again.status).toBe(409);
     expect(again.body).toMatchObject({ error: 'completion_in_progress', proof_hash });
@@ -90,6 +91,7 @@ describe('completing while the anchor cannot be sent', () => {
       proof_hash,
       tx_hash: null,
       explorer_url: null,
+      promise: expect.any(String),
     });
     expect(again.body).toMatchObject({ error: 'completion_in_progress', proof_hash });
     expect(task.body.anchor).toMatchObject({

@@ -50,14 +50,15 @@ function flattened({ items, next_cursor }: Page<TaskListItem>) {
 /** The items of a batch, each or why it is invalid. Throws `invalid` if the body around them is. */
 function readItems(
   request: FastifyRequest,
-  { items }: Body<'batchTasks'>,
+  body: Body<'batchTasks'>,
   invalid: Error | undefined,
 ): (BatchItem | SvcError<ErrorCode>)[] {
-  if (invalid === undefined) return items as BatchItem[]; // Validated by the route's schema.
+  if (invalid === undefined) return body.items as BatchItem[]; // Validated by the route's schema.
   const [first] = (invalid as { validation?: { instancePath: string }[] }).validation ?? [];
+  // Also if there is no body.
   if (!first?.instancePath.startsWith('/items/')) throw invalid;
   const isItem = request.compileValidationSchema(routes.batchTasks.body.properties.items.items);
-  return items.map((item) => {
+  return body.items.map((item) => {
     if (isItem(item)) return item as BatchItem;
     const problem = { validation: isItem.errors ?? [], validationContext: 'item' };
     const error = schemaError(problem, routes.batchTasks);

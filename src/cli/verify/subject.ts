@@ -4,7 +4,7 @@ import { SvcError } from '../../base/svc-error.ts';
 import type { AuditCheck } from '../../proof/audit-check.ts';
 import { type Bundle, readBundle } from '../../proof/bundle.ts';
 import { DocumentError } from '../../proof/document-error.ts';
-import type { JsonObject, JsonValue } from '../../proof/json-value.ts';
+import type { JsonValue } from '../../proof/json-value.ts';
 import { parseStrictJson, type StrictJsonOptions } from '../../proof/strict-json.ts';
 import { StrictJsonError } from '../../proof/strict-json-error.ts';
 import { isObject } from '../../proof/subject/members.ts';
@@ -50,19 +50,22 @@ const JWS = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** Longest text that is searched for a promise: large evidence is parsed once. */
 const MAX_PROMISE_TEXT = 1_000_000;
 
-/** The JWS of a promise: as text, as JSON, in an object alone, or in a response about tasks that wait for their anchors. */
+/**
+ * The JWS of a promise: the whole text, a JSON string, or the member `promise` of an object that has nothing else, of a
+ * response about tasks that wait for their anchors, or of a completion that svc-agent spool export wrote.
+ */
 function promiseIn(text: string): string | null {
-  if (JWS.test(text.trim())) return text.trim();
-  const json =
-    text.length > MAX_PROMISE_TEXT ? null : orNull(() => parseStrictJson(text), [StrictJsonError]);
-  const { promise, ...others } = isObject(json ?? undefined)
-    ? (json as JsonObject)
-    : { promise: json };
-  const names = Object.keys(others);
-  const { status, kind } = others; // `kind`: a line of svc-agent spool export.
-  const isAnswer =
-    status === 'pending' || kind === 'completion' || names.every((name) => name === 'items');
-  return isAnswer && typeof promise === 'string' && JWS.test(promise) ? promise : null;
+  const found = JWS.test(text.trim()) ? text.trim() : promiseInJson(text);
+  return typeof found === 'string' && JWS.test(found) ? found : null;
+}
+
+function promiseInJson(text: string): JsonValue | undefined {
+  if (text.length > MAX_PROMISE_TEXT) return undefined;
+  const json = orNull(() => parseStrictJson(text), [StrictJsonError]);
+  if (json === null || !isObject(json)) return json ?? undefined;
+  const { promise, ...others } = json;
+  const isAnswer = others.status === 'pending' || others.kind === 'completion';
+  return isAnswer || Object.keys(others).every((name) => name === 'items') ? promise : undefined;
 }
 
 /** The options of `svc verify` that check a subject against the chain. */

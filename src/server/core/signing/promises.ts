@@ -1,6 +1,7 @@
 // Promises: signs that an accepted result will be anchored, and reads the service's own promises again.
 
 import { runYielding } from '../../../base/async/cooperative-yield.ts';
+import { orNull } from '../../../base/or-null.ts';
 import { DocumentError } from '../../../proof/document-error.ts';
 import { type ClaimContent, hashClaimInPieces } from '../../../proof/hash.ts';
 import { leafHash } from '../../../proof/leaf.ts';
@@ -52,19 +53,16 @@ export async function promisedClaimTime(
   task: { id: string; robotId: string; claim: Omit<ClaimContent, 'created_at'> },
   { promise: text, proof_hash, statement_hash }: Promised,
 ): Promise<number | null> {
-  const read = readIfPromise(text);
+  const read = orNull(() => readPromise(text), [DocumentError]);
   if (read === null) return null;
   const { origin, chain_id } = read.promise;
   const accounts = await store.listAnchoringAccounts();
-  const signer = accounts.find(
-    ({ promiseKey, chainId, lastBlock }) =>
-      promiseKey !== null &&
-      thumbprintOf(promiseKey) === read.header.kid &&
-      chainId === chain_id &&
-      lastBlock === null,
+  const keys = accounts.flatMap(({ promiseKey, chainId, lastBlock }) =>
+    promiseKey !== null && chainId === chain_id && lastBlock === null ? [promiseKey] : [],
   );
-  if (!signer?.promiseKey || origin !== settings.baseUrl) return null;
-  const isSigned = await openKey(signer.promiseKey);
+  const key = keys.find((one) => thumbprintOf(one) === read.header.kid);
+  if (key === undefined || origin !== settings.baseUrl) return null;
+  const isSigned = await openKey(key);
   if (!(await isSigned(read.signed, read.signature))) return null;
   const promised = read.promise.leaves.find(({ task_id }) => task_id === task.id);
   if (promised === undefined) return null;
@@ -73,13 +71,4 @@ export async function promisedClaimTime(
   const { id: task_id, robotId: robot_id } = task;
   const leaf = leafHash({ proof_hash, task_id, robot_id, claim_hash, statement_hash });
   return leaf === promised.leaf ? Date.parse(created_at) : null;
-}
-
-function readIfPromise(text: string) {
-  try {
-    return readPromise(text);
-  } catch (error) {
-    if (error instanceof DocumentError) return null;
-    throw error;
-  }
 }

@@ -62,7 +62,7 @@ export function startRobots(workforce: Workforce): Robots {
       errands.push(errand);
       await claim(ask, errand);
       if (isHasty) {
-        errand.receipt = await handIn(ask, errand);
+        errand.receipt = await handIn(ask, errand, pollMs);
         if (errand.receipt === null) open.push(errand);
       } else {
         errand.receipt = await deliver(ask, errand, pollMs);
@@ -139,13 +139,13 @@ async function claim(ask: AskOnce, errand: Errand): Promise<void> {
 
 async function deliver(ask: AskOnce, errand: Errand, pollMs: number): Promise<Verification> {
   for (;;) {
-    const receipt = (await handIn(ask, errand)) ?? (await poll(ask, errand, pollMs));
+    const receipt = (await handIn(ask, errand, pollMs)) ?? (await poll(ask, errand, pollMs));
     if (receipt !== null) return receipt;
   }
 }
 
 /** Hands in the proof until it is stored; answers the receipt if there is one already. */
-async function handIn(ask: AskOnce, errand: Errand): Promise<Verification | null> {
+async function handIn(ask: AskOnce, errand: Errand, pollMs: number): Promise<Verification | null> {
   const { taskId: id, proof } = errand;
   for (;;) {
     const { code, answer, details } = await ask('completeTask', errand, (client) =>
@@ -154,7 +154,7 @@ async function handIn(ask: AskOnce, errand: Errand): Promise<Verification | null
     if (answer?.status === 200) return answer.body.verification;
     if (code === 'already_completed') return details.verification as Verification;
     if (['202', 'completion_in_progress'].includes(code)) return null;
-    await sleep(100);
+    await sleep(code === 'no answer' ? 100 : pollMs); // Only an answer counts as a call.
   }
 }
 

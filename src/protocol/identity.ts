@@ -58,7 +58,14 @@ export const SigningIdentity = Closed({
   /** Whether every claim and result needs a statement. Stays true when the key is revoked. */
   signs: Type.Boolean(),
   next_number: Type.Integer({ minimum: 1 }),
-  last: Nullable(Closed({ number: Type.Integer({ minimum: 1 }), signed_hash: Hash })),
+  last: Nullable(
+    Closed({
+      number: Type.Integer({ minimum: 1 }),
+      signed_hash: Hash,
+      /** Null when its task was deleted. */
+      statement: Nullable(SignedDocument),
+    }),
+  ),
   /** Oldest first. The last one without a revocation is in use. */
   keys: Type.Array(SigningKey),
 });

@@ -231,6 +231,39 @@ describe('a robot with a key in use', () => {
     expect(numbersAndTypes()).toHaveLength(3);
   });
 
+  const highest = Number.MAX_SAFE_INTEGER;
+  it.each([
+    ['without the statement', { number: highest, statement: null }],
+    ['with the statement of another number', { number: highest }],
+  ])('skips no number because the service states a higher one %s', async (_, changes) => {
+    await startSigning();
+    await agent.claim();
+    await delivered();
+    service.lastChanges = changes;
+    await agent.stop();
+    await agent.start();
+    await signingIs('active');
+    await agent.claim();
+    await delivered();
+
+    expect(numbersAndTypes().map(([number]) => number)).toEqual([1, 2]);
+  });
+
+  it('signs nothing with a new spool after a number that no robot reaches', async () => {
+    await startSigning();
+    await agent.claim();
+    await delivered();
+    service.lastChanges = { number: highest, statement: null };
+    await agent.stop();
+    await rm(path.join(agent.folder, 'state', 'spool.db'));
+    await agent.start();
+    const error = async () => (await signing()).last_error?.message;
+    await waitFor('the refusal', async () => (await error()) !== undefined, LONG);
+
+    expect(await error()).toContain(`did not sign statement ${highest}`);
+    expect((await signing()).state).toBe('waiting_for_owner');
+  });
+
   it('states the time that the service holds of a task that an earlier spool claimed', async () => {
     await startSigning();
     const claim = { id: randomUUID(), title: 'Pick' };

@@ -73,14 +73,16 @@ export async function startSigningService() {
   let isDown = false;
   let isAnchoring = true;
   let shownKeys = Number.MAX_SAFE_INTEGER;
+  let lastChanges: object | null = null;
   let isStripping = false;
   let isLosing = false;
   let list: 'keys' | 'no keys' | 'missing' | 'silent' = 'keys';
   let promising: PromiseChanges | null = null;
 
   const identity = () => {
-    const last = [...statements.values()].map(({ read }) => read).at(-1);
     const number = Math.max(0, ...statements.keys());
+    const last = statements.get(number);
+    const isOfNewest = last?.read.header.kid === keys.at(-1)?.kid;
     return {
       origin,
       wallet,
@@ -89,9 +91,12 @@ export async function startSigningService() {
       signs: keys.length > 0,
       next_number: number + 1,
       last:
-        last === undefined
-          ? null
-          : { number, signed_hash: statements.get(number)?.read.signedHash },
+        last !== undefined && isOfNewest
+          ? {
+              ...{ number, signed_hash: last.read.signedHash, statement: last.text },
+              ...lastChanges,
+            }
+          : null,
       keys: keys.slice(0, shownKeys),
     };
   };
@@ -269,6 +274,10 @@ export async function startSigningService() {
     /** Answers about the key leave out all but the first ones. */
     set shownKeys(count: number) {
       shownKeys = count;
+    },
+    /** Of what answers about the key state as the last statement. */
+    set lastChanges(changes: object) {
+      lastChanges = changes;
     },
     /** Another owner, as the service says. */
     set wallet(other: string) {

@@ -9,7 +9,8 @@ import {
   readRevocationText,
   revokes,
 } from '../../proof/statements/key-text.ts';
-import { algorithmOf } from '../../proof/statements/public-key.ts';
+import { algorithmOf, openKey, type PublicKey } from '../../proof/statements/public-key.ts';
+import { readStatement } from '../../proof/statements/statement.ts';
 import { recoverWallet } from '../../proof/statements/wallet-signature.ts';
 import type { SigningIdentity } from '../../protocol/identity.ts';
 import { limits } from '../../protocol/limits.ts';
@@ -21,6 +22,11 @@ import type { IdentityCalls } from '../uploads/uploader.ts';
 import type { NextCall } from '../uploads/uploads.ts';
 import type { SigningKey } from './key-file.ts';
 import type { Signer } from './signer.ts';
+
+type GrantedKey = Omit<ActiveKey, 'last'>;
+
+/** What a robot with 1 000 statements a second reaches in 31 years, and leaves 9 000 times as many numbers. */
+const HIGHEST_UNSIGNED = 1e12;
 
 const IDENTITY = 'identity';
 const LEFT = 'left';
@@ -39,6 +45,8 @@ export class Identity implements IdentityCalls {
   #isRefused = false;
   /** Thumbprint of a key that the owner revoked. Only the status shows it. */
   #revoked: string | null = null;
+  /** Why the answer about the key is not believed. */
+  #lastError: { code: string; message: string } | null = null;
   #lookedAt = performance.now();
 
   constructor(spool: Spool, signer: Signer, logger: Logger) {
@@ -99,7 +107,7 @@ export class Identity implements IdentityCalls {
   }
 
   status() {
-    const { key, lastError } = this.#signer;
+    const { key } = this.#signer;
     const { used, last, waiting } = this.#spool.read(({ statements }) => {
       const inUse = statements.key();
       const lastOne = inUse === null ? null : statements.last(inUse);
@@ -116,7 +124,7 @@ export class Identity implements IdentityCalls {
       last_number: isActive ? (last?.number ?? null) : null,
       /** Statements that wait for a signature. */
       unsigned: waiting,
-      last_error: lastError,
+      last_error: this.#signer.lastError ?? this.#lastError,
     };
   }
 
@@ -130,11 +138,14 @@ export class Identity implements IdentityCalls {
       const { identity } = (await service.call('proposeKey', input, isOwn)).body;
       this.#wasRead = true;
       await this.#use(activeKeyOf(identity, key, robotId), key, identity);
+      this.#lastError = null;
       if (this.#isRefused) this.#retries.failed(IDENTITY, service.pauses.identity);
       else this.#retries.succeeded(IDENTITY);
     } catch (error) {
       const known = error instanceof DocumentError ? unusableText(error) : callError(error);
-      this.#logger.warn({ code: known.code, reason: known.message }, 'signing key not in use');
+      const { code, message } = known;
+      if (code === 'signing_key_unusable') this.#lastError = { code, message };
+      this.#logger.warn({ code, reason: message }, 'signing key not in use');
       this.#retries.failed(IDENTITY, service.pauses.identity, retryAfterMs(known));
     } finally {
       this.#underWay = false;
@@ -142,7 +153,7 @@ export class Identity implements IdentityCalls {
   }
 
   /** The answer of the service neither takes a key out of use nor brings an earlier text or number back. */
-  async #use(next: ActiveKey | null, asked: SigningKey, identity: SigningIdentity): Promise<void> {
+  async #use(next: GrantedKey | null, asked: SigningKey, identity: SigningIdentity): Promise<void> {
     // The key file was replaced meanwhile: the answer is about another key.
     if (this.#signer.key?.thumbprint !== asked.thumbprint) return;
     this.#isRefused = next === null;
@@ -152,8 +163,10 @@ export class Identity implements IdentityCalls {
     }
     const used = this.#spool.read(({ statements }) => statements.key());
     if (used !== null && !follows(next.kid, used.kid, identity.keys)) throw unusableText();
-    const isKnown = next.kid === used?.kid && (used.last?.number ?? 0) > (next.last?.number ?? 0);
-    const last = isKnown ? used.last : next.last;
+    const known = used?.kid === next.kid ? used.last : null;
+    const own = this.#spool.read(({ statements }) => statements.last({ ...next, last: known }));
+    const stated = await statedLast(identity, next, asked.publicKey, own === null);
+    const last = (known?.number ?? 0) > (stated?.number ?? 0) ? known : stated;
     await this.#spool.update(({ statements }) => statements.use({ ...next, last }));
     if (next.kid !== used?.kid) this.#logger.info({ kid: next.kid }, 'signing key in use');
     await this.#spool.numberBacklog();
@@ -173,14 +186,47 @@ function follows(kid: string, used: string, keys: SigningIdentity['keys'], by?: 
 }
 
 /**
+ * The last statement that the service has, if the robot's key signed it. Of one that was deleted there is only the
+ * service's word, which counts if this spool has no statement of the key.
+ *
+ * @throws DocumentError, SvcError `signing_key_unusable` for another statement or number
+ */
+async function statedLast(
+  { last }: SigningIdentity,
+  { kid }: GrantedKey,
+  publicKey: PublicKey,
+  isFirst: boolean,
+): Promise<ActiveKey['last']> {
+  if (last === null) return null;
+  const { number, signed_hash: hash, statement: text } = last;
+  if (text === null && !isFirst) return null;
+  const read = text === null ? null : readStatement(text);
+  const isOwn =
+    read === null
+      ? number <= HIGHEST_UNSIGNED
+      : read.header.kid === kid &&
+        read.statement.number === number &&
+        read.signedHash === hash &&
+        (await (
+          await openKey(publicKey)
+        )(read.signed, read.signature));
+  if (isOwn) return { number, hash: hash as Hex }; // By its pattern.
+  throw new SvcError(
+    'signing_key_unusable',
+    `This robot's key did not sign statement ${number}, which the service names as its last one.`,
+    { hint: 'Sign nothing until it is known who uses this key or changed the service.' },
+  );
+}
+
+/**
  * The key as the owner put it into use; null if the newest key without a revocation is another one.
  * @throws DocumentError, SvcError `signing_key_unusable` if the owner's text is not about this key of this robot
  */
 export function activeKeyOf(
-  { origin, wallet, keys, last }: SigningIdentity,
+  { origin, wallet, keys }: SigningIdentity,
   { publicKey, thumbprint }: Pick<SigningKey, 'publicKey' | 'thumbprint'>,
   robotId: string,
-): ActiveKey | null {
+): GrantedKey | null {
   const granted = keys.findLast(({ revocation }) => revocation === null);
   if (granted === undefined) return null;
   const { text } = granted.grant;
@@ -200,7 +246,6 @@ export function activeKeyOf(
     alg,
     thumbprint,
     firstNumber: grant.first_number,
-    last: last && { number: last.number, hash: last.signed_hash as `0x${string}` }, // By its pattern.
   };
 }
 

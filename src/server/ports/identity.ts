@@ -31,7 +31,7 @@ export interface IdentityRecord {
   /** 1 more than every number that the robot used or that a revocation names. */
   nextNumber: number;
   /** The statement of the newest key with the highest number; the first of them that arrived. */
-  last: { number: number; signedHash: Hex } | null;
+  last: { number: number; signedHash: Hex; text: string | null } | null;
 }
 
 /** What a key text does. `repeated`: it was stored before. */

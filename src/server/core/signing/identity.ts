@@ -94,7 +94,7 @@ function viewIdentity(deps: Pick<Deps, 'settings'>, identity: IdentityRecord): S
     proposed_key: proposedKey,
     signs: keys.length > 0,
     next_number: nextNumber,
-    last: last && { number: last.number, signed_hash: last.signedHash },
+    last: last && { number: last.number, signed_hash: last.signedHash, statement: last.text },
     keys: keys.map(({ kid, publicKey, grant, revocation }) => ({
       kid,
       public_key: publicKey,

@@ -131,8 +131,8 @@ async function find(tx: Tx, id: string, condition: Sql): Promise<IdentityRecord 
   const last =
     newest === undefined
       ? undefined
-      : await tx.get<{ number: number; signedHash: Hex }>(sql`SELECT number,
-          signed_hash AS "signedHash" FROM statements
+      : await tx.get<NonNullable<IdentityRecord['last']>>(sql`SELECT number,
+          signed_hash AS "signedHash", statement AS text FROM statements
         WHERE kid = ${newest.kid} AND number = ${newest.highest} AND place = 1`);
   return {
     robotId: id,

@@ -63,6 +63,7 @@ export const errors = {
   invalid_severity: permanent(400, 'the severity is not info, warn or error'),
   method_not_allowed: permanent(405, 'the endpoint does not support this method'),
   not_found: permanent(404, 'the resource does not exist, or the caller may not read it'),
+  leaf_not_anchored: permanent(404, 'the leaf of a promise is in no block yet'),
   request_timeout: retryable(408, 'the request took too long to arrive'),
   already_completed: permanent(409, 'the task is already completed'),
   completion_in_progress: permanent(

@@ -51,19 +51,20 @@ let origin: Server;
 let url: string;
 let user: SvcUser;
 let list: AnchorsList;
-/** What the origin answers for a leaf; 404 without it, 500 for `down`. */
+/** What the origin answers for a leaf. */
 let leaves: Map<string, object>;
-let isDown: boolean;
+/** What it answers for other leaves. */
+let refusal: [number, string];
+const unanchored: typeof refusal = [404, 'leaf_not_anchored'];
 
 beforeAll(async () => {
   origin = createServer((request, response) => {
     const leaf = /^\/api\/v1\/leaves\/(0x\w+)/.exec(request.url ?? '')?.[1];
     const found = leaf === undefined ? list : leaves.get(leaf);
-    const isSilent = isDown && leaf !== undefined;
-    response.statusCode = isSilent ? 500 : found === undefined ? 404 : 200;
-    const error = { error: isSilent ? 'internal_error' : 'not_found', message: 'No.' };
+    const [status, error] = refusal;
+    response.statusCode = found === undefined ? status : 200;
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(isSilent ? error : (found ?? error)));
+    response.end(JSON.stringify(found ?? { error, message: 'No.' }));
   });
   origin.listen(0, '127.0.0.1');
   await once(origin, 'listening');
@@ -71,7 +72,7 @@ beforeAll(async () => {
 });
 afterAll(() => origin.close());
 beforeEach(async () => {
-  [leaves, isDown] = [new Map(), false];
+  [leaves, refusal] = [new Map(), unanchored];
   chain = await startTestChain();
   user = await createSvcUser(url);
   list = await listWith({});
@@ -246,9 +247,12 @@ describe('svc verify of a promise', () => {
     expect(stdout).toContain(`${url} signed that it would anchor 1 result on chain 31337 by `);
   });
 
-  it('convicts no service that does not answer', async () => {
+  it.each([
+    ['is down', 500, 'internal_error'],
+    ['is too old for the question', 404, 'not_found'],
+  ])('convicts no service that %s', async (_, status, code) => {
     const { promised } = await work(1, { sender: null });
-    isDown = true;
+    refusal = [status, code];
 
     const jws = await promiseOf([promised], -1);
     const found = await onChain(jws);
@@ -260,7 +264,7 @@ describe('svc verify of a promise', () => {
 
   it('is kept by a given bundle when the service does not answer', async () => {
     const { promised, bundle } = await work(1);
-    isDown = true;
+    refusal = [500, 'internal_error'];
 
     const found = await onChain(await promiseOf([promised], 24), ...(await given(bundle)));
 

@@ -154,7 +154,7 @@ async function audit(
     if (outcomeOf(anchor, isSilent) !== 'kept') {
       const answer = await askForLeaf(context, origin, one).catch((error: unknown) => {
         if (!(error instanceof SvcError)) throw error;
-        isSilent = error.code !== 'not_found';
+        isSilent = error.code !== 'leaf_not_anchored';
         if (isSilent) report.notes.push(`The service did not answer: ${error.message}`);
         return null;
       });

@@ -37,14 +37,14 @@ export async function viewSigning(
   };
 }
 
-/** Throws `not_found` while the leaf is in no block. */
+/** Throws `leaf_not_anchored` while the leaf is in no block. */
 export async function readLeafAnchor(
   { store }: Deps,
   leaf: Hex,
   taskId: string,
 ): Promise<Answer<'readLeafAnchor'>['body']> {
   const found = await store.getLeafAnchor(leaf, taskId);
-  if (found === null) throw wireError('not_found', 'This leaf is in no block.');
+  if (found === null) throw wireError('leaf_not_anchored', 'This leaf is in no block.');
   const view = await viewLeafAnchor(found);
   const inclusion = found.leaves.length === 1 ? null : view.inclusion;
   return { chain_id: found.chainId, leaf, ...view, inclusion };

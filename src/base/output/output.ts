@@ -1,6 +1,7 @@
 // Writes the output of commands as tables, records, JSON or messages.
 import { Chalk, type ChalkInstance } from 'chalk';
 import { escapeLines, escapeText, formatJson } from '../escape.ts';
+import type { Field } from './fields.ts';
 import { type Column, formatRecord, formatRow, formatTable } from './table.ts';
 
 export type { Column };
@@ -76,17 +77,6 @@ export function createOutput(
     /** Quotes foreign text for a sentence. */
     quote: (text: string) => `“${escapeText(text)}”`,
   };
-}
-
-/** Name and value; null if there is none. */
-export type Field = readonly [name: string, value: string | number | null];
-
-/** The members of a record under their own names; null where there is no record. */
-export function fieldsNamed<Name extends string>(
-  record: Readonly<Record<Name, Field[1]>> | null,
-  ...names: Name[]
-): Field[] {
-  return names.map((name) => [name, record?.[name] ?? null]);
 }
 
 /** Like Node.js: FORCE_COLOR wins over NO_COLOR (https://no-color.org); without both, the terminal decides. */

@@ -1,6 +1,7 @@
 // `svc fleets`: groups of robots.
 
-import { type Column, type Field, fieldsNamed } from '../../base/output/output.ts';
+import { type Field, fieldsNamed } from '../../base/output/fields.ts';
+import type { Column } from '../../base/output/output.ts';
 import { shortIds } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Fleet } from '../../protocol/fleets.ts';

@@ -1,6 +1,6 @@
 // `svc robots`: registers, shows, moves and deletes robots.
 
-import { type Field, fieldsNamed } from '../../base/output/output.ts';
+import { type Field, fieldsNamed } from '../../base/output/fields.ts';
 import { shortIds } from '../../base/output/table.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { limits } from '../../protocol/limits.ts';

@@ -1,6 +1,6 @@
 // `svc stats`: statistics of the account or of a fleet.
 
-import type { Field } from '../../base/output/output.ts';
+import type { Field } from '../../base/output/fields.ts';
 import type { Answer } from '../../protocol/routes.ts';
 import { findFleet } from '../input/find.ts';
 import { amountFormat } from '../output/amounts.ts';

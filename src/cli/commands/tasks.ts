@@ -1,6 +1,7 @@
 // `svc tasks`: tasks of robots and the state of their anchors.
 
-import { type Column, type Field, fieldsNamed } from '../../base/output/output.ts';
+import { type Field, fieldsNamed } from '../../base/output/fields.ts';
+import type { Column } from '../../base/output/output.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Finality } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';

@@ -1,7 +1,8 @@
 // `svc webhooks`: HTTPS endpoints that get messages about the account.
 import { InvalidArgumentError } from 'commander';
 import { formatJson } from '../../base/escape.ts';
-import type { Column, Field, Output } from '../../base/output/output.ts';
+import type { Field } from '../../base/output/fields.ts';
+import type { Column, Output } from '../../base/output/output.ts';
 import { readPrivateFile } from '../../base/private-file.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { type Webhook, webhookEvents } from '../../protocol/webhooks.ts';

@@ -1,6 +1,6 @@
 // `svc-server credits`: grants credits to an account, takes them back, and shows its balance.
 import { v7 as newId, validate } from 'uuid';
-import type { Field } from '../../base/output/output.ts';
+import type { Field } from '../../base/output/fields.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { checksumAddress, etherText, inEther } from '../../chain/chain.ts';
 import { operator, viewBalance } from '../core/account.ts';

@@ -12,7 +12,10 @@ const at = (minute: number) => start + minute * MINUTE_MS;
 function hourOf(minutes: number[], states: Record<string, number> = { busy: 1 }): Series {
   const points: SeriesPoint[] = minutes.map((minute) => ({
     at: new Date(at(minute)).toISOString(),
-    samples: 1,
+    samples: Math.max(
+      1,
+      Object.values(states).reduce((sum, count) => sum + count, 0),
+    ),
     battery_pct: { min: minute, avg: minute, max: minute },
     states,
     metrics: {},
@@ -29,8 +32,8 @@ const everyOther = Array.from({ length: 30 }, (_, i) => 2 * i);
 const batteryOf = (minutes: number[]) =>
   valuesOf(timelineOf(hourOf(minutes), at(60)), ({ battery_pct }) => battery_pct?.avg);
 const stretchesOf = (series: Series, now = at(60)) =>
-  timelineOf(series, now).stretches.map(({ state, from, to }) => [
-    state,
+  timelineOf(series, now).stretches.map(({ states, from, to }) => [
+    states && Object.keys(states).join(),
     (from - start) / MINUTE_MS,
     (to - start) / MINUTE_MS,
   ]);
@@ -63,6 +66,15 @@ describe('the line of one metric', () => {
 describe('the states of a robot', () => {
   it('have no gap for samples without a state', () => {
     expect(stretchesOf(hourOf(everyOther, {}))).toEqual([['', 0, 60]]);
+  });
+
+  it('are all kept of an interval that has several, with their samples', () => {
+    const [mixed, ...pure] = timelineOf(hourOf([0, 1, 2], { busy: 2, error: 1 }), at(3)).stretches;
+    const joined = timelineOf(hourOf([0, 1, 2]), at(3)).stretches;
+
+    expect([mixed?.states, pure]).toEqual([{ busy: 2, error: 1 }, expect.any(Array)]);
+    expect(pure).toHaveLength(2);
+    expect(joined.map(({ states }) => states)).toEqual([{ busy: 3 }]);
   });
 
   it('have a gap where samples are missing for more than 3 intervals', () => {

@@ -3,9 +3,12 @@ import type { Series, SeriesPoint } from '../../protocol/telemetry.ts';
 
 export const STEP_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
+/** Samples by state; the empty name is for those without one. */
+export type States = Readonly<Record<string, number>>;
+
 export interface Stretch {
-  /** Null without telemetry; empty if the samples have no state. */
-  state: string | null;
+  /** Null without telemetry. */
+  states: States | null;
   from: number;
   to: number;
 }
@@ -31,11 +34,15 @@ export function timelineOf({ resolution, points, ...series }: Series, now: numbe
   const usualMs = between.sort((a, b) => a - b)[(between.length - 1) >> 1] ?? step;
   const line: Timeline = { from, to, at: [], points: [], stretches: [], joinMs: 3 * usualMs };
   const end = Math.min(to, Math.floor(now / step) * step);
-  const add = (state: string | null, since: number, until: number) => {
+  const add = (states: States | null, since: number, until: number) => {
     const last = line.stretches.at(-1);
     if (until <= since) return;
-    if (last?.state === state && last.to === since) last.to = until;
-    else line.stretches.push({ state, from: since, to: until });
+    if (last?.to !== since || !isSameState(last.states, states)) {
+      line.stretches.push({ states, from: since, to: until });
+      return;
+    }
+    last.to = until;
+    last.states = states && sumOf([last.states, states]);
   };
   if ((times[0] ?? end) - from > line.joinMs) add(null, from, times[0] ?? end);
   points.forEach((point, i) => {
@@ -44,10 +51,10 @@ export function timelineOf({ resolution, points, ...series }: Series, now: numbe
     line.at.push(at);
     line.points.push(point);
     if ((next ?? end) - at <= line.joinMs) {
-      add(stateOf(point), at, next ?? Math.min(to, now));
+      add(statesOf(point), at, next ?? Math.min(to, now));
       return;
     }
-    add(stateOf(point), at, at + usualMs);
+    add(statesOf(point), at, at + usualMs);
     add(null, at + usualMs, next ?? end);
     if (next === undefined) return;
     line.at.push((at + next) / 2);
@@ -83,7 +90,23 @@ export function loneValues(values: readonly unknown[]): number[] {
   return places.filter((i, n) => !isGap(i) && isGap(places[n - 1]) && isGap(places[n + 1]));
 }
 
-/** The state of most samples in the interval. */
-function stateOf({ states }: SeriesPoint): string {
-  return Object.entries(states).sort(([, a], [, b]) => b - a)[0]?.[0] ?? '';
+/** The samples of several intervals by state. */
+export function sumOf(all: readonly (States | null)[]): States {
+  const sum: Record<string, number> = {};
+  for (const [state, count] of all.flatMap((states) => Object.entries(states ?? {}))) {
+    sum[state] = (sum[state] ?? 0) + count;
+  }
+  return sum;
+}
+
+function statesOf({ samples, states }: SeriesPoint): States {
+  const without = samples - Object.values(states).reduce((sum, count) => sum + count, 0);
+  return without > 0 ? { ...states, '': without } : states;
+}
+
+/** Whether both have no telemetry, or samples of one state, which is the same. */
+function isSameState(one: States | null, other: States | null): boolean {
+  if (one === null || other === null) return one === other;
+  const [names, others] = [Object.keys(one), Object.keys(other)];
+  return names.length === 1 && others.length === 1 && names[0] === others[0];
 }

@@ -2,14 +2,16 @@
 import { Link } from 'wouter';
 import { stateColor } from '../ui/badge.tsx';
 import { dateAndTime } from '../ui/time.tsx';
-import type { Stretch, Timeline } from './series.ts';
+import { type States, type Stretch, sumOf, type Timeline } from './series.ts';
 import type { Mark } from './time-series.tsx';
 import './charts.css';
 
-/** Hatched without samples. The marks are links for a pointer: the lists below the charts have them too. */
+/**
+ * Each interval shows the share of each state, stacked to the full height. Hatched without samples. The marks are links
+ * for a pointer: the lists below the charts have them too.
+ */
 export function StateTimeline({ line, marks }: { line: Timeline; marks: readonly Mark[] }) {
   const { from, to, stretches } = line;
-  const seen = [...new Set(stretches.map(({ state }) => state).filter((state) => state !== null))];
   const place = (at: number) => `${((at - from) / (to - from)) * 100}%`;
   return (
     <figure className="series">
@@ -21,13 +23,20 @@ export function StateTimeline({ line, marks }: { line: Timeline; marks: readonly
           <div
             key={stretch.from}
             title={labelOf(stretch)}
-            data-gap={stretch.state === null || undefined}
+            data-gap={stretch.states === null || undefined}
             style={{
               left: place(stretch.from),
               width: `${((stretch.to - stretch.from) / (to - from)) * 100}%`,
-              ...(stretch.state !== null && { background: `var(--${stateColor(stretch.state)})` }),
             }}
-          />
+          >
+            {sharesOf(stretch.states).map(({ state, count }) => (
+              <i
+                key={state}
+                data-state={state}
+                style={{ flexGrow: count, background: `var(--${stateColor(state)})` }}
+              />
+            ))}
+          </div>
         ))}
       </div>
       <div className="marks" aria-hidden>
@@ -41,14 +50,14 @@ export function StateTimeline({ line, marks }: { line: Timeline; marks: readonly
           />
         ))}
       </div>
-      <div className="legend" aria-hidden>
-        {seen.map((state) => (
+      <div className="legend">
+        {sharesOf(sumOf(stretches.map(({ states }) => states))).map(({ state, text }) => (
           <span key={state}>
             <i style={{ background: `var(--${stateColor(state)})` }} />
-            {nameOf(state)}
+            {text}
           </span>
         ))}
-        <span>
+        <span aria-hidden>
           <i className="gap" />
           no telemetry
         </span>
@@ -62,6 +71,32 @@ export function StateTimeline({ line, marks }: { line: Timeline; marks: readonly
   );
 }
 
-const labelOf = ({ state, from }: Stretch) => `${nameOf(state)} from ${dateAndTime(from)}`;
+/** Errors first, then the largest share first. */
+function sharesOf(states: States | null) {
+  const all = Object.entries(states ?? {});
+  const samples = all.reduce((sum, [, count]) => sum + count, 0);
+  const isError = ([state]: [string, number]) => Number(state === 'error');
+  return all
+    .sort((a, b) => isError(b) - isError(a) || b[1] - a[1])
+    .map(([state, count]) => ({
+      state,
+      count,
+      text: `${nameOf(state)} ${percent(count, samples)}`,
+    }));
+}
 
-const nameOf = (state: string | null) => (state ?? 'no telemetry') || 'no state';
+/** Never 0 % of what there is, and never 100 % of a part. */
+function percent(count: number, of: number): string {
+  const rounded = Math.round((100 * count) / of);
+  if (count < of && rounded === 100) return '> 99 %';
+  return rounded === 0 ? '< 1 %' : `${rounded} %`;
+}
+
+function labelOf({ states, from }: Stretch): string {
+  const [one, ...more] = sharesOf(states);
+  const text = one === undefined ? 'no telemetry' : nameOf(one.state);
+  const all = more.length === 0 ? text : [one, ...more].map((share) => share?.text).join(', ');
+  return `${all} from ${dateAndTime(from)}`;
+}
+
+const nameOf = (state: string) => state || 'no state';

@@ -15,16 +15,16 @@ afterAll(() => dashboard?.stop());
 const MINUTE_MS = 60_000;
 
 /** One sample at each of these minutes before now. */
-const samplesAt = (minutes: number[]): NewSample[] =>
+const samplesAt = (minutes: number[], stateAt = (_ago: number) => 'busy'): NewSample[] =>
   minutes.map((ago) => ({
     recorded_at: new Date(Date.now() - ago * MINUTE_MS).toISOString(),
     battery_pct: 50,
-    state: 'busy',
+    state: stateAt(ago),
     metrics: { pose_x: Math.sin(ago / 9), pose_y: Math.cos(ago / 9), motor_c: 40 },
   }));
 
 /** The page of a robot with these samples. Texts that are drawn are in `drawn` of the page. */
-async function openRobot(minutes: number[], search = '') {
+async function openRobot(minutes: number[], search = '', stateAt?: (ago: number) => string) {
   const opened = await dashboard.openSignedIn('/account', {
     context: { timezoneId: 'Asia/Tokyo' },
   });
@@ -40,7 +40,7 @@ async function openRobot(minutes: number[], search = '') {
   const owner = await dashboard.clientOf(opened);
   const { body } = await owner.call('createRobot', { body: { name: 'rover' } });
   const robot = dashboard.robotClient(String(body.api_key));
-  const samples = samplesAt(minutes);
+  const samples = samplesAt(minutes, stateAt);
   for (let first = 0; first < samples.length; first += 50) {
     const part = samples.slice(first, first + 50);
     await robot.call('recordSamples', { body: { samples: part } });
@@ -124,6 +124,33 @@ describe('the state bar', () => {
       return Math.max(Math.abs(bar.x - chart.x), Math.abs(bar.width - chart.width));
     };
     await expect.poll(differences).toBeLessThanOrEqual(1);
+  });
+
+  it('shows the share of each state in an hour that has several, errors on top', async () => {
+    const { page } = await openRobot(everyOther, '?range=7+d', (ago) =>
+      ago % 20 === 1 ? 'error' : 'busy',
+    );
+
+    const figure = page.locator('figure', { has: page.locator('.timeline') });
+    await figure.locator('.legend').getByText('error 10 %').waitFor();
+    await figure.locator('.legend').getByText('busy 90 %').waitFor();
+    expect(await states(page)).toContain('error 10 %, busy 90 %');
+    const error = figure.locator('.timeline [data-state=error]').nth(1);
+    const [box, bar] = [await error.boundingBox(), await boxOf(page, '.timeline')];
+    expect(box?.y).toBeCloseTo(bar.y, 0);
+    expect(box?.height).toBeGreaterThanOrEqual(2);
+    expect((box?.height ?? 0) / bar.height).toBeCloseTo(0.1, 1);
+  });
+
+  it('shows errors of less than a pixel two pixels high', async () => {
+    const minutes = Array.from({ length: 240 }, (_, i) => i + 1);
+    const { page } = await openRobot(minutes, '?range=30+d', (ago) =>
+      ago === 100 ? 'error' : 'busy',
+    );
+
+    const errors = page.locator('.timeline [data-state=error]');
+    await expect.poll(async () => (await errors.first().boundingBox())?.height).toBe(2);
+    await page.getByText('error < 1 %').waitFor();
   });
 });
 

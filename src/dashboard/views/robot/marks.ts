@@ -44,6 +44,9 @@ export function useMarks(robotId: string, { range, from, to }: Period): readonly
       color: 'good-bar',
       href: `/tasks/${id}`,
     }));
-    return [...ofEvents, ...(ofTasks ?? [])].filter(({ at }) => at >= from && at < to);
+    // What comes later is drawn on top: errors must not lie below tasks.
+    const isError = ({ color }: Mark) => Number(color === colors.error);
+    const marks = [...(ofTasks ?? []), ...ofEvents.sort((a, b) => isError(a) - isError(b))];
+    return marks.filter(({ at }) => at >= from && at < to);
   }, [events.data, lateEvents.data, tasks.data, from, to]);
 }

@@ -40,12 +40,13 @@ export default function Landing() {
           With the evidence and a node of the chain, and without an account here.
         </li>
       </ol>
-      <Card title="A sample">
-        <Suspense fallback={<Loading what="sample" />}>
-          <Sample />
-        </Suspense>
-      </Card>
-      <VerifyBox />
+      <VerifyBox>
+        <Card title="A sample">
+          <Suspense fallback={<Loading what="sample" />}>
+            <Sample />
+          </Suspense>
+        </Card>
+      </VerifyBox>
     </Page>
   );
 }

@@ -1,6 +1,15 @@
 // Where a reader gives what is to be verified: a text or a file.
 import { Button, Text } from '@mantine/core';
-import { type FormEvent, lazy, Suspense, useState } from 'react';
+import {
+  type FormEvent,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
 import { useLocation } from 'wouter';
 import { Card } from '../../ui/card.tsx';
 import { TextField, useField } from '../../ui/fields.tsx';
@@ -10,19 +19,21 @@ import { type Found, readFile, readText } from './read-subject.ts';
 
 const SubjectResult = lazy(() => import('./subject-result.tsx'));
 
-export function VerifyBox() {
+/** The result comes above the box, in place of the children, and is scrolled to. */
+export function VerifyBox({ children }: { children?: ReactNode }) {
   const [, navigate] = useLocation();
   const [text, textField] = useField();
-  const [found, setFound] = useState<Found | null>(null);
+  const [found, setFound] = useState<(Found & { name: string }) | null>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const read = readText(text);
     const address = addressOf(read);
-    if (address === null) setFound(read);
+    if (address === null) setFound({ ...read, name: 'what you entered' });
     else navigate(...address);
   };
   return (
     <>
+      {found === null ? children : <Result found={found} />}
       <div className="grid-wide">
         <Card title="By a hash, an id or an address">
           <form onSubmit={submit} noValidate>
@@ -41,7 +52,9 @@ export function VerifyBox() {
         <Card title="By a file">
           <FileDrop
             accept=".json,application/json"
-            onFiles={async ([file]) => file && setFound(await readFile(file))}
+            onFiles={async ([file]) =>
+              file && setFound({ ...(await readFile(file)), name: file.name })
+            }
           >
             Drop a receipt, a bundle or evidence here, or <u>choose a file</u>
           </FileDrop>
@@ -50,12 +63,25 @@ export function VerifyBox() {
           </Text>
         </Card>
       </div>
-      {found && (
-        <Suspense fallback={<Loading what="checks" />}>
-          <SubjectResult found={found} />
-        </Suspense>
-      )}
     </>
+  );
+}
+
+function Result({ found }: { found: Found & { name: string } }) {
+  const section = useRef<HTMLElement>(null);
+  const id = useId();
+  useEffect(() => {
+    if (found) section.current?.scrollIntoView({ block: 'start' });
+  }, [found]);
+  return (
+    <section className="stack verify-result" ref={section} aria-labelledby={id}>
+      <h2 className="card-title" id={id}>
+        Result for {found.name}
+      </h2>
+      <Suspense fallback={<Loading what="checks" />}>
+        <SubjectResult found={found} />
+      </Suspense>
+    </section>
   );
 }
 

@@ -145,21 +145,3 @@ describe('/verify, while the service lies', () => {
     }
   });
 });
-
-describe('a forged bundle on the landing page', () => {
-  it('gets its verdict in view, in place of the sample, with the name of the file', async () => {
-    await page.goto(dashboard.server.url);
-    await page.getByText('Verified in this browser').waitFor();
-    await choose('forged.json', JSON.stringify({ ...single, proof: { picked: 13 } }));
-
-    const result = page.getByRole('region', { name: 'Result for forged.json' });
-    const verdict = result.locator('.verdict').first();
-    await verdict.waitFor();
-
-    expect(await verdict.getAttribute('data-tone')).toBe('bad');
-    expect(await page.getByText('Verified in this browser').count()).toBe(0);
-    const { y } = (await verdict.boundingBox()) ?? {};
-    expect(y).toBeGreaterThanOrEqual(0);
-    expect(y).toBeLessThan(page.viewportSize()?.height ?? 0);
-  });
-});

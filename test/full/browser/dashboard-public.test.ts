@@ -49,6 +49,26 @@ describe('the first page of a visitor', () => {
     expect(await page.getByText('Verified in this browser').count()).toBe(0);
   });
 
+  it('shows the verdict of a dropped file in place of the sample, with its name, in view', async () => {
+    const { page } = visitor;
+    await show(page, '/');
+    await page.getByText('Verified in this browser').waitFor();
+    const sample = await (await fetch(`${dashboard.server.url}/sample-bundle.json`)).json();
+    const forged = Buffer.from(JSON.stringify({ ...sample, proof: { picked: 13 } }));
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'forged.json', mimeType: 'application/json', buffer: forged });
+
+    const result = page.getByRole('region', { name: 'Result for forged.json' });
+    const verdict = result.locator('.verdict[data-tone=bad]').first();
+    await verdict.waitFor();
+
+    expect(await page.getByText('Verified in this browser').count()).toBe(0);
+    const { y = -1 } = (await verdict.boundingBox()) ?? {};
+    expect(y).toBeGreaterThanOrEqual(0);
+    expect(y).toBeLessThan(page.viewportSize()?.height ?? 0);
+  });
+
   it('verifies given evidence, without a wallet', async () => {
     const { page } = visitor;
     await show(page, '/');

@@ -47,6 +47,13 @@ export const LedgerEntry = Closed({
     pattern: '^(0|-?[1-9]\\d*)$',
     description: 'change in wei, a signed decimal integer',
   }),
+  cost_wei: Nullable(
+    Type.String({
+      ...Decimal,
+      description:
+        'of `reserve`: what the anchor cost in the end, 0 if nothing was anchored. Null while that is open, and for other kinds',
+    }),
+  ),
   task_id: Nullable(Uuid),
   note: Nullable(Type.String({ description: 'note of a grant or revocation' })),
   created_at: Timestamp,

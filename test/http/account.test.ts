@@ -105,6 +105,7 @@ describe('the account', { shuffle: false }, () => {
         kind: 'grant',
         anchors: 3,
         gas_wei: '7',
+        cost_wei: null,
         task_id: null,
         note: 'test',
         created_at: expect.stringMatching(/Z$/),
@@ -145,6 +146,7 @@ describe('the account', { shuffle: false }, () => {
       expect(body.items[0]).toMatchObject({
         kind: 'reserve',
         anchors: -1,
+        cost_wei: null,
         task_id: id,
         note: null,
       });

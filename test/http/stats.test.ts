@@ -121,12 +121,18 @@ it('counts anchors and their cost, equal to the receipts and the ledger', async 
 
     const { body } = await mining.call('GET', '/api/v1/stats', { session: owner.session });
 
+    const ledger = await mining.call('GET', '/api/v1/credits/ledger', { session: owner.session });
     const after = await mining.store.getBalance(owner.wallet);
     const spent = (before?.gasCreditWei ?? 0n) - (after?.gasCreditWei ?? 0n);
     const days: { anchors: number; gas_wei: string }[] = body.anchors_by_day;
     expect(sum(days.map(({ anchors }) => anchors))).toBe(2);
     expect(days.reduce((wei, { gas_wei }) => wei + BigInt(gas_wei), 0n)).toBe(spent);
     expect(body.tasks).toEqual({ claimed: 0, verified: 2 });
+    const costs = ledger.body.items.flatMap(
+      ({ cost_wei }: { cost_wei: string | null }) => cost_wei ?? [],
+    );
+    expect(costs).toHaveLength(2);
+    expect(costs.reduce((wei: bigint, cost: string) => wei + BigInt(cost), 0n)).toBe(spent);
   } finally {
     await mining.close();
   }

@@ -79,6 +79,7 @@ function viewEntry(entry: LedgerRecord): LedgerEntry {
     kind: entry.kind,
     anchors: entry.anchors,
     gas_wei: entry.gasWei.toString(),
+    cost_wei: entry.costWei === null ? null : entry.costWei.toString(),
     task_id: entry.taskId,
     note: entry.note,
     created_at: formatTimestamp(entry.at),

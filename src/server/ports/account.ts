@@ -47,6 +47,8 @@ export interface LedgerRecord {
   anchors: number;
   /** Signed. */
   gasWei: bigint;
+  /** What a reservation cost in the end; null while it is open, and for other kinds. */
+  costWei: bigint | null;
   taskId: string | null;
   /** The task's reservation cycle; every reservation starts a new one. Null for a grant or revocation. */
   cycle: number | null;

@@ -9,7 +9,7 @@ import type { Db } from './db/database.ts';
 import { among, onPostgres } from './db/dialect.ts';
 import { lockAccount, lockName } from './db/locks.ts';
 import { type InText, insertNew } from './db/rows.ts';
-import { sql } from './db/sql.ts';
+import { raw, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
 
 /** A change of an account's balance; amounts are signed. */
@@ -28,6 +28,7 @@ type LedgerEntry = BalanceChange & { at: number } & (
   );
 
 type GrantEntry = LedgerEntry & OfGrant;
+type LedgerRow = InText<Omit<LedgerRecord, 'costWei'>> & { backWei: string | null };
 type GrantRow = InText<Pick<GrantEntry, 'kind' | 'wallet' | 'anchors' | 'gasWei' | 'note'>>;
 
 interface Reservation {
@@ -46,12 +47,17 @@ export function creditStore({ read, write }: Db) {
   return {
     async listLedger(wallet, limit, before) {
       const page = await read((tx) =>
-        tx.all<InText<LedgerRecord>>(sql`SELECT seq, kind, anchors, gas_wei AS "gasWei",
-            task_id AS "taskId", cycle, grant_id AS "grantId", note, at FROM ledger
+        tx.all<LedgerRow>(sql`SELECT seq, kind, anchors, gas_wei AS "gasWei",
+            CASE kind WHEN 'reserve' THEN coalesce(${backOf('settle')}, ${backOf('release')}) END
+              AS "backWei",
+            task_id AS "taskId", cycle, grant_id AS "grantId", note, at FROM ledger l
           WHERE wallet = ${wallet} AND seq < ${before ?? Number.MAX_SAFE_INTEGER}
           ORDER BY seq DESC LIMIT ${limit}`),
       );
-      return page.map((row) => ({ ...row, gasWei: BigInt(row.gasWei) }));
+      return page.map(({ backWei, ...row }) => {
+        const gasWei = BigInt(row.gasWei);
+        return { ...row, gasWei, costWei: backWei === null ? null : -(gasWei + BigInt(backWei)) };
+      });
     },
 
     grantCredits: (grant, by) =>
@@ -80,6 +86,12 @@ export function creditStore({ read, write }: Db) {
 
     getBalance: (wallet) => read((tx) => balanceOf(tx, wallet)),
   } satisfies CreditStore & Pick<AccountStore, 'listLedger'>;
+}
+
+/** What the account got back when the reservation `l` was closed. */
+function backOf(kind: 'settle' | 'release') {
+  return sql`(SELECT gas_wei FROM ledger b
+    WHERE b.task_id = l.task_id AND b.cycle = l.cycle AND b.kind = ${raw(`'${kind}'`)})`;
 }
 
 /** The answer to a grant or revocation whose id the ledger has; null for a new id. Serializes calls with this id. */

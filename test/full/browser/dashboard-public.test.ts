@@ -53,8 +53,10 @@ describe('the first page of a visitor', () => {
     const { page } = visitor;
     await show(page, '/');
     await page.getByText('Verified in this browser').waitFor();
-    const sample = await (await fetch(`${dashboard.server.url}/sample-bundle.json`)).json();
-    const forged = Buffer.from(JSON.stringify({ ...sample, proof: { picked: 13 } }));
+    const sample = await fetch(`${dashboard.server.url}/sample-bundle.json`);
+    const forged = Buffer.from(
+      JSON.stringify({ ...((await sample.json()) as object), proof: { picked: 13 } }),
+    );
     await page
       .locator('input[type=file]')
       .setInputFiles({ name: 'forged.json', mimeType: 'application/json', buffer: forged });

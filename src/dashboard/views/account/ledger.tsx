@@ -1,5 +1,7 @@
-// The changes of the credits.
-import { Text } from '@mantine/core';
+// The changes of the credits: one row for each grant, and for each anchor with what it cost.
+import { Anchor, Text } from '@mantine/core';
+import { Link } from 'wouter';
+import type { LedgerEntry } from '../../../protocol/account.ts';
 import { ask } from '../../api.ts';
 import { PagedList } from '../../lists/paged-list.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -7,21 +9,19 @@ import { ether } from '../../ui/ether.ts';
 import { Empty } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
 
-const kinds = {
-  grant: 'Granted',
-  revoke: 'Revoked',
-  reserve: 'Reserved for an anchor',
-  settle: 'Settled at the cost of the anchor',
-  release: 'Released: nothing was anchored',
-} as const;
+/** The other kinds close a reservation, and its row has their sum. */
+const shownKinds: readonly LedgerEntry['kind'][] = ['grant', 'revoke', 'reserve'];
 
-export function Ledger() {
+export function Ledger({ symbol }: { symbol: string }) {
   return (
     <Card title="Credit history">
       <PagedList
         what="changes"
         queryKey={['ledger']}
-        read={(query, signal) => ask('GET /api/v1/credits/ledger', { query, signal })}
+        read={async (query, signal) => {
+          const page = await ask('GET /api/v1/credits/ledger', { query, signal });
+          return { ...page, items: page.items.filter(({ kind }) => shownKinds.includes(kind)) };
+        }}
         empty={<Empty title="No changes yet" />}
         columns={[
           {
@@ -32,12 +32,12 @@ export function Ledger() {
           },
           {
             title: 'Change',
-            cell: ({ kind, note, created_at }) => (
+            cell: (entry) => (
               <>
-                {kinds[kind]}
-                {note && <Text>{note}</Text>}
+                <Change entry={entry} />
+                {entry.note && <Text>{entry.note}</Text>}
                 <span className="narrow-only">
-                  <Ago at={created_at} />
+                  <Ago at={entry.created_at} />
                 </span>
               </>
             ),
@@ -47,9 +47,27 @@ export function Ledger() {
             width: '6rem',
             cell: ({ anchors }) => anchors.toLocaleString('en'),
           },
-          { title: 'Gas', width: '8rem', cell: ({ gas_wei }) => ether(gas_wei) },
+          {
+            title: `Gas (${symbol})`,
+            width: '8rem',
+            cell: ({ gas_wei, cost_wei }) => ether(cost_wei === null ? gas_wei : `-${cost_wei}`),
+          },
         ]}
       />
     </Card>
+  );
+}
+
+function Change({ entry: { kind, cost_wei, task_id } }: { entry: LedgerEntry }) {
+  if (task_id === null) return kind === 'grant' ? 'Granted' : 'Revoked';
+  const name =
+    cost_wei === null ? 'Reserved for' : cost_wei === '0' ? 'Not anchored:' : 'Anchor of';
+  return (
+    <>
+      {name}{' '}
+      <Anchor component={Link} href={`/tasks/${task_id}`}>
+        task {task_id.slice(0, 8)}
+      </Anchor>
+    </>
   );
 }

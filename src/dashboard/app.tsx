@@ -16,6 +16,7 @@ import { accountQuery, robotsQuery } from './queries.ts';
 import { followStream } from './stream.ts';
 import { Page } from './ui/page.tsx';
 import { Empty, Loading, Waiting } from './ui/states.tsx';
+import { useTimeZone } from './ui/time-zone.ts';
 
 /** A component that is loaded when it is needed. */
 interface Part {
@@ -112,6 +113,8 @@ const LONGEST_WAIT_MS = 1_000;
 
 export function App() {
   const [path] = useLocation();
+  // Renders everything again when the zone changes; no view loses its state.
+  useTimeZone();
   const isView = Object.keys(views).some((pattern) => matches(pattern, path));
   return (
     <Suspense fallback={<Loading what="page" />}>

@@ -16,7 +16,6 @@ import { useTimeZone } from './ui/time-zone.ts';
 /** Header around the public pages. */
 export function PublicShell({ children }: { children: ReactNode }) {
   const { data: account } = useQuery(accountQuery);
-  const [zone] = useTimeZone();
   return (
     <>
       <Anchor href="#main" size="md" className="skip">
@@ -35,7 +34,7 @@ export function PublicShell({ children }: { children: ReactNode }) {
           </Button>
         </div>
       </header>
-      <main id="main" className="public-main" tabIndex={-1} key={zone}>
+      <main id="main" className="public-main" tabIndex={-1}>
         {children}
       </main>
     </>
@@ -54,10 +53,11 @@ export function Brand() {
 /** Switches all times between UTC and the time zone of the browser. */
 export function TimeZoneButton() {
   const [zone, toggle] = useTimeZone();
-  const label = zone === 'UTC' ? 'UTC: show local times' : 'Local times: show UTC';
+  const [shown, other] = zone === 'UTC' ? ['UTC', 'local time'] : ['Local time', 'UTC'];
+  const label = `${shown}: switch to ${other}`;
   return (
     <Button size="xs" px={8} aria-label={label} title={label} onClick={toggle}>
-      {zone ?? 'Local'}
+      {shown}
     </Button>
   );
 }

@@ -7,7 +7,6 @@ import { Link, useLocation } from 'wouter';
 import { Brand, ColorSchemeButton, TimeZoneButton } from './public-shell.tsx';
 import { accountQuery, secretsQuery, useSignOut } from './queries.ts';
 import { Icon, type IconName } from './ui/icon.tsx';
-import { useTimeZone } from './ui/time-zone.ts';
 import { shorten } from './ui/values.tsx';
 import { WalletNotice } from './wallet/wallet-notice.tsx';
 
@@ -33,7 +32,6 @@ export default function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: closes when the path changes
   useEffect(close, [path]);
-  const [zone] = useTimeZone();
   const { data: secrets } = useQuery(secretsQuery);
   const burger = useRef<HTMLButtonElement>(null);
   const onKey = ({ key }: KeyboardEvent) => {
@@ -91,9 +89,7 @@ export default function Shell({ children }: { children: ReactNode }) {
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
         <WalletNotice />
-        <div className="content" key={zone}>
-          {children}
-        </div>
+        <div className="content">{children}</div>
         {secrets && (
           <Suspense>
             <Secrets />

@@ -1,5 +1,5 @@
 // Schemas of the account, its ledger and its sessions.
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Address, Closed, Decimal, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
 /** The usage of a limit. */
@@ -72,3 +72,5 @@ export const ExportLine = Closed({
   kind: Type.String({ description: 'what the record is', examples: ['robot'] }),
   record: Type.Unknown({ description: 'as its own endpoint returns it', examples: [{ id: '…' }] }),
 });
+
+export type LedgerEntry = Static<typeof LedgerEntry>;

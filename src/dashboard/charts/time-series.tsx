@@ -3,7 +3,7 @@ import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { memo, type RefObject, useEffect, useRef } from 'react';
 import uPlot from 'uplot';
-import { formatTime, timeZone } from '../ui/time-zone.ts';
+import { formatTime, timeZone, useTimeZone } from '../ui/time-zone.ts';
 import './charts.css';
 import { loneValues } from './series.ts';
 
@@ -55,7 +55,8 @@ export const TimeSeries = memo(function TimeSeries(props: TimeSeriesProps) {
   const latest = useRef(props);
   latest.current = props;
   const scheme = useComputedColorScheme('light');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the effect reads the colors of the color scheme
+  const [zone] = useTimeZone();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the effect reads the colors and the zone
   useEffect(() => {
     const { current } = host;
     if (current === null) return;
@@ -68,12 +69,12 @@ export const TimeSeries = memo(function TimeSeries(props: TimeSeriesProps) {
       resize.disconnect();
       plot.current?.destroy();
     };
-  }, [scheme]);
+  }, [scheme, zone]);
   // The plot is given the new data; another plot would end a drag.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the plot reads period and marks when it is drawn
   useEffect(() => {
     plot.current?.setData(dataOf(at, spreads));
-  }, [at, spreads, period, marks, scheme]);
+  }, [at, spreads, period, marks, scheme, zone]);
   return (
     <figure className="series">
       <figcaption>

@@ -51,6 +51,15 @@ const robotTones: Record<string, Tone> = {
   offline: 'warn',
 };
 
+/** The gravest first; states that a robot made up come between. */
+const order = ['error', 'offline', 'charging', 'busy', null, 'idle'];
+
+/** Place of a state in the order in which a person looks. */
+export function rankOf(state: string): number {
+  const place = order.indexOf(state);
+  return place === -1 ? order.indexOf(null) : place;
+}
+
 export function StateBadge({ state }: { state: string }) {
   return <Badge tone={robotTones[state] ?? 'other'}>{state}</Badge>;
 }

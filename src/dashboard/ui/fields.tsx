@@ -101,3 +101,12 @@ export function useSearchParam(name: string): [string, (value: string) => void] 
   );
   return [search.get(name) ?? '', set];
 }
+
+/** The members that differ: a form that sends the others would undo what a colleague changed meanwhile. */
+export function changesOf<Values extends object>(before: Values, after: Partial<Values>) {
+  const isSame = (name: string, value: unknown) =>
+    JSON.stringify(before[name as keyof Values]) === JSON.stringify(value);
+  return Object.fromEntries(
+    Object.entries(after).filter(([name, value]) => !isSame(name, value)),
+  ) as Partial<Values>;
+}

@@ -20,7 +20,7 @@ export default function Account() {
       <Loaded query={account} what="account">
         {(data) => data && <AccountCards account={data} />}
       </Loaded>
-      <Ledger symbol={symbol} />
+      <Ledger />
     </Page>
   );
 }

@@ -48,7 +48,7 @@ export default function Task() {
       {verification && <ReceiptCard verification={verification} />}
       <div className="grid-wide">
         <ClaimCard task={task} />
-        <ProofCard taskId={task.id} anchor={anchor} />
+        <ProofCard taskId={task.id} anchor={anchor} refusedAt={task.credit_refused_at} />
       </div>
     </Page>
   );

@@ -1,5 +1,6 @@
 // The account: balance, usage, gate, ledger and audit log for its owner; usage, suspension and deletion.
 import { v5 as uuidv5 } from 'uuid';
+import type { LedgerEntry } from '../../protocol/account.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { AccountUsage } from '../../protocol/operator-api.ts';
 import type { Answer, Query } from '../../protocol/routes.ts';
@@ -15,7 +16,6 @@ import { filteredPage, openCursors, pageById, pageOf, periodOf } from './paging.
 import type { GateReader } from './sign-in.ts';
 
 type Account = Answer<'getAccount'>['body'];
-type LedgerEntry = Answer<'listLedger'>['body']['items'][number];
 
 /** Refused tasks that are counted at most. */
 const REFUSED_COUNTED = 1000;

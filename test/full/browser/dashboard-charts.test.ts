@@ -163,8 +163,8 @@ describe('the times of a robot', () => {
       .first();
     await expect.poll(() => state.textContent()).toContain('GMT+9');
 
-    await page.getByRole('button', { name: 'Show UTC' }).click();
-    await page.getByRole('button', { name: 'Show local times' }).waitFor();
+    await page.getByRole('button', { name: 'switch to UTC' }).click();
+    await page.getByRole('button', { name: 'switch to local time' }).waitFor();
 
     await expect.poll(() => state.textContent()).toMatch(/UTC$/);
     const hour = new Date(Date.now() - 30 * MINUTE_MS).toISOString().slice(11, 13);

@@ -293,7 +293,7 @@ describe('times', () => {
     const claim = page.getByRole('region', { name: 'Claim' });
     await claim.getByText('GMT+5:30').waitFor();
 
-    await page.getByRole('button', { name: 'Local times: show UTC' }).click();
+    await page.getByRole('button', { name: 'Local time: switch to UTC' }).click();
     await claim.getByText(`${task.created_at.slice(11, 19)} UTC`).waitFor();
     await page.reload();
     await claim.getByText(`${task.created_at.slice(11, 19)} UTC`).waitFor();

@@ -188,6 +188,32 @@ describe('the list of robots', () => {
     await expect.poll(() => page.getByLabel('Search robots').inputValue()).toBe('arm');
   });
 
+  it('sorts states by how urgent they are', async () => {
+    const order = ['error', 'charging', 'busy', 'docked', 'idle'];
+    const { page, robots } = await openWith('/robots?sort=state', order.toReversed());
+    for (const { name: state, apiKey } of robots) {
+      const samples = [{ recorded_at: new Date().toISOString(), state, metrics: {} }];
+      await dashboard.robotClient(String(apiKey)).call('recordSamples', { body: { samples } });
+    }
+    await page.reload();
+
+    await expect.poll(() => rowNames(page)).toEqual(order);
+  });
+
+  it('stays where it is when a robot is selected, and keeps the selection in another time zone', async () => {
+    const { page } = await openWith('/robots', ['arm-1', 'arm-2']);
+    const row = page.getByRole('rowheader').first();
+    const before = await row.boundingBox();
+
+    await page.getByLabel('Select arm-1').check();
+    await page.getByText('1 selected').waitFor();
+    expect((await row.boundingBox())?.y).toBe(before?.y);
+
+    await page.getByRole('button', { name: 'Local time: switch to UTC' }).click();
+    await page.getByRole('button', { name: 'UTC: switch to local time' }).waitFor();
+    expect(await page.getByLabel('Select arm-1').isChecked()).toBe(true);
+  });
+
   it('renders only the visible robots', async () => {
     const names = Array.from({ length: 250 }, (_, i) => `arm-${String(i).padStart(3, '0')}`);
     const { page } = await openWith('/robots', names);
@@ -217,6 +243,20 @@ describe('a robot', () => {
     await page.getByRole('heading', { name: 'arm-one', exact: true }).waitFor();
     await page.getByText('Hall', { exact: false }).first().waitFor();
     expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(true);
+  });
+
+  it('is renamed without undoing what a colleague changed meanwhile', async () => {
+    const { page, owner, robots } = await openWith('/robots/:id', ['arm-1']);
+    const id = robots[0]?.id ?? '';
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('arm-2');
+    await owner.call('patchRobot', { params: { id }, body: { description: 'in hall 3' } });
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'arm-2' }).waitFor();
+
+    const { robot } = (await owner.call('getRobot', { params: { id } })).body;
+    expect(robot).toMatchObject({ name: 'arm-2', description: 'in hall 3' });
   });
 
   it('gets a new key, and the old one is revoked', async () => {

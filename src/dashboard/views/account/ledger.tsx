@@ -1,9 +1,11 @@
 // The changes of the credits: one row for each grant, and for each anchor with what it cost.
 import { Anchor, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { LedgerEntry } from '../../../protocol/account.ts';
 import { ask } from '../../api.ts';
 import { PagedList } from '../../lists/paged-list.tsx';
+import { chainQuery } from '../../queries.ts';
 import { Card } from '../../ui/card.tsx';
 import { ether } from '../../ui/ether.ts';
 import { Empty } from '../../ui/states.tsx';
@@ -12,7 +14,9 @@ import { Ago } from '../../ui/time.tsx';
 /** The other kinds close a reservation, and its row has their sum. */
 const shownKinds: readonly LedgerEntry['kind'][] = ['grant', 'revoke', 'reserve'];
 
-export function Ledger({ symbol }: { symbol: string }) {
+export function Ledger() {
+  const { data: chain } = useQuery(chainQuery);
+  const symbol = chain?.params.nativeCurrency.symbol ?? 'ETH';
   return (
     <Card title="Credit history">
       <PagedList

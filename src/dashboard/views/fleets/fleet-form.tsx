@@ -1,11 +1,12 @@
 // The form that creates or changes a fleet.
 import { Group } from '@mantine/core';
+import { useState } from 'react';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { limits } from '../../../protocol/limits.ts';
 import { ask } from '../../api.ts';
 import { DescriptionField } from '../../ui/description-field.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { NameField, TextField, useField } from '../../ui/fields.tsx';
+import { changesOf, NameField, TextField, useField } from '../../ui/fields.tsx';
 
 const TEXT_LENGTH: typeof limits.locationLength & typeof limits.shiftLength = 200;
 const TAG_LENGTH: typeof limits.tagLength = 32;
@@ -17,7 +18,9 @@ interface FleetFormProps {
   onClose: () => void;
 }
 
-export function FleetForm({ fleet, onClose }: FleetFormProps) {
+export function FleetForm({ fleet: current, onClose }: FleetFormProps) {
+  // As the fields began: the stream may change the fleet meanwhile.
+  const [fleet] = useState(current);
   const [name, nameField] = useField(fleet?.name);
   const [description, descriptionField] = useField(fleet?.description ?? '');
   const [location, locationField] = useField(fleet?.location ?? '');
@@ -32,9 +35,10 @@ export function FleetForm({ fleet, onClose }: FleetFormProps) {
       await ask('POST /api/v1/fleets', { body: { name, tags, ...given } });
     } else {
       // An empty text clears the field.
-      const changed = Object.fromEntries(texts.map(([field, text]) => [field, text || null]));
-      const params = { id: fleet.id };
-      await ask('PATCH /api/v1/fleets/:id', { params, body: { name, tags, ...changed } });
+      const given = Object.fromEntries(texts.map(([field, text]) => [field, text || null]));
+      const body = changesOf<object>(fleet, { name, tags, ...given });
+      if (Object.keys(body).length === 0) return;
+      await ask('PATCH /api/v1/fleets/:id', { params: { id: fleet.id }, body });
     }
   };
   return (

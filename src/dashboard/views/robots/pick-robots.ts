@@ -1,7 +1,7 @@
 // Filters and sorts the robots of the table.
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
-import { stateOf } from '../../ui/badge.tsx';
+import { rankOf, stateOf } from '../../ui/badge.tsx';
 
 const columns = ['name', 'state', 'battery', 'fleet', 'seen'] as const;
 type Column = (typeof columns)[number];
@@ -40,7 +40,10 @@ export function pickRobots(
   const keys: Record<Column, (robot: Robot) => string | number | null> = {
     name: ({ name }) => name.toLowerCase(),
     fleet: ({ fleet_id }) => (fleet_id === null ? null : (places.get(fleet_id) ?? null)),
-    state: (robot) => stateOf(robot, now),
+    state: (robot) => {
+      const state = stateOf(robot, now);
+      return state && `${rankOf(state)} ${state}`;
+    },
     battery: ({ battery_pct }) => battery_pct,
     seen: ({ last_seen_at }) => last_seen_at,
   };

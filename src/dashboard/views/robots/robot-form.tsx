@@ -1,11 +1,12 @@
 // The form that registers or changes a robot.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import type { Robot } from '../../../protocol/resources.ts';
 import { ask } from '../../api.ts';
 import { fleetsQuery, robotsQuery } from '../../queries.ts';
 import { DescriptionField } from '../../ui/description-field.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { Choice, NameField, optionsOf, useField } from '../../ui/fields.tsx';
+import { Choice, changesOf, NameField, optionsOf, useField } from '../../ui/fields.tsx';
 import { useNameCheck } from '../../ui/name-check.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 
@@ -15,7 +16,9 @@ interface RobotFormProps {
   onClose: () => void;
 }
 
-export default function RobotForm({ robot, onClose }: RobotFormProps) {
+export default function RobotForm({ robot: current, onClose }: RobotFormProps) {
+  // As the fields began: the stream may change the robot meanwhile.
+  const [robot] = useState(current);
   const queries = useQueryClient();
   const { data: fleets } = useQuery(fleetsQuery);
   const { data: robots } = useQuery(robotsQuery);
@@ -37,16 +40,18 @@ export default function RobotForm({ robot, onClose }: RobotFormProps) {
       );
     }
   };
-  const change = async (id: string) => {
-    const body = { name, description: description || null, fleet_id: fleetId || null };
-    await ask('PATCH /api/v1/robots/:id', { params: { id }, body });
+  const change = async (before: Robot) => {
+    const after = { name, description: description || null, fleet_id: fleetId || null };
+    const body = changesOf(before, after);
+    if (Object.keys(body).length === 0) return;
+    await ask('PATCH /api/v1/robots/:id', { params: { id: before.id }, body });
   };
   return (
     <FormDialog
       title={robot === undefined ? 'Add robot' : `Edit ${robot.name}`}
       submit={robot === undefined ? 'Add robot' : 'Save'}
       canSubmit={name.trim() !== '' && isFree}
-      onSubmit={() => (robot === undefined ? create() : change(robot.id))}
+      onSubmit={() => (robot === undefined ? create() : change(robot))}
       onClose={onClose}
     >
       <NameField {...nameField} />

@@ -75,9 +75,6 @@ export function RobotTable({ robots, fleets, isWhole }: RobotTableProps) {
         <AddressChoice name="state" aria-label="State" options={stateOptions(robots, state, now)} />
         <AddressChoice name="battery" aria-label="Battery" options={batteries} />
       </div>
-      <Suspense>
-        <MoveBar robots={selected} fleets={fleets} onDone={() => setChosen(new Set())} />
-      </Suspense>
       {shown.length === 0 ? (
         <Empty title="No robot matches">Change the search or the filters.</Empty>
       ) : (
@@ -152,6 +149,9 @@ export function RobotTable({ robots, fleets, isWhole }: RobotTableProps) {
           />
         </div>
       )}
+      <Suspense>
+        <MoveBar robots={selected} fleets={fleets} onDone={() => setChosen(new Set())} />
+      </Suspense>
     </>
   );
 }

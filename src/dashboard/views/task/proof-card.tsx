@@ -12,12 +12,23 @@ import { ConfirmDeletion } from '../../ui/dialog.tsx';
 import { Failure, Loading, Problem } from '../../ui/states.tsx';
 import { Json, saveJson } from '../../ui/values.tsx';
 
+interface ProofCardProps {
+  taskId: string;
+  anchor: Anchor | null;
+  /** When a completion was refused for lack of credit. */
+  refusedAt: string | null;
+}
+
 /** The evidence as the robot sent it. Only its owner can see it. */
-export function ProofCard({ taskId, anchor }: { taskId: string; anchor: Anchor | null }) {
+export function ProofCard({ taskId, anchor, refusedAt }: ProofCardProps) {
+  const none =
+    refusedAt === null
+      ? 'No proof was submitted yet.'
+      : 'The robot submitted a proof, which was refused for lack of credit. Nothing is stored.';
   return (
     <Card title="Proof">
       {anchor === null ? (
-        <Text c="dimmed">No proof was submitted yet.</Text>
+        <Text c="dimmed">{none}</Text>
       ) : (
         <Evidence taskId={taskId} anchor={anchor} />
       )}

@@ -3,10 +3,11 @@ import { askAgent } from '../../dist/agent/commands/local-client.js';
 import { createClient } from '../../dist/client/client.js';
 import { limits } from '../../dist/protocol/limits.js';
 import { openSite } from '../site.js';
+import { startCallCounter } from './call-counter.js';
 import { prepareAgent } from './daemon.js';
 
 const DAY_SAMPLES = 86_400;
-const TASKS = 500;
+const TASKS = 2_000;
 const IDLE_SECONDS = 60;
 /** Left out of the rate: in the first seconds a burst is allowed. */
 const WARM_UP_SECONDS = 20;
@@ -24,13 +25,16 @@ export async function measureDrain(minutes) {
     environment: { SVC_ANCHOR_TIMEOUT_MS: '30000' },
   });
   const [robot] = site.robots;
-  const place = await prepareAgent({ url: site.url, apiKey: robot.apiKey });
+  const line = await startCallCounter(site.url);
+  const place = await prepareAgent({ url: line.url, apiKey: robot.apiKey });
   try {
     await fillOffline(place);
     const idleMb = await measureIdle({ url: site.url, apiKey: robot.apiKey });
-    return { idleMb, ...(await drain(place, site, robot, minutes)) };
+    const drained = await drain(place, site, robot, minutes);
+    return { idleMb, ...drained, calls: line.counts.all, taskCalls: line.counts.tasks };
   } finally {
     await place.remove();
+    await line.close();
     await site.close();
   }
 }

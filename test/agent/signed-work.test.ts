@@ -4,6 +4,7 @@ import { createTestAgent, type TestAgent } from '../support/agent.ts';
 import { anvilAccounts } from '../support/anvil.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { type ServiceProxy, startServiceProxy } from '../support/service-proxy.ts';
 import { createSvcUser, type SvcUser } from '../support/svc.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -12,6 +13,7 @@ const LONG = 60_000;
 const TASKS = ['succeeded', 'failed', 'succeeded'];
 
 let service: TestService;
+let proxy: ServiceProxy;
 let user: SvcUser;
 let agent: TestAgent;
 let tasks: string[];
@@ -22,7 +24,8 @@ beforeAll(async () => {
   user = await createSvcUser(service.url);
   await user.signIn();
   const { api_key: apiKey } = await user.json('robots', 'create', 'arm-1');
-  agent = await createTestAgent({ url: service.url, apiKey });
+  proxy = await startServiceProxy(service.url);
+  agent = await createTestAgent({ url: proxy.url, apiKey });
   const { exitCode, stderr } = await runInProcess('svc-agent', ['identity', 'create'], {
     env: agent.environment,
   });
@@ -34,6 +37,9 @@ beforeAll(async () => {
   const isActive = async () => (await agent.status()).signing.state === 'active';
   await waitFor('the key in use', isActive, LONG);
   tasks = [];
+  proxy.cut();
+  await agent.record([{ state: 'busy' }]);
+  await waitFor('the cut', async () => !(await agent.status()).connected, LONG);
   for (const outcome of TASKS) {
     const id = await agent.claim({
       title: 'Sort the parcels',
@@ -45,6 +51,9 @@ beforeAll(async () => {
     });
     tasks.push(id);
   }
+  proxy.restore();
+  const queued = async () => (await agent.status()).queues.completions.count;
+  await waitFor('the delivery', async () => (await queued()) === 0, LONG);
   for (const id of tasks) {
     const verified = async () => (await user.json('tasks', 'show', id)).task.status === 'verified';
     await waitFor('the receipt', verified, LONG);
@@ -52,8 +61,23 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await agent?.remove();
+  await proxy?.close();
   await user?.remove();
   await service.close();
+});
+
+it('is delivered in one call, if it was done without a network', () => {
+  const sent = proxy.seenAt('/api/v1/tasks/batch').map(({ body }) => JSON.parse(body).items);
+
+  const signed = { statement: expect.stringMatching(/^ey/) };
+  expect(sent[0]).toEqual(
+    tasks.map((id, i) => ({
+      id,
+      claim: expect.objectContaining({ title: 'Sort the parcels', ...signed }),
+      completion: { proof: { parcels: i }, outcome: TASKS[i], ...signed },
+    })),
+  );
+  expect(proxy.seenAt('/api/v1/tasks')).toEqual([]);
 });
 
 it('is promised its anchor, until it has its receipt', async () => {

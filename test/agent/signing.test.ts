@@ -108,6 +108,7 @@ describe('the key', () => {
   it('changes nothing about requests until the owner has signed it', async () => {
     await agent.start();
     const id = await agent.claim();
+    await delivered();
     await agent.complete(id, { picked: 12 });
     await delivered();
 

@@ -109,7 +109,9 @@ describe('while the service is down', () => {
       response.destroy();
     });
     await scene.agent.start();
-    const id = await scene.agent.claim();
+    // Too few for a batch.
+    await scene.agent.claim();
+    const id = await scene.service.claim(scene.robot);
     await scene.agent.complete(id, newEvidence());
     await scene.agent.record(numbers(5));
     await scene.agent.call('POST', '/api/v1/events', { body: { event_type: 'info' } });
@@ -118,6 +120,7 @@ describe('while the service is down', () => {
     const paths = ['/api/v1/tasks', `/api/v1/tasks/${id}/complete`, '/api/v1/telemetry'];
     for (const path of paths) {
       const [first, second] = scene.proxy.seenAt(path);
+      expect(first?.body).toEqual(expect.any(String));
       expect(second?.body).toBe(first?.body);
     }
     expect(await scene.remoteSamples()).toHaveLength(5);
@@ -201,7 +204,7 @@ describe('a record that the service refuses', () => {
       response.end(JSON.stringify(body));
     });
     await scene.agent.start();
-    const id = await scene.agent.claim();
+    const id = await scene.service.claim(scene.robot);
 
     const { status } = await scene.agent.complete(id, newEvidence(), { prefer: 'wait=60' });
 

@@ -18,8 +18,16 @@ export interface WorkingRobot<Proxy extends Line> {
   line: Proxy;
   agent: TestAgent;
   apiKey: string;
-  /** Claims a task, submits a proof of the given size, and records samples of the given size each, in bytes. */
-  work(bytes?: { proof?: number; sample?: number; samples?: number }): Promise<void>;
+  /**
+   * Claims a task, submits a proof of the given size, and records samples of the given size each, in bytes. `isClaimed`: the
+   * service has the claim before.
+   */
+  work(bytes?: {
+    proof?: number;
+    sample?: number;
+    samples?: number;
+    isClaimed?: boolean;
+  }): Promise<void>;
   connected(): Promise<unknown>;
   /** Waits until everything is delivered, and compares the agent's answers with the service. */
   expectAllOnce(): Promise<void>;
@@ -40,8 +48,11 @@ export async function withWorkingRobot<Proxy extends Line>(
     proof: proofBytes = 100,
     sample = 10,
     samples: count = 50,
+    isClaimed = false,
   } = {}) => {
     const id = await agent.claim();
+    const claims = async () => (await agent.status()).queues.claims.count;
+    if (isClaimed) await waitFor('the claim', async () => (await claims()) === 0, LONG);
     const proof = { run: randomUUID(), log: 'x'.repeat(proofBytes) };
     const completed = await agent.complete(id, proof);
     expect(completed.status).toBe(202);

@@ -71,6 +71,13 @@ export class TaskTable {
         claim: db.prepare<[number], string>(idsIn('claims', 'queued')).pluck(),
         poll: db.prepare<[number], string>(idsIn('completions', 'accepted')).pluck(),
       },
+      pairs: db
+        .prepare<[number], string>(
+          `SELECT claims.id FROM claims JOIN completions ON completions.id = claims.id WHERE claims.state = 'queued'
+             AND completions.state = 'blocked' AND ${isSigned('claims')} AND ${isSigned('completions')}
+             ORDER BY claims.seq LIMIT ?`,
+        )
+        .pluck(),
       undelivered: db.prepare<[], Pick<TaskUpload, 'id'> & { kind: 'claim' | 'completion' }>(
         `SELECT kind, id FROM (SELECT kind, id, wall_ms, seq FROM claims WHERE state = 'queued'
            UNION ALL SELECT kind, id, wall_ms, seq FROM completions WHERE state <> 'accepted')
@@ -133,6 +140,11 @@ export class TaskTable {
     return this.#sql.uploads[kind].all(most).map((id) => ({ kind, id }));
   }
 
+  /** Tasks whose claim and completion can be sent in one call, in the order of the claims. */
+  pairs(most: number): string[] {
+    return this.#sql.pairs.all(most);
+  }
+
   /** Claims and completions that the service does not have yet, in the order of their acceptance. */
   undelivered() {
     return this.#sql.undelivered.all();
@@ -178,8 +190,12 @@ export class TaskTable {
 }
 
 function idsIn(table: 'claims' | 'completions', state: Completion['state']): string {
-  const type = table === 'claims' ? 'claim' : 'result';
-  const isSigned = `NOT EXISTS (SELECT 1 FROM statements s WHERE s.id = ${table}.id AND s.type = '${type}' AND ${isUnsigned})`;
-  const only = state === 'queued' ? `AND ${isSigned}` : '';
+  const only = state === 'queued' ? `AND ${isSigned(table)}` : '';
   return `SELECT id FROM ${table} WHERE state = '${state}' ${only} ORDER BY seq LIMIT ?`;
+}
+
+/** Not so if the robot signs its work, and the record still waits for its signature. */
+function isSigned(table: 'claims' | 'completions'): string {
+  const type = table === 'claims' ? 'claim' : 'result';
+  return `NOT EXISTS (SELECT 1 FROM statements s WHERE s.id = ${table}.id AND s.type = '${type}' AND ${isUnsigned})`;
 }

@@ -9,7 +9,7 @@ import {
 } from '../../client/client.ts';
 import { errors, isErrorCode } from '../../protocol/errors.ts';
 import { errorsOf } from '../../protocol/openapi/errors-of.ts';
-import { ErrorBody, type RouteName, routes } from '../../protocol/routes.ts';
+import { type Answer, ErrorBody, type RouteName, routes } from '../../protocol/routes.ts';
 
 /** What the reader needs of a response. */
 type Came = Pick<Response, 'status' | 'headers'>;
@@ -43,6 +43,31 @@ export function createReader(options: ReaderOptions): Pick<Client, 'call'> {
       throw unexpectedAnswer(baseUrl, { status, headers: answer.headers });
     },
   };
+}
+
+/** An item of the answer to a batch. */
+export type BatchItem = Answer<'batchTasks'>['body']['items'][number];
+/** The calls that an item of a batch stands for. */
+export type BatchedCall = 'createTask' | 'completeTask';
+
+/**
+ * What an item says of its claim or of its completion, as the single call would resolve or reject. `isOwn`: whether the
+ * answer is about what was sent.
+ */
+export function readItem<Name extends BatchedCall>(
+  name: Name,
+  { status, body, retry_after_ms }: BatchItem,
+  isOwn: (answer: Answer<Name>) => boolean,
+  baseUrl: string,
+): Answer<Name> | SvcError {
+  const answer = { status, body } as unknown as Answer<Name>;
+  if (answerMismatch(name, { status, body }) === null && isOwn(answer)) return answer;
+  const { error = '', message = '', ...members } = body;
+  const retryAfter = retry_after_ms && { retry_after: Math.ceil(retry_after_ms / 1000) };
+  const known = new SvcError(error, message, { details: { ...members, ...retryAfter, status } });
+  return isDocumented(name, known)
+    ? known
+    : unexpectedAnswer(baseUrl, { status, headers: new Headers() });
 }
 
 /** The error for an answer that is not the service's, or is not about what was asked. */

@@ -47,7 +47,7 @@ export class EventUploads extends Uploads {
     const epoch = this.spool.read(({ state }) => state.epochOf(event.boot));
     const inputOf = () => ({ body: bodyOf<Body<'createEvent'>>(event, epoch) });
     const isOwn = ({ body }: Answer<'createEvent'>) => body.event.id === id;
-    const answer = await this.ask('createEvent', inputOf, event, isOwn);
+    const answer = await this.ask('createEvent', inputOf, [event], isOwn);
     if (!(answer instanceof SvcError)) {
       this.done(id);
       await this.spool.update(({ events }) => events.remove(event));

@@ -89,6 +89,8 @@ export class Promises {
     arrivedMs: number | null,
   ): Promise<StoredPromise> {
     const read = orNull(() => readPromise(text), [DocumentError]);
+    // The receipt may arrive meanwhile.
+    const leaf_checked = this.#options.spool.contentOf(completion.id) !== null;
     const fault = await this.#faultOf(read, completion);
     if (read === null || fault !== null) {
       const message = `The promise of the service for task ${completion.id} ${fault}.`;
@@ -99,7 +101,6 @@ export class Promises {
     if (!this.#keys.has(read.header.kid)) return { text, arrivedMs, dueMs: null, problem: null };
     const { id } = completion;
     const { anchored_by } = read.promise;
-    const leaf_checked = this.#options.spool.contentOf(id) !== null;
     this.#options.logger.debug({ task: id, anchored_by, leaf_checked }, 'promise kept');
     const problem = timesProblem(read, completion, arrivedMs);
     return { text, arrivedMs, dueMs: Date.parse(anchored_by), problem };

@@ -1,4 +1,4 @@
-// Keeps the agent's calls below the service's rate limit.
+// Keeps the agent's calls, or the tasks in its batches, below a rate limit of the service.
 import { limits } from '../../protocol/limits.ts';
 
 /** Part of the limit that the agent uses. The rest is for other programs with the same key. */
@@ -10,10 +10,14 @@ const RESERVE = 4;
 
 /** A token bucket that learns the limit from the service's headers. Times are of `performance.now()`. */
 export class RateBudget {
-  #limit: number = limits.robotCallsPerWindow;
+  #limit: number;
   #tokens = BURST;
   #countedAt = performance.now();
   #closedUntil = 0;
+
+  constructor(limit: number = limits.robotCallsPerWindow) {
+    this.#limit = limit;
+  }
 
   /** Milliseconds until the next call may start; 0 for now. */
   waitMs(now = performance.now()): number {
@@ -22,9 +26,9 @@ export class RateBudget {
     return this.#tokens >= 1 ? 0 : (1 - this.#tokens) * this.#everyMs;
   }
 
-  take(now = performance.now()): void {
+  take(now = performance.now(), count = 1): void {
     this.#refill(now);
-    this.#tokens -= 1;
+    this.#tokens -= count;
   }
 
   /** Reads the rate limit headers of an answer. `serverMs`: the service's clock, null if unknown. */

@@ -88,13 +88,26 @@ export function retryMs(failures: number, range: BackoffRange, random = Math.ran
 
 /** When failed records may be tried again. Times are of `performance.now()`. */
 export class Retries {
-  readonly #entries = new Map<string, { failures: number; at: number }>();
+  readonly #entries = new Map<string, { failures: number; at: number; cause?: string }>();
 
   /** `retryAfterMs`: lower bound that the service asked for. */
   failed(name: string, range: BackoffRange, retryAfterMs = 0): void {
     const failures = (this.#entries.get(name)?.failures ?? 0) + 1;
     const at = performance.now() + Math.max(retryAfterMs, retryMs(failures, range));
-    this.#entries.set(name, { failures, at });
+    this.#entries.set(name, { failures, at, cause: `${range.maxMs} ${retryAfterMs}` });
+  }
+
+  /** Lets those that failed together, equally often and of the same cause, be tried together: at the time of the first. */
+  join(names: readonly string[]): void {
+    const times = new Map<string, number>();
+    for (const name of names) {
+      const entry = this.#entries.get(name);
+      if (entry?.cause === undefined) continue;
+      const like = `${entry.failures} ${entry.cause}`;
+      const at = times.get(like) ?? entry.at;
+      times.set(like, at);
+      this.#entries.set(name, { ...entry, at });
+    }
   }
 
   /** Waits at least this long, without counting a failure. */

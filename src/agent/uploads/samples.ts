@@ -176,7 +176,7 @@ export class SampleUploads extends Uploads {
     });
     const about = { ...first, name: nameOf(batch), count: records.length };
     const isOwn = ({ body }: { body: { accepted: number } }) => body.accepted === records.length;
-    const answer = await this.ask('recordSamples', inputOf, about, isOwn);
+    const answer = await this.ask('recordSamples', inputOf, [about], isOwn);
     return answer instanceof SvcError ? answer : null;
   }
 

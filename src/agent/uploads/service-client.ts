@@ -9,7 +9,13 @@ import type { Answer, Input } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
 import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
 import type { Spool } from '../spool/spool.ts';
-import { createReader, unexpectedAnswer } from './answers.ts';
+import {
+  type BatchedCall,
+  type BatchItem,
+  createReader,
+  readItem,
+  unexpectedAnswer,
+} from './answers.ts';
 import { fixBootEpochs } from './clock-correction.ts';
 import { RateBudget } from './rate-budget.ts';
 import {
@@ -44,6 +50,9 @@ type ServiceState =
 /** Time limits of a call. Each 500 bytes of its body add a second. */
 const ANSWER_MS = 60_000;
 const COMPLETION_MS = 120_000;
+
+/** Calls that wait for anchors. */
+const waiting: readonly CallName[] = ['completeTask', 'batchTasks'];
 
 /** A refused key is tried again after this time, in case the service was restored. */
 const SAME_KEY_MS = 15 * 60_000;
@@ -203,7 +212,7 @@ export class ServiceClient {
     isOwn: (answer: Answer<Name>) => boolean = () => true,
   ): Promise<Answer<Name>> {
     if (this.#client === null) throw new SvcError('service_unreachable', 'Not connected yet.');
-    const base = name === 'completeTask' ? COMPLETION_MS : ANSWER_MS;
+    const base = waiting.includes(name) ? COMPLETION_MS : ANSWER_MS;
     const { body } = (input ?? {}) as { body?: unknown };
     const size = body === undefined ? 0 : JSON.stringify(body).length;
     const signal = AbortSignal.timeout(base + 2 * size);
@@ -221,11 +230,20 @@ export class ServiceClient {
       return answer;
     } catch (error) {
       const known = callError(error, signal);
-      this.#failed(name, known, startedAt);
+      this.failed(name, known, startedAt);
       throw known;
     } finally {
       this.#underWay -= 1;
     }
+  }
+
+  /** As `readItem`. */
+  read<Name extends BatchedCall>(
+    name: Name,
+    item: BatchItem,
+    isOwn: (answer: Answer<Name>) => boolean,
+  ): Answer<Name> | SvcError {
+    return readItem(name, item, isOwn, this.#options.serviceUrl);
   }
 
   /** Looks whether the key file changed. If so, the next round connects at once. */
@@ -282,7 +300,9 @@ export class ServiceClient {
     }
   }
 
-  #failed(name: CallName, error: SvcError, startedAt: number): void {
+  /** Records what the failure of a call, or of an item of a batch, means for other calls. `startedAt`: of the call. */
+  failed(name: CallName, error: SvcError, startedAt: number): void {
+    if (lacksBatches(name, error)) return;
     this.#noteError(error);
     const verdict = verdictOf(error);
     if (verdict === 'key') this.#keyFailed('key_refused', error);
@@ -338,6 +358,12 @@ export class ServiceClient {
     this.#reason = message;
     this.#options.logger.warn({ code, reason: message }, 'call failed');
   }
+}
+
+/** Whether the service does not know the route of batches: an earlier version, or behind a gateway that does not. */
+export function lacksBatches(name: CallName, { code, details }: SvcError): boolean {
+  const isUnknown = details.status === 404 || details.status === 405;
+  return name === 'batchTasks' && code === 'unexpected_answer' && isUnknown;
 }
 
 /** Whether the caller should send less: in other answers, `Retry-After` says nothing about other records. */

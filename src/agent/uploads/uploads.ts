@@ -32,6 +32,9 @@ export interface Retried extends Pick<SpoolRecord, 'kind' | 'id'> {
   readonly message: string;
 }
 
+/** The record of a call, or the first of several that have one name. */
+type About = Pick<Retried, 'kind' | 'id'> & { readonly name?: string; readonly count?: number };
+
 interface Failed {
   readonly record: Retried;
   /** The `performance.now()` of the first refusal; null without one. */
@@ -61,14 +64,14 @@ export abstract class Uploads {
   }
 
   /**
-   * The answer or the error of a call about a record, or about several of one name. Errors of the spool are not among
-   * them. `inputOf` builds the call from the stored record. It must not use the spool: what it throws is a fault of the
+   * The answer or the error of a call about records; a failure is that of each of them. Errors of the spool are not among
+   * them. `inputOf` builds the call from the stored records. It must not use the spool: what it throws is a fault of a
    * record. `isOwn`: whether the answer is about what was sent.
    */
   protected async ask<Name extends CallName>(
     name: Name,
     inputOf: () => Input<Name>,
-    about: Pick<Retried, 'kind' | 'id'> & { name?: string; count?: number },
+    about: readonly About[],
     isOwn: (answer: Answer<Name>) => boolean,
   ): Promise<Answer<Name> | SvcError> {
     const startedAt = performance.now();
@@ -76,8 +79,7 @@ export abstract class Uploads {
       return await this.service.call(name, built(inputOf, about), isOwn);
     } catch (error) {
       const known = callError(error);
-      const { kind, id, count = 1 } = about;
-      this.note(about.name ?? id, { kind, id, count }, known, startedAt);
+      for (const one of about) this.note(one, known, startedAt, about.length > 1);
       return known;
     }
   }
@@ -112,34 +114,42 @@ export abstract class Uploads {
     }
   }
 
-  /** Shows the record as one that failed. `startedAt`: when its call was made. */
+  /** Whether the record of this name is shown as one that failed. */
+  protected hasFailed(name: string): boolean {
+    return this.#failed.has(name);
+  }
+
+  /**
+   * Shows the record as one that failed. `startedAt`: when its call was made. `isShared`: the call was also about others,
+   * which may be the cause of a refusal.
+   */
   protected note(
-    name: string,
-    about: Pick<Retried, 'kind' | 'id' | 'count'>,
+    { kind, id, name = id, count = 1 }: About,
     error: SvcError,
     startedAt: number,
+    isShared = false,
   ): void {
     const { code, message } = error;
     const verdict = verdictOf(error);
     if (verdict === 'link' || verdict === 'key' || verdict === 'credits') return;
     let { refusedAt = null } = this.#failed.get(name) ?? {};
-    const isRefused = verdict === 'refused';
+    const isRefused = verdict === 'refused' && !isShared;
     const isFinal =
       isRefused && refusedAt !== null && this.service.namedRobotBetween(refusedAt, startedAt);
     if (isRefused && !isFinal) {
       refusedAt ??= performance.now();
       this.service.doubt();
     }
-    this.#failed.set(name, { record: { ...about, code, message }, refusedAt, isFinal });
+    this.#failed.set(name, { record: { kind, id, count, code, message }, refusedAt, isFinal });
   }
 }
 
 /** @throws SvcError `invalid_body`, a refusal, for a stored record of which no call can be built */
-function built<T>(inputOf: () => T, { kind }: Pick<Retried, 'kind'>): T {
+function built<T>(inputOf: () => T, [first]: readonly About[]): T {
   try {
     return inputOf();
   } catch (cause) {
-    const message = `The stored ${kind} is not of the documented form. Nothing was sent.`;
+    const message = `The stored ${first?.kind} is not of the documented form. Nothing was sent.`;
     throw new SvcError('invalid_body', message, { cause });
   }
 }

@@ -3,9 +3,6 @@ import { newEvidence } from '../../support/service.ts';
 import { numbers, setUpUploads } from '../../support/uploads.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** Room for a busy machine; nothing here is a measure of speed. */
-const LONG = 60_000;
-
 const scene = setUpUploads();
 
 describe('while the service is down', () => {
@@ -41,33 +38,5 @@ describe('a record that the service refuses', () => {
     const stored = (await scene.remoteSamples()).map(({ metrics }) => metrics.n);
     expect(stored.sort((a, b) => a - b)).toEqual([...Array(50).keys()].filter((n) => n !== 17));
     expect((await scene.agent.status()).refused).toBe(1);
-  });
-});
-
-describe('without credits', () => {
-  it('keeps completions, delivers the rest, and reports it', async () => {
-    scene.proxy.handle(async ({ path, pass, response }) => {
-      if (!path.endsWith('/complete')) return pass();
-      response.writeHead(402, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: 'no_anchor_quota', message: 'None left.' }));
-    });
-    await scene.agent.start();
-    const ids = [await scene.agent.claim(), await scene.agent.claim(), await scene.agent.claim()];
-    for (const id of ids) await scene.agent.complete(id, newEvidence());
-    await scene.agent.record(numbers(3));
-    await waitFor('the samples', async () => (await scene.remoteSamples()).length === 3, LONG);
-    await waitFor(
-      'the refusal',
-      async () => (await scene.agent.status()).completions_wait_for,
-      LONG,
-    );
-
-    expect(await scene.agent.status()).toMatchObject({
-      connected: true,
-      completions_wait_for: 'no_anchor_quota',
-      queues: { completions: { count: 3 } },
-    });
-    scene.proxy.restore();
-    await scene.delivered();
   });
 });

@@ -98,12 +98,10 @@ export function taskHandlers(deps: Deps, longReads: LongReads) {
       const count = await deps.store.countBatch(caller.id, items.length);
       if (!count.allowed) applyCount(reply, count, 'tasks in batches');
       const valid = items.filter((item): item is BatchItem => !(item instanceof SvcError));
-      const { outcomes, promise } = await runBatch(deps, caller, valid, (work) =>
-        wait(request.raw.socket, (enough) => {
-          if (query.wait === '0') enough.abort();
-          return work(enough);
-        }),
-      );
+      const { outcomes, promise } = await wait(request.raw.socket, (enough) => {
+        if (query.wait === '0') enough.abort();
+        return runBatch(deps, caller, valid, (work) => work(enough));
+      });
       const answers = outcomes.values();
       return {
         items: items.map((item) =>

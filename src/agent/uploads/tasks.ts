@@ -19,8 +19,8 @@ const PARALLEL = { completion: 16, claim: 4, poll: 4 };
 const LOOKED_AT = 2000;
 
 /**
- * Estimated bytes of a batch: a quarter of the service's limit, because many batches are in memory at once. It is halved
- * when a batch is too slow, and grows with each one that is answered.
+ * Estimated bytes of a batch: a quarter of the service's limit, because many batches are in memory at once. A batch that is
+ * too slow halves it, and each call lets it grow again.
  */
 const MOST_BYTES = limits.bodyBytes / 4;
 const GROWTH_BYTES = 8 * 1024;
@@ -150,6 +150,7 @@ export class TaskUploads extends TaskAnswers {
       else if (completion !== null) await this.#complete(completion);
     } finally {
       this.#calls[kind] -= 1;
+      this.#mostBytes = Math.min(this.#mostBytes + GROWTH_BYTES, MOST_BYTES);
       for (const work of works) this.#underWay.delete(recordOf(work).id);
       this.retries.join(works.map((work) => nameOf(recordOf(work))));
     }
@@ -169,7 +170,6 @@ export class TaskUploads extends TaskAnswers {
       ({ body }) => body.items.length === sent.length,
     );
     if (!(answer instanceof SvcError)) {
-      this.#mostBytes = Math.min(this.#mostBytes + GROWTH_BYTES, MOST_BYTES);
       const { promise } = answer.body;
       const answered = sent.map((work, i) => {
         const item = answer.body.items[i];

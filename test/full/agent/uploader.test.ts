@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { newEvidence } from '../../support/service.ts';
 import { numbers, setUpUploads } from '../../support/uploads.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -136,9 +136,10 @@ async function drain(place, site, robot, minutes) {
   };
 }
 
-/** The fewest requests that deliver what waits. */
+/** The fewest requests that deliver what waits. Nearly every claim waits with its completion. */
 function requestsFor({ claims, completions, samples, events }) {
-  return claims.count + completions.count + events.count + samples.count / 50;
+  const tasks = Math.max(claims.count, completions.count);
+  return tasks / limits.batchItems + events.count + samples.count / limits.samplesPerRequest;
 }
 
 /** How far the newest sample that the service has is behind, in milliseconds. */

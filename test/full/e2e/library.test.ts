@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -136,6 +137,7 @@ describe('the examples of docs/library.md', () => {
     expect(project.examples).toEqual([
       'claim.ts',
       'retry.ts',
+      'batch.ts',
       'verify.ts',
       'verify-offline.ts',
       'hash.ts',
@@ -157,6 +159,20 @@ describe('the examples of docs/library.md', () => {
 
     const { body } = await owner.call('getTask', { params: { id: task.id } });
     expect(body.task).toMatchObject(task);
+  });
+
+  it('claim and complete several tasks in one call', async () => {
+    const items = [1, 2].map((parcels) => ({
+      id: randomUUID(),
+      claim: { title: 'Sort parcels' },
+      completion: { proof: { parcels } },
+    }));
+
+    const answers = await callExample('batch', 'deliver', 'ROBOT', items);
+
+    expect(answers).toMatchObject(
+      items.map(({ id }) => ({ id, receipt: { task_id: id }, error: null })),
+    );
   });
 
   it('verify a bundle of the service, and refuse another sender', async () => {

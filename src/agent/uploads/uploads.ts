@@ -79,7 +79,7 @@ export abstract class Uploads {
       return await this.service.call(name, built(inputOf, about), isOwn);
     } catch (error) {
       const known = callError(error);
-      for (const one of about) this.note(one, known, startedAt, about.length > 1);
+      for (const one of about) this.note(one, known, startedAt, name === 'batchTasks');
       return known;
     }
   }
@@ -120,8 +120,8 @@ export abstract class Uploads {
   }
 
   /**
-   * Shows the record as one that failed. `startedAt`: when its call was made. `isShared`: the call was also about others,
-   * which may be the cause of a refusal.
+   * Shows the record as one that failed. `startedAt`: when its call was made. `isShared`: the call was about more
+   * than the record, so that a refusal may have another cause.
    */
   protected note(
     { kind, id, name = id, count = 1 }: About,

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 interface Batching<Item, Result> {
   /** The maximum number of groups processed concurrently. */
   atOnce: number;
-  /** Items with the same key are processed one after the other. */
+  /** Groups that are processed at the same time have no key in common. */
   keyOf(item: Item): string;
   /** Starts a group. The returned function adds an item to the group if there is room, and returns whether it did. */
   startGroup(): (item: Item) => boolean;
@@ -38,10 +38,10 @@ export function batching<Item, Result>({
       const key = keyOf(one.item);
       if (underWay.has(key) || !hasRoom(one.item)) left.push(one);
       else {
-        underWay.add(key);
         group.push(one);
       }
     }
+    for (const { item } of group) underWay.add(keyOf(item));
     waiting = left;
     return group;
   }

@@ -39,17 +39,18 @@ export function telemetryStore({ write }: PostgresDb, usage: StorageUsage) {
 }
 
 function sampleGroup(): (request: NewSamples) => boolean {
-  let requests = 0;
+  const robots = new Set<string>();
   let samples = 0;
   let characters = 0;
   return (request) => {
     const more = request.samples.reduce((sum, { metrics }) => sum + metrics.length, 0);
     const hasRoom =
-      requests < REQUESTS_AT_ONCE &&
+      robots.size < REQUESTS_AT_ONCE &&
+      !robots.has(request.robotId) &&
       samples + request.samples.length <= SAMPLES_AT_ONCE &&
       characters + more <= CHARACTERS_AT_ONCE;
-    if (!hasRoom && requests > 0) return false;
-    requests += 1;
+    if (!hasRoom && robots.size > 0) return false;
+    robots.add(request.robotId);
     samples += request.samples.length;
     characters += more;
     return true;

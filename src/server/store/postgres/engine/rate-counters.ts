@@ -21,17 +21,18 @@ export interface CountedRow {
 }
 
 /**
- * Two CTEs. `call` has the instant and the window. `counted` counts `more` for the `key` that `subject` selects, unless
- * it selects none or the limit has no room for all of it. The calls of all instances update one row, so each sees the count of
+ * Two CTEs. `call` has the instant and the window. `counted` counts `more` for each `key` that `subject` selects, unless
+ * the limit has no room for all of it. The calls of all instances update one row, so each sees the count of
  * the one before.
  */
 export function counting(scope: RateScope, subject: Sql, more = 1): Sql {
   return sql`${CALL}, counted AS (
     INSERT INTO rate_counters AS c (window_start, scope, key, used)
     SELECT call.window_start, ${raw(`'${scope}'`)}, subject.key, ${raw(String(more))} FROM call, (${subject}) AS subject
+    ORDER BY subject.key
     ON CONFLICT (window_start, scope, key) DO UPDATE SET used = c.used + excluded.used
     WHERE c.used + excluded.used <= ${raw(String(rateLimits[scope]))}
-    RETURNING used
+    RETURNING key, used
   )`;
 }
 

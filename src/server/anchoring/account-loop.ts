@@ -15,6 +15,9 @@ import {
   RETRY,
 } from './context.ts';
 
+/** How often an instance without the lease tries to take it. */
+const LOOK_MS = 500;
+
 /**
  * Runs one account: takes its lease, then runs the anchor loop. Returns when the signal aborts, or, without a key, when
  * nothing is left to follow. Errors are logged once per series, reported as a degradation, and retried.
@@ -54,7 +57,7 @@ export async function runAccountLoop(
       const state = isPaused ? 'paused' : 'other';
       if (state !== waiting) logger[isPaused ? 'warn' : 'info'](waits[state]);
       waiting = state;
-      await trigger.wait(options.leaseTtlMs / 3);
+      await trigger.wait(LOOK_MS);
     } catch (err) {
       if (signal.aborted) return;
       failures += 1;

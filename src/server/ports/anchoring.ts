@@ -145,8 +145,9 @@ export interface AnchorStore {
   listAnchorAddresses(): Promise<string[]>;
   /**
    * Acquires the lease; the fence increases whenever the holder changes. Null while another holder's lease has not
-   * expired, unless that one is a follower and `holder` is not (`FOLLOWER` in rules/anchoring.ts). Null, too, while
-   * the sender is held (`OperationsStore.holdQueue`).
+   * expired, unless that one is a follower and `holder` is not (`FOLLOWER` in rules/anchoring.ts), or PostgreSQL shows
+   * over several calls that the process of that one has ended. Null, too, while the sender is held
+   * (`OperationsStore.holdQueue`).
    */
   acquireLease(
     sender: SenderKey,

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LEAD_MS, type Store } from '../../../src/server/ports/store.ts';
 import { openPostgresStore } from '../../../src/server/store/postgres/open-store.ts';
 import { chainId, failsWith, leaseMs, newWallet } from '../../contract/world.ts';
@@ -62,6 +63,49 @@ it('is taken over once it has expired, and then calls of the previous holder are
   );
   await expect(first.releaseLease(lost)).rejects.toMatchObject(failsWith('lease_lost'));
   await second.renewLease(taken, leaseMs, Date.now());
+});
+
+describe('of a holder that announced its presence', () => {
+  const sender = { chainId, address: newWallet() };
+  let session: pg.Client;
+  beforeEach(async () => {
+    session = new pg.Client({ connectionString: database.url });
+    await session.connect();
+    const [first] = stores;
+    await waitFor('its presence', async () => {
+      const lease = await first.acquireLease(sender, 'a', leaseMs, Date.now());
+      const { rows } = await session.query('SELECT FROM leases WHERE presence IS NOT NULL');
+      return lease !== null && rows.length === 1;
+    });
+  });
+  afterEach(() => session.end());
+
+  it('is taken over soon after the process of the holder ends', async () => {
+    const [first, second] = stores;
+    await first.close();
+
+    const taken = await waitFor('the takeover', () =>
+      second.acquireLease(sender, 'b', leaseMs, Date.now()),
+    );
+
+    expect(taken.fence).toBe(2);
+  });
+
+  it('stays if only the session is lost', async () => {
+    const [, second] = stores;
+    const presences = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+    await waitFor('both sessions', async () => (await session.query(presences)).rowCount === 2);
+    const taken: unknown[] = [];
+    await session.query(`SELECT pg_terminate_backend(pid) FROM (${presences}) AS listeners`);
+
+    await waitFor('new sessions', async () => {
+      taken.push(await second.acquireLease(sender, 'b', leaseMs, Date.now()));
+      return (await session.query(presences)).rowCount === 2;
+    });
+
+    expect(taken).not.toContainEqual(expect.anything());
+  });
 });
 
 it('does not affect the chain status once it has expired', async () => {

@@ -5,7 +5,7 @@ import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
 import { FOLLOWER } from '../../rules/anchoring.ts';
 import type { Db } from '../db/database.ts';
 import { forShare, onPostgres } from '../db/dialect.ts';
-import { NOW, raw, type Sql, sql } from '../db/sql.ts';
+import { NOW, perDialect, raw, type Sql, sql } from '../db/sql.ts';
 import type { Work } from '../db/tx.ts';
 import { isHeld } from '../operations.ts';
 
@@ -16,6 +16,20 @@ function isOwned({ chainId, sender, holder, fence }: Lease): Sql {
 }
 
 const FOLLOWS = raw(`substr(l.holder, 1, ${FOLLOWER.length}) = '${FOLLOWER}'`);
+
+/** The first key of the advisory locks of presence: an arbitrary number, unique in this service. */
+export const PRESENCE = 738_392;
+
+/** A process that is gone so long has ended: one that only lost its session has a new one by then. In ms. */
+const GONE_MS = 1_000;
+
+/** The holder of the lease `l` announced its presence, and is gone. */
+const IS_GONE = perDialect({
+  sqlite: sql`false`,
+  postgres: sql`l.presence IS NOT NULL AND NOT EXISTS (SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND classid = ${raw(String(PRESENCE))} AND objid = l.presence AND objsubid = 2
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
+});
 
 /** The holder of the lease `l` only follows, and the new one has the key. */
 function goesBefore(holder: string): Sql {
@@ -48,7 +62,23 @@ function leaseLost(): SvcError {
   );
 }
 
-export function leaseStore({ read, write }: Db) {
+/** Returns whether the holder is gone, and was at each look of the last `GONE_MS`, all within one session of this process. */
+function looks(presence: Db['presence']) {
+  const firstGone = new Map<string, number>();
+  return (lease: string, isGone: boolean | 0 | 1): boolean => {
+    const session = presence();
+    const first = firstGone.get(lease) ?? Number.NEGATIVE_INFINITY;
+    if (!isGone || session === null) firstGone.delete(lease);
+    else if (first < session.since) firstGone.set(lease, performance.now());
+    else return performance.now() - first >= GONE_MS;
+    return false;
+  };
+}
+
+export function leaseStore({ read, write, presence }: Db) {
+  const hasEnded = looks(presence);
+  const ownPresence = () => presence()?.key ?? null;
+
   async function update(lease: Lease, change: Sql): Promise<void> {
     const changed = await write((tx) =>
       tx.run(sql`UPDATE leases SET ${change} WHERE ${isOwned(lease)}`),
@@ -67,10 +97,11 @@ export function leaseStore({ read, write }: Db) {
     async acquireLease({ chainId, address }, holder, ttlMs, now) {
       // Read without a lock first: instances that wait for a lease must not delay its holder.
       const taken = await read((tx) =>
-        tx.get(sql`SELECT fence FROM leases l WHERE chain_id = ${chainId} AND address = ${address}
-          AND holder <> ${holder} AND expires_at > ${NOW} AND NOT (${goesBefore(holder)})`),
+        tx.get<{ fence: number; gone: boolean | 0 | 1 }>(sql`SELECT fence, ${IS_GONE} AS gone
+          FROM leases l WHERE chain_id = ${chainId} AND address = ${address}
+            AND holder <> ${holder} AND expires_at > ${NOW} AND NOT (${goesBefore(holder)})`),
       );
-      if (taken !== undefined) return null;
+      if (taken && !hasEnded(`${chainId} ${address} ${taken.fence}`, taken.gone)) return null;
       return write(async (tx) => {
         // Conflicts with the lock of `holdQueue`: that one waits for this lease to be taken, or this transaction sees
         // the hold.
@@ -78,21 +109,22 @@ export function leaseStore({ read, write }: Db) {
         if (await isHeld(tx, { chainId, address }, now)) return null;
         const isKept = sql`l.holder = ${holder} AND l.expires_at > ${NOW}`;
         const row = await tx.get<{ fence: number }>(sql`
-          INSERT INTO leases AS l (chain_id, address, holder, fence, expires_at)
-          VALUES (${chainId}, ${address}, ${holder}, 1, ${NOW} + ${ttlMs})
+          INSERT INTO leases AS l (chain_id, address, holder, fence, expires_at, presence)
+          VALUES (${chainId}, ${address}, ${holder}, 1, ${NOW} + ${ttlMs}, ${ownPresence()})
           ON CONFLICT (chain_id, address) DO UPDATE SET holder = excluded.holder,
-            expires_at = excluded.expires_at,
+            expires_at = excluded.expires_at, presence = excluded.presence,
             fence = CASE WHEN ${isKept} THEN l.fence ELSE l.fence + 1 END,
             degraded = CASE WHEN ${isKept} THEN l.degraded ELSE '[]' END,
             parked = CASE WHEN ${isKept} THEN l.parked ELSE 0 END
           WHERE l.holder IS NULL OR l.holder = ${holder} OR l.expires_at <= ${NOW}
-            OR ${goesBefore(holder)}
+            OR ${goesBefore(holder)} OR (l.fence = ${taken?.fence ?? 0} AND ${IS_GONE})
           RETURNING fence`);
         return row === undefined ? null : { chainId, sender: address, holder, fence: row.fence };
       });
     },
 
-    renewLease: (lease, ttlMs) => update(lease, sql`expires_at = ${NOW} + ${ttlMs}`),
+    renewLease: (lease, ttlMs) =>
+      update(lease, sql`expires_at = ${NOW} + ${ttlMs}, presence = ${ownPresence()}`),
 
     releaseLease: (lease) => update(lease, sql`holder = NULL, expires_at = 0`),
   } satisfies Partial<AnchorStore>;

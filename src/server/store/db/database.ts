@@ -7,6 +7,15 @@ import type { Tx, Work } from './tx.ts';
 type Run = <Result>(work: Work<Result>) => Promise<Result>;
 type RunLeased = <Result>(lease: Lease, work: Work<Result>) => Promise<Result>;
 
+/**
+ * Shows that a process is connected to PostgreSQL: while it is, its session for notifications holds an advisory lock with
+ * this key. The session began at `since` (`performance.now()`).
+ */
+export interface Presence {
+  key: number;
+  since: number;
+}
+
 /** All transactions reject with `storage_unavailable` if the database fails. */
 export interface Db {
   /** Each statement sees the newest state; on PostgreSQL, each is a transaction of its own. */
@@ -27,6 +36,8 @@ export interface Db {
   wake(topics: readonly string[]): void;
   /** How often waiting requests look again, because the wake-up of another instance may be lost; null for never. */
   pollMs: number | null;
+  /** How other instances see that this process runs; null on SQLite, behind a pooler, and while it connects. */
+  presence(): Presence | null;
   /** Erases deleted rows from SQLite's log; does nothing on PostgreSQL. Call it after the commit of an erasure. */
   purgeLog(): Promise<void>;
   /** Waits for a purge that is due: a repeated erasure is answered only when the first one is done. */

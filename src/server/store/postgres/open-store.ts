@@ -89,7 +89,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ? await startPartitions(access, options.onPartitions ?? (() => {}))
     : null;
   const { maxChallenges = limits.openChallenges } = options;
-  const db = postgresDb(access, (topics) => notifications.tell(topics));
+  const { tell: wake, presence } = notifications;
+  const db = postgresDb(access, { wake, presence });
   // The disk is the database server's. When it is full, every write is refused.
   const hasRoom = async () => true;
   const source = { readErrors: () => readUsageErrors(access), hasRoom };

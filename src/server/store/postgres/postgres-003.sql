@@ -86,3 +86,39 @@ ALTER TABLE attempts ADD COLUMN free_leaf_count integer NOT NULL DEFAULT 0 CHECK
 
 -- promise_key: JSON Web Key that signs promises while the account is in use; NULL if its key was never available.
 ALTER TABLE anchoring_accounts ADD COLUMN promise_key text COLLATE "C";
+
+-- The advisory lock that the process of the holder has while it is connected (anchoring/leases.ts); NULL if it announced none.
+ALTER TABLE leases ADD COLUMN presence bigint;
+
+-- Tasks are counted once per statement, however many it has, in the order of robots, so that two statements that change
+-- tasks of the same robots do not wait for each other.
+CREATE FUNCTION count_new_tasks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO task_counts AS t
+    SELECT robot_id, count(*) FILTER (WHERE status = 'claimed'), count(*) FILTER (WHERE status = 'verified')
+    FROM new_tasks GROUP BY robot_id ORDER BY robot_id
+    ON CONFLICT (robot_id) DO UPDATE SET
+      claimed = t.claimed + excluded.claimed, verified = t.verified + excluded.verified;
+  RETURN NULL;
+END $$;
+CREATE FUNCTION count_changed_tasks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  WITH changed AS (
+    SELECT n.robot_id, sum((n.status = 'claimed')::int - (o.status = 'claimed')::int) AS claimed,
+      sum((n.status = 'verified')::int - (o.status = 'verified')::int) AS verified
+    FROM new_tasks n JOIN old_tasks o USING (id) WHERE n.status <> o.status GROUP BY n.robot_id
+  ), counts AS (
+    SELECT robot_id FROM task_counts WHERE robot_id IN (SELECT robot_id FROM changed)
+    ORDER BY robot_id FOR UPDATE
+  )
+  UPDATE task_counts t SET claimed = t.claimed + c.claimed, verified = t.verified + c.verified
+  FROM changed c JOIN counts USING (robot_id) WHERE t.robot_id = c.robot_id;
+  RETURN NULL;
+END $$;
+DROP TRIGGER task_counted ON tasks;
+DROP TRIGGER task_recounted ON tasks;
+CREATE TRIGGER task_added AFTER INSERT ON tasks REFERENCING NEW TABLE AS new_tasks
+  FOR EACH STATEMENT EXECUTE FUNCTION count_new_tasks();
+CREATE TRIGGER task_changed AFTER UPDATE ON tasks REFERENCING OLD TABLE AS old_tasks NEW TABLE AS new_tasks
+  FOR EACH STATEMENT EXECUTE FUNCTION count_changed_tasks();
+CREATE TRIGGER task_counted AFTER DELETE ON tasks FOR EACH ROW EXECUTE FUNCTION count_task();

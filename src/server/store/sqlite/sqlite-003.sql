@@ -133,3 +133,6 @@ ALTER TABLE attempts ADD COLUMN free_leaf_count INTEGER NOT NULL DEFAULT 0 CHECK
 
 -- promise_key: JSON Web Key that signs promises while the account is in use; NULL if its key was never available.
 ALTER TABLE anchoring_accounts ADD COLUMN promise_key TEXT;
+
+-- As on PostgreSQL; always NULL.
+ALTER TABLE leases ADD COLUMN presence INTEGER;

@@ -18,7 +18,10 @@ export interface PostgresDb extends Db {
   alone: Db['read'];
 }
 
-export function postgresDb(access: Access, wake: Db['wake']): PostgresDb {
+export function postgresDb(
+  access: Access,
+  { wake, presence }: Pick<Db, 'wake' | 'presence'>,
+): PostgresDb {
   const statements = statementsOf(access.instant);
 
   async function runOn<Result>(queries: Queries, work: Work<Result>): Promise<Result> {
@@ -47,6 +50,7 @@ export function postgresDb(access: Access, wake: Db['wake']): PostgresDb {
     isInProcess: false,
     wake,
     pollMs: POLL_MS,
+    presence,
     purgeLog: async () => {},
     joinLogPurge: async () => {},
   };

@@ -1,8 +1,10 @@
 // Notifies all instances of queued proofs, decided completions and changes, with LISTEN and NOTIFY.
 
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Triggers } from '../../../../base/async/triggers.ts';
+import { PRESENCE } from '../../anchoring/leases.ts';
+import type { Presence } from '../../db/database.ts';
 import type { ChangeFeed } from '../../stream.ts';
 import type { Connections } from './connections.ts';
 import { sql } from './connections.ts';
@@ -15,7 +17,8 @@ const TOPICS_PER_PAYLOAD = 100;
 /** Beyond this number of topics one payload wakes all waiters. */
 const TOPICS_AT_ONCE = 2_000;
 const ALL_TOPICS = '*';
-const RECONNECT_MS = 1_000;
+/** Much less than the time without presence after which other instances take the leases of this one. */
+const RECONNECT_MS = 250;
 /**
  * An instance checks this often that it hears of changes. While it does not, it tells its streams that anything may have
  * changed.
@@ -86,6 +89,7 @@ export function startNotifications(
       clearTimeout(timer);
       await listener?.close();
     },
+    presence: () => listener?.presence() ?? null,
   };
 }
 
@@ -103,7 +107,9 @@ function inPayloads(topics: readonly string[]): string[] {
 function startListener(
   connections: Connections,
   { triggers, feed, self }: { triggers: Triggers; feed: ChangeFeed; self: string },
-): { check(): void; close(): Promise<void> } {
+): { check(): void; presence(): Presence | null; close(): Promise<void> } {
+  const key = randomInt(2 ** 31);
+  let since: number | null = null;
   let closed = false;
   let answers = true;
   let timer: NodeJS.Timeout | undefined;
@@ -111,6 +117,7 @@ function startListener(
 
   function again(): void {
     feed.isComplete = false;
+    since = null;
     if (closed || timer !== undefined) return;
     void client?.end().catch(() => {});
     timer = setTimeout(() => {
@@ -140,9 +147,12 @@ function startListener(
         else for (const topic of payload.split(',')) triggers.wake(topic);
       });
       await client.connect();
+      // Shared: the server may still have the lost session.
+      await client.query(`SELECT pg_advisory_lock_shared(${PRESENCE}, ${key})`);
       await client.query(LISTEN);
       answers = true;
       feed.isComplete = true;
+      since = performance.now();
       // Notifications between the two sessions were lost.
       wakeAll();
     } catch {
@@ -163,6 +173,7 @@ function startListener(
         () => {},
       );
     },
+    presence: () => (since === null ? null : { key, since }),
     async close() {
       closed = true;
       clearTimeout(timer);

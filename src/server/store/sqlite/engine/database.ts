@@ -25,6 +25,7 @@ export function sqliteDb({ read, write, log, triggers }: Parts): Db {
       for (const topic of topics) triggers.wake(topic);
     },
     pollMs: null,
+    presence: () => null,
     purgeLog: log.purge,
     joinLogPurge: log.join,
   };

@@ -22,7 +22,7 @@ import { QUOTE_COLUMNS, type QuoteRow, toQuote } from './anchoring/chain-status.
 import type { Db } from './db/database.ts';
 import { each } from './db/dialect.ts';
 import { type InText, NO_ID } from './db/rows.ts';
-import { raw, type Sql, sql } from './db/sql.ts';
+import { raw, type Sql, sql, type Value } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
 import { ownsRobot } from './robots.ts';
 import type { FindTasks } from './stream.ts';
@@ -187,6 +187,19 @@ export interface SituationRow extends QuoteRow, InText<Balance> {
   signs: 0 | 1;
 }
 
+/** Selects the situation of a completion of the task `taskId` by the robot `r` of the account `a`. */
+export function selectSituation(robots: Sql, taskId: Value | Sql): Sql {
+  return sql`SELECT a.wallet, a.anchor_quota AS "anchorQuota",
+      a.gas_credit_wei AS "gasCreditWei", t.status, t.credit_refused_at AS "creditRefusedAt",
+      c.state, c.cycle, r.signs, ${raw(QUOTE_COLUMNS)}
+    FROM ${robots}
+    LEFT JOIN tasks t ON t.id = ${taskId} AND t.robot_id = r.id
+    LEFT JOIN completions c ON c.task_id = t.id
+    LEFT JOIN chain_status s ON s.id = 1`;
+}
+
+const ROBOT = sql`robots r JOIN accounts a ON a.wallet = r.wallet`;
+
 /** Decides whether a completion may be queued. `wasRefused`: an earlier one was refused for lack of credit. */
 export async function decideFor(
   tx: Tx,
@@ -197,14 +210,17 @@ export async function decideFor(
     statementHash,
   }: Pick<NewCompletion, 'robotId' | 'keyHash' | 'taskId' | 'statementHash'>,
 ) {
-  const row = await tx.get<SituationRow>(sql`SELECT a.wallet, a.anchor_quota AS "anchorQuota",
-      a.gas_credit_wei AS "gasCreditWei", t.status, t.credit_refused_at AS "creditRefusedAt",
-      c.state, c.cycle, r.signs, ${raw(QUOTE_COLUMNS)}
-    FROM robots r JOIN accounts a ON a.wallet = r.wallet
-    LEFT JOIN tasks t ON t.id = ${taskId} AND t.robot_id = r.id
-    LEFT JOIN completions c ON c.task_id = t.id
-    LEFT JOIN chain_status s ON s.id = 1
-    WHERE r.id = ${robotId} AND r.key_hash = ${keyHash}`);
+  const row = await tx.get<SituationRow>(
+    sql`${selectSituation(ROBOT, taskId)} WHERE r.id = ${robotId} AND r.key_hash = ${keyHash}`,
+  );
+  return decideIn(row, statementHash);
+}
+
+/** `row` is missing if the robot or its key is gone. */
+export function decideIn(
+  row: SituationRow | undefined,
+  statementHash: NewCompletion['statementHash'],
+) {
   const decision = decideCompletion({
     hasKey: row !== undefined,
     lacksStatement: row?.signs === 1 && statementHash === null,

@@ -45,6 +45,13 @@ const CONFLICTS = new Set([
   '55P03', // lock_not_available: the lock time-out
 ]);
 
+/** What a group did if another transaction kept it from its locks: nothing. Each member can be tried alone. */
+export function unlessContended(error: unknown): never[] {
+  const { cause } = error as Error;
+  if (cause instanceof pg.DatabaseError && CONFLICTS.has(cause.code ?? '')) return [];
+  throw error;
+}
+
 /** too_many_connections: a retry can succeed once another client disconnects. */
 const TOO_MANY_CONNECTIONS = '53300';
 

@@ -25,6 +25,7 @@ import { openSchema } from './engine/schema.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
 import { leaderStore } from './leader.ts';
 import { migrations } from './migrations.ts';
+import { withSharedReads } from './reads.ts';
 import { sampleRetention } from './retention.ts';
 import { robotAuthentication } from './robots.ts';
 import { challengeStore } from './sign-in.ts';
@@ -118,7 +119,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
   }
 
-  return combineStores(
+  const store = combineStores(
     db,
     { usage, feed },
     {
@@ -142,6 +143,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       },
     },
   );
+  return withSharedReads(db, store);
 }
 
 /**

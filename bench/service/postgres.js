@@ -5,6 +5,7 @@ import { openPostgresStore } from '../../dist/server/store/postgres/open-store.j
 import { startPostgres } from '../../test/support/postgres.ts';
 import { createDatabase } from '../../test/support/temporary-database.ts';
 import { claimsPerSecond } from './claims.js';
+import { completionsPerSecond } from './completions.js';
 import { SAMPLES_PER_REQUEST, sampleAt, samplesPerSecond } from './telemetry.js';
 
 const POOL = 10;
@@ -30,6 +31,7 @@ export async function measurePostgres({ seconds }) {
     return {
       samples: await served(samplesPerSecond),
       claims: await served(claimsPerSecond),
+      completions: await served(completionsPerSecond),
       rawRows: await on((database) => rawPerSecond(database, { seconds, step: insertSamples() })),
       rawClaims: await on((database) => rawPerSecond(database, { seconds, step: countAndClaim })),
     };

@@ -40,14 +40,15 @@ export function completionStore(db: PostgresDb, usage: StorageUsage) {
     startGroup: completionGroup,
     async doTogether(completions) {
       const rows = await db.alone((tx) => situationsOf(tx, completions));
+      const found = new Map(completions.map((completion, i) => [completion, rows[i]]));
       return (completion: NewCompletion) => {
-        const row = rows[completions.indexOf(completion)];
+        const row = found.get(completion);
         return decideIn(row?.wallet ? row : undefined, completion.statementHash);
       };
     },
   });
 
-  /** Returns the bytes of the stored evidence, or null. Completions of an account are in one group at a time. */
+  /** Returns the bytes of the stored evidence, if it was stored. Completions of an account are in one group at a time. */
   const reserve = batching({
     atOnce: GROUPS_AT_ONCE,
     keyOf: ({ wallet }: Due) => wallet,

@@ -106,7 +106,7 @@ export const environment = Type.Object({
     "Number of confirmations after which an anchor is final. If a reorganization removes more blocks than this, a proof may be anchored twice (default: the chain's finalized tag, or 64 confirmations on chains without this tag)",
   ),
   SVC_ANCHOR_BATCH_MAX: Whole(
-    { minimum: 1, default: 1024, maximum: 1024 },
+    { minimum: 1, default: 16_384, maximum: 16_384 },
     'Maximum number of proofs in one transaction',
   ),
   SVC_ANCHOR_LINGER_MS: Whole(

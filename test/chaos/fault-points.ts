@@ -27,12 +27,14 @@ type Reading =
 
 const steps: Record<AnchorStep, Occasion> = {
   attempt_signed: 'work',
+  leaves_assigned: 'work',
   attempt_committed: 'work',
   broadcast_sent: 'work',
   broadcast_recorded: 'work',
   inclusion_found: 'work',
   inclusion_recorded: 'work',
   leaves_settled: 'work',
+  leaves_returned: 'theft',
   variant_signed: 'halt',
   variant_committed: 'halt',
   inclusion_changed: 'work',
@@ -60,6 +62,8 @@ const writes: Record<
   renewLease: 'patience',
   releaseLease: 'stop',
   saveChainStatus: 'work',
+  assignLeaves: 'work',
+  returnLeaves: 'work',
   commitAttempt: 'work',
   addVariant: 'halt',
   recordBroadcast: 'work',

@@ -224,7 +224,7 @@ export function completionContract(open: OpenStore): void {
     it('ends when the completion is settled, not when it is signed or mined', async () => {
       const id = await queuedTask();
       const { state, done } = watched(
-        world.store.waitForCompletion(id, AbortSignal.timeout(10_000)),
+        world.store.waitForCompletions([id], AbortSignal.timeout(10_000)),
       );
 
       const attempt = await world.included(lease);
@@ -239,7 +239,7 @@ export function completionContract(open: OpenStore): void {
 
     it('ends when the completion fails', async () => {
       const id = await queuedTask();
-      const { done } = watched(world.store.waitForCompletion(id, new AbortController().signal));
+      const { done } = watched(world.store.waitForCompletions([id], new AbortController().signal));
 
       await world.store.failQueuedProofs(lease, [id], 'no funds', world.now);
 
@@ -249,7 +249,7 @@ export function completionContract(open: OpenStore): void {
     it('ends for every waiting caller', async () => {
       const id = await queuedTask();
       const waits = Array.from({ length: 20 }, () =>
-        world.store.waitForCompletion(id, new AbortController().signal),
+        world.store.waitForCompletions([id], new AbortController().signal),
       );
 
       await world.settled(lease);
@@ -260,12 +260,12 @@ export function completionContract(open: OpenStore): void {
     it('ends when the signal aborts, even before the call', async () => {
       const id = await queuedTask();
       const controller = new AbortController();
-      const wait = world.store.waitForCompletion(id, controller.signal);
+      const wait = world.store.waitForCompletions([id], controller.signal);
 
       controller.abort();
 
       await wait;
-      await world.store.waitForCompletion(id, controller.signal);
+      await world.store.waitForCompletions([id], controller.signal);
     });
 
     it('ends immediately if the completion is settled or the task does not exist', async () => {
@@ -273,8 +273,8 @@ export function completionContract(open: OpenStore): void {
       await world.settled(lease);
       const never = new AbortController().signal;
 
-      await world.store.waitForCompletion(id, never);
-      await world.store.waitForCompletion('0190a5c0-0000-7000-8000-000000000000', never);
+      await world.store.waitForCompletions([id], never);
+      await world.store.waitForCompletions(['0190a5c0-0000-7000-8000-000000000000'], never);
     });
 
     it('for the queue ends when a proof is queued', async () => {

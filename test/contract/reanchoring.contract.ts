@@ -126,7 +126,7 @@ export function reanchoringContract(open: OpenStore): void {
     expect(await world.store.queueCompletion(world.completion(task))).toMatchObject({
       outcome: 'already_completed',
     });
-    await world.store.waitForCompletion(task.id, new AbortController().signal);
+    await world.store.waitForCompletions([task.id], new AbortController().signal);
   });
 
   it('anchors the leaf of a deleted task that was verified, without another charge', async () => {

@@ -223,7 +223,7 @@ export function robotDeletionContract(open: OpenStore): void {
     const [waiting] = await world.queued(robot.id, 1);
     const ended = Promise.all(
       [queued, waiting].map((task) =>
-        world.store.waitForCompletion(task?.id ?? '', new AbortController().signal),
+        world.store.waitForCompletions([task?.id ?? ''], new AbortController().signal),
       ),
     );
 

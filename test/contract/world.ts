@@ -296,6 +296,7 @@ export class World {
       root: payload.kind === 'batch' ? payload.root : null,
       leaves: proofs.map(({ taskId, leaf }) => ({ taskId, leaf })),
       freeLeaves,
+      assigned: 0,
       variant: {
         txHash: randomHash(),
         rawTx: randomHash(),

@@ -19,7 +19,7 @@ describe('a completion whose wait ends when another proof has been accepted', ()
 
   /** The reply to the completion, whose wait for its anchor is replaced by `meanwhile`. */
   async function complete(task: TaskRecord, proof: JsonObject, meanwhile: () => Promise<void>) {
-    const store: Store = Object.create(world.store, { waitForCompletion: { value: meanwhile } });
+    const store: Store = Object.create(world.store, { waitForCompletions: { value: meanwhile } });
     const service = await serveStore({ store, clock: world.clock });
     onTestFinished(service.close);
     const apiKey = apiKeyOf(task.robotId);

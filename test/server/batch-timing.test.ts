@@ -31,7 +31,14 @@ it('ignores a head that it has seen', () => {
 
 it('keeps its intervals between their limits, however fast or slow the chain is', () => {
   const fast = createBatchTiming({ ...pauses, blockMs: 8 });
-  expect([fast.pollMs(), fast.senderStateMs(), fast.slotMs(4)]).toEqual([100, 2_000, 2]);
+  expect([fast.pollMs(), fast.senderStateMs(), fast.slotMs(4, false)]).toEqual([100, 2_000, 2]);
   const slow = createBatchTiming({ ...pauses, blockMs: 600_000 });
-  expect([slow.pollMs(), slow.senderStateMs(), slow.slotMs(4)]).toEqual([1_000, 15_000, 1_000]);
+  expect([slow.pollMs(), slow.senderStateMs(), slow.slotMs(4, false)]).toEqual([
+    1_000, 15_000, 1_000,
+  ]);
+});
+
+it('spreads its transactions over the whole block time under load', () => {
+  const slow = createBatchTiming({ ...pauses, blockMs: 12_000 });
+  expect([slow.slotMs(4, false), slow.slotMs(4, true)]).toEqual([1_000, 3_000]);
 });

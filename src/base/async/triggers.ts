@@ -3,10 +3,13 @@ import { pause } from './on-abort.ts';
 
 /** Wakes waiters by topic, within this process. An earlier wake is lost: subscribe before you read the state. */
 export class Triggers {
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #waiting = new Map<string, Set<(isOfAll: boolean) => void>>();
 
-  /** Calls `wake` at each `wake` of `topic`, until the returned function is called. Call it only once. */
-  subscribe(topic: string, wake: () => void): () => void {
+  /**
+   * Calls `wake` at each `wake` of `topic`, until the returned function is called. Call it only once. `isOfAll`: all
+   * topics are woken, perhaps without cause.
+   */
+  subscribe(topic: string, wake: (isOfAll: boolean) => void): () => void {
     const listeners = this.#waiting.get(topic) ?? new Set();
     listeners.add(wake);
     this.#waiting.set(topic, listeners);
@@ -30,12 +33,12 @@ export class Triggers {
     });
   }
 
-  wake(topic: string): void {
-    for (const wake of [...(this.#waiting.get(topic) ?? [])]) wake();
+  wake(topic: string, isOfAll = false): void {
+    for (const wake of [...(this.#waiting.get(topic) ?? [])]) wake(isOfAll);
   }
 
   wakeAll(): void {
-    for (const topic of [...this.#waiting.keys()]) this.wake(topic);
+    for (const topic of [...this.#waiting.keys()]) this.wake(topic, true);
   }
 
   /** The number of topics with a waiter. */

@@ -4,7 +4,7 @@ import type { Trigger } from '../../base/async/triggers.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { IdleReading, SenderState } from '../../chain/sender-state.ts';
-import type { FeeQuote } from '../ports/anchoring.ts';
+import { type FeeQuote, MOST_LEAVES_PER_COMMIT } from '../ports/anchoring.ts';
 import {
   type BatchTiming,
   createBatchTiming,
@@ -60,6 +60,8 @@ class AnchorLoop {
   batchUntil: number | null = null;
   /** The last batch was full: more proofs are waiting. */
   wasFull = false;
+  /** The last batch had as many proofs as a commit may have. */
+  isLoaded = false;
   /** Why signing is paused; null when it is not. */
   hold: Hold | null = null;
   /**
@@ -127,6 +129,7 @@ async function connect(loop: AnchorLoop, bumpClock: BumpClock | null): Promise<L
   loop.pollAt = 0;
   loop.readAt = Number.NEGATIVE_INFINITY;
   loop.senderState = null;
+  loop.queueAt = 0;
   loop.queue.raise();
   return recoverAttempts(store, lease, bumpClock);
 }
@@ -180,6 +183,7 @@ async function recordFinality(loop: AnchorLoop, live: LiveAttempts): Promise<voi
   live.nonceConflict = false;
   loop.pollAt = 0;
   loop.readAt = Number.NEGATIVE_INFINITY;
+  loop.queueAt = 0;
   loop.queue.raise();
 }
 
@@ -236,7 +240,10 @@ async function lookAtQueue(loop: AnchorLoop): Promise<void> {
   if (performance.now() < loop.queueAt) return;
   loop.queueAt = performance.now() + timing.senderStateMs();
   queue.rearm();
-  if ((await context.store.listQueuedProofs(context.lease, 1)).length > 0) queue.raise();
+  const { store, lease, clock } = context;
+  // Of an attempt that was not committed before a crash, or has died.
+  while (await store.returnLeaves(lease, clock.now())) await context.onStep?.('leaves_returned');
+  if ((await store.listQueuedProofs(lease, 1)).length > 0) queue.raise();
 }
 
 /** A count below ours is believed only if two of three providers report it, or both of two, twice in a row. */
@@ -257,7 +264,7 @@ async function takeQueued(loop: AnchorLoop, live: LiveAttempts, wake: () => void
   if (!maySign(loop, live)) return;
   if (unmined(live).length > 0) {
     const { lingerMs, maxInFlight } = context.options;
-    const slotMs = loop.wasFull ? 0 : timing.slotMs(maxInFlight);
+    const slotMs = loop.wasFull ? 0 : timing.slotMs(maxInFlight, loop.isLoaded);
     loop.batchUntil ??= performance.now() + Math.max(lingerMs, slotMs);
     if (performance.now() < loop.batchUntil) return;
   }
@@ -282,8 +289,15 @@ async function signQueued(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   // Proofs that cannot be refused, because they were signed before, stay at the head of the queue.
   else if (submission.outcome === 'refused') loop.hold = 'gas_refused';
   else loop.pollAt = Math.min(loop.pollAt, performance.now() + loop.timing.pollMs());
+  loop.isLoaded = queued.length >= MOST_LEAVES_PER_COMMIT;
   loop.wasFull = queued.length === options.batchMax;
-  if (submission.outcome !== 'submitted' || loop.wasFull) queue.raise();
+  if (submission.outcome === 'submitted') {
+    if (loop.wasFull) queue.raise();
+    return;
+  }
+  // Leaves that were assigned go back first.
+  loop.queueAt = 0;
+  queue.raise();
 }
 
 function maySign({ context, queue, hold }: AnchorLoop, live: LiveAttempts): boolean {

@@ -77,7 +77,7 @@ export function watchQueue(store: AnchorStore, signal: AbortSignal, wake: () => 
 
 export type BatchTiming = ReturnType<typeof createBatchTiming>;
 
-/** A single proof waits no longer than this for a batch, however slow the chain. */
+/** A single proof waits no longer than this for a batch, however slow the chain, unless the service is under load. */
 const MAX_SLOT_MS = 1_000;
 
 /** Estimates the block time, so that a slow chain is not polled more often than it changes. */
@@ -99,7 +99,8 @@ export function createBatchTiming(least: AnchoringPauses) {
     /** Interval between two readings of the sender state: about a block. */
     senderStateMs: () => clamp(blockMs, least.senderStateMs, 15_000),
     /** Interval between two transactions, so that the transactions in flight spread over a block. */
-    slotMs: (places: number) => clamp(blockMs / places, 0, MAX_SLOT_MS),
+    slotMs: (places: number, isLoaded: boolean) =>
+      isLoaded ? blockMs / places : clamp(blockMs / places, 0, MAX_SLOT_MS),
   };
 }
 

@@ -56,12 +56,14 @@ export type AnchoringLimits = Readonly<
  */
 export type AnchorStep =
   | 'attempt_signed'
+  | 'leaves_assigned'
   | 'attempt_committed'
   | 'broadcast_sent'
   | 'broadcast_recorded'
   | 'inclusion_found'
   | 'inclusion_recorded'
   | 'leaves_settled'
+  | 'leaves_returned'
   | 'variant_signed'
   | 'variant_committed'
   | 'inclusion_changed'

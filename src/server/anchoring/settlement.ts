@@ -3,7 +3,7 @@ import { Background } from './background.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
 
 /** Number of leaves settled per commit, so that none blocks other writers for long. */
-const SETTLED_PER_COMMIT = 64;
+const SETTLED_PER_COMMIT = 128;
 
 /**
  * Step 6. Runs concurrently with the other stages, so that queued proofs need not wait while a large batch is settled.

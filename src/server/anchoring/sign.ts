@@ -5,7 +5,7 @@ import type { RefusalMeaning } from '../../chain/errors.ts';
 import type { AnchorKey } from '../../chain/keys/anchor-key.ts';
 import type { IdleReading, SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
-import type { NewAttempt, QueuedProof } from '../ports/anchoring.ts';
+import { MOST_LEAVES_PER_COMMIT, type NewAttempt, type QueuedProof } from '../ports/anchoring.ts';
 import { type Batch, batchOf, bytesOf } from './batch.ts';
 import { type AnchoringContext, type Hold, readSenderState } from './context.ts';
 import {
@@ -41,18 +41,23 @@ export async function submit(
   if (decision.decision === 'refuse') {
     if (decision.meaning !== confirmed) return { outcome: 'held', reason: 'gas_refused' };
     const { store, lease, clock, logger } = context;
-    const taskIds = queued.map(({ taskId }) => taskId);
     const { reason } = decision;
-    logger.error({ proofs: taskIds.length, reason }, 'chain refused anchor; released proofs');
-    await store.failQueuedProofs(lease, taskIds, reason, clock.now());
+    logger.error({ proofs: queued.length, reason }, 'chain refused anchor; released proofs');
+    for (let i = 0; i < queued.length; i += MOST_LEAVES_PER_COMMIT) {
+      const taskIds = queued.slice(i, i + MOST_LEAVES_PER_COMMIT).map(({ taskId }) => taskId);
+      await store.failQueuedProofs(lease, taskIds, reason, clock.now());
+    }
     return { outcome: 'refused' };
   }
   return commit(context, live, batch, { ...decision, dataFeeWei: senderState.dataFeeWei });
 }
 
+/** Read at once, so not too many to hold the event loop. */
+const MOST_FREE_LEAVES = 4_096;
+
 /** A lone proof has no tree, so it has no place for other leaves. */
 function freeLeaves({ store, lease, options }: AnchoringContext, queued: number): Promise<Hex[]> {
-  const places = queued < 2 ? 0 : options.batchMax - queued;
+  const places = queued < 2 ? 0 : Math.min(options.batchMax - queued, MOST_FREE_LEAVES);
   return places === 0 ? Promise.resolve([]) : store.listFreeLeaves(lease, places);
 }
 
@@ -67,6 +72,7 @@ async function commit(
   const attempt = await sign(context, key, batch, terms);
   await context.onStep?.('attempt_signed');
   try {
+    attempt.assigned = await assign(context, attempt);
     await store.commitAttempt(lease, attempt);
   } catch (error) {
     if (!(error instanceof SvcError)) throw error;
@@ -78,6 +84,18 @@ async function commit(
   live.nextNonce = attempt.nonce + 1;
   await context.onStep?.('attempt_committed');
   return { outcome: 'submitted' };
+}
+
+/** Assigns all leaves but those of the last commit. Returns how many. */
+async function assign({ store, lease, onStep }: AnchoringContext, attempt: NewAttempt) {
+  const count = attempt.leaves.length + attempt.freeLeaves.length;
+  let assigned = 0;
+  while (count - assigned > MOST_LEAVES_PER_COMMIT) {
+    await store.assignLeaves(lease, attempt, assigned);
+    assigned += MOST_LEAVES_PER_COMMIT;
+    await onStep?.('leaves_assigned');
+  }
+  return assigned;
 }
 
 /** Reads the sender state for a payload, and decides whether it may be signed. */
@@ -125,6 +143,7 @@ async function sign(
   return {
     ...batch,
     id: newId(),
+    assigned: 0,
     nonce,
     variant: { ...signed, maxFeePerGas, maxPriorityFeePerGas },
     spend: capWei === null ? null : { maxCostWei: gas * maxFeePerGas + dataFeeWei, capWei },

@@ -22,7 +22,7 @@ export type Completed = Answer<'completeTask'>;
 export type Result = Omit<Body<'completeTask'>, 'proof'> & { proof: Proof };
 
 /** Runs the waiting part of a completion; see `completeTask`. */
-export type Wait = (work: (enough: AbortController) => Promise<Completed>) => Promise<Completed>;
+export type Wait<T> = (work: (enough: AbortController) => Promise<T>) => Promise<T>;
 
 /** By `same_evidence`. */
 const REASONS = {
@@ -34,7 +34,7 @@ const REASONS = {
 /**
  * Queues the proof, and then waits for its anchor. `wait` runs the waiting part, with a controller that ends the wait
  * when it aborts: `wait` may abort it, and `anchorTimeoutMs` does. In either case the completion continues without the
- * request. The response depends only on what is stored afterwards. `promise` makes the promise of a response 202.
+ * request. The response depends only on what is stored afterwards.
  *
  * Throws `payload_too_large`, `not_found`, `already_completed`, `completion_in_progress`, `no_anchor_quota`,
  * `no_gas_credit`, `chain_unavailable` (fees were never read), `anchoring_failed`, `invalid_api_key` if the key ended
@@ -45,18 +45,28 @@ export function completeTask(
   robot: RobotCaller,
   taskId: string,
   result: Result,
-  wait: Wait,
-  promise = (task: AcceptedTask) => promiseOf(deps, [task]),
+  wait: Wait<Completed>,
 ): Promise<Completed> {
   const answer = (proofHash: Hex) =>
     wait(async (enough) => {
-      await waitForAnchor(deps, taskId, enough);
-      return answerByState(deps, await requireTask(deps, robot, taskId), proofHash, promise);
+      await waitForAnchors(deps, [taskId], enough);
+      const task = await requireTask(deps, robot, taskId);
+      return answerByState(deps, task, proofHash, (accepted) => promiseOf(deps, [accepted]));
     });
   // Not an async function: it would keep the proof, and then its text, in memory until the anchor.
-  return newCompletion(deps, robot, taskId, result)
-    .then((completion) => queue(deps, robot, completion))
-    .then(answer);
+  return acceptCompletion(deps, robot, taskId, result).then(answer);
+}
+
+/** Queues the proof. Returns its hash once it is durable. Throws as `completeTask`. */
+export function acceptCompletion(
+  deps: Deps,
+  robot: RobotCaller,
+  taskId: string,
+  result: Result,
+): Promise<Hex> {
+  return newCompletion(deps, robot, taskId, result).then((completion) =>
+    queue(deps, robot, completion),
+  );
 }
 
 /** Canonicalizes and hashes the proof, and stores the statement. */
@@ -183,11 +193,15 @@ async function queue(deps: Deps, { wallet }: RobotCaller, completion: NewComplet
 }
 
 /** Does not wait while no account can anchor. */
-async function waitForAnchor({ store, settings }: Deps, taskId: string, enough: AbortController) {
+export async function waitForAnchors(
+  { store, settings }: Deps,
+  taskIds: readonly string[],
+  enough: AbortController,
+): Promise<void> {
   const timer = setTimeout(() => enough.abort(), settings.anchorTimeoutMs);
   try {
     if ((await store.getChainStatus())?.isStopped) return;
-    await store.waitForCompletion(taskId, enough.signal);
+    await store.waitForCompletions(taskIds, enough.signal);
   } finally {
     clearTimeout(timer);
   }
@@ -214,8 +228,11 @@ async function otherCompletion(deps: Deps, task: TaskRecord, sentHash: Hex | nul
   );
 }
 
-/** The response to the completion that queued this proof. It never reports the result of another proof. */
-async function answerByState(
+/**
+ * The response to the completion that queued this proof. It never reports the result of another proof. `promiseOfTask`
+ * makes the promise of a response 202.
+ */
+export async function answerByState(
   deps: Deps,
   task: TaskRecord,
   proofHash: Hex,

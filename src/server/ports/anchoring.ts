@@ -54,22 +54,28 @@ export interface Variant {
   maxPriorityFeePerGas: bigint;
 }
 
-/** A new anchoring transaction: one nonce, one payload and its leaves. It is stored together with its first variant. */
-export interface NewAttempt {
+/** What an attempt anchors. */
+export interface LeavesOfAttempt {
   id: string;
+  /** In tree order: inclusion paths are derived from it. */
+  leaves: { taskId: string; leaf: Hex }[];
+  /** In tree order, behind `leaves`. The attempt's cost is split by `leaves` alone. */
+  freeLeaves: readonly Hex[];
+  now: number;
+}
+
+/** A new anchoring transaction: one nonce, one payload and its leaves. It is stored together with its first variant. */
+export interface NewAttempt extends LeavesOfAttempt {
   nonce: number;
   /** Calldata. */
   payload: Hex;
   /** Null for a single. */
   root: Hex | null;
-  /** In tree order: inclusion paths are derived from it. */
-  leaves: { taskId: string; leaf: Hex }[];
-  /** In tree order, behind `leaves`. The attempt's cost is split by `leaves` alone. */
-  freeLeaves: readonly Hex[];
+  /** How many of its leaves, the first in the tree, were assigned before. */
+  assigned: number;
   variant: Variant;
   /** Counts its highest cost against a cap on the spend of an hour; null without a cap. Replacements do not count. */
   spend: { maxCostWei: bigint; capWei: bigint } | null;
-  now: number;
 }
 
 export type AttemptState = 'signed' | 'submitted' | 'included' | 'finalized' | 'reorged' | 'dead';
@@ -130,6 +136,9 @@ export interface Funds {
   balanceWei: string | null;
   neededWei: string | null;
 }
+
+/** Leaves that one commit moves at most, so that none blocks other writers for long. */
+export const MOST_LEAVES_PER_COMMIT = 256;
 
 /**
  * The part of the store that the anchorer uses. Every method with a `lease` parameter rejects with SvcError
@@ -198,8 +207,19 @@ export interface AnchorStore {
    */
   waitForQueuedProof(signal: AbortSignal): Promise<void>;
   /**
-   * Step 3: stores raw transaction, hash, calldata and leaf list, and moves the leaves' completions to `submitted`, in
-   * one commit. Rejects with `not_queued`, writing nothing, if a leaf is no longer queued or a free leaf no longer
+   * Before step 3, for an attempt with more leaves than one commit may move (`MOST_LEAVES_PER_COMMIT`): assigns that many of them, from
+   * the index `from`, and moves their completions to `submitted`. `commitAttempt` must follow, or `returnLeaves`. Rejects with `not_queued` as
+   * `commitAttempt`.
+   */
+  assignLeaves(lease: Lease, attempt: LeavesOfAttempt, from: number): Promise<void>;
+  /**
+   * Returns to the queue some leaves of an attempt of this sender that is dead, or was never committed. Resolves with whether there may be more: call it
+   * until there are none, when the lease was taken and before an attempt gets leaves.
+   */
+  returnLeaves(lease: Lease, now: number): Promise<boolean>;
+  /**
+   * Step 3: stores raw transaction, hash, calldata and the leaves that were not assigned before, and moves their completions to
+   * `submitted`, in one commit. Rejects with `not_queued`, writing nothing, if a leaf is no longer queued or a free leaf no longer
    * waits; the caller then rebuilds the tree. Rejects with `spend_cap`, writing nothing, above the cap. MUST be durable before the transaction is broadcast.
    */
   commitAttempt(lease: Lease, attempt: NewAttempt): Promise<void>;
@@ -259,11 +279,11 @@ export interface AnchorStore {
   /** Step 7, for many attempts in one commit. The receipts' finality changes with it. */
   recordInclusionChanges(lease: Lease, changes: InclusionChanges, now: number): Promise<void>;
   /**
-   * Ends an attempt that can never be mined. Its proofs are queued again in the next generation, under their existing
-   * reservation, in one commit. A proof whose task was deleted before it was charged is released.
+   * Ends an attempt that can never be mined. Its first proofs are queued again in the next generation, under their
+   * existing reservation, in the same commit; `returnLeaves` queues the others.
    */
   recordReplacedNonce(lease: Lease, attemptId: string, now: number): Promise<void>;
-  /** Every account with attempts that are open or not final, regardless of who holds its lease. */
+  /** Every account with attempts that are open or not final, or with leaves to return, regardless of who holds its lease. */
   listOpenSenders(): Promise<SenderKey[]>;
 }
 

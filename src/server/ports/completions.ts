@@ -43,8 +43,8 @@ export interface CompletionStore {
    */
   queueCompletion(completion: NewCompletion): Promise<QueueOutcome>;
   /**
-   * Resolves when the completion is included, finalized or failed, when the task is deleted, or when the signal aborts;
-   * an abort does not reject. It can wake without cause: read the task after.
+   * Resolves when each completion is included, finalized or failed, or its task is deleted, or when the signal aborts; an
+   * abort does not reject.
    */
-  waitForCompletion(taskId: string, signal: AbortSignal): Promise<void>;
+  waitForCompletions(taskIds: readonly string[], signal: AbortSignal): Promise<void>;
 }

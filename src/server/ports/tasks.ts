@@ -87,6 +87,8 @@ export interface TaskStore {
     | { outcome: 'id_conflict' | 'key_revoked' | 'statement_required' }
   >;
   getTask(id: string, viewer: Viewer): Promise<TaskRecord | null>;
+  /** Those that exist, in any order. */
+  getTasks(ids: readonly string[], viewer: Viewer): Promise<TaskRecord[]>;
   /**
    * Newest first, by creation time and then id. The cost does not grow with the account's history. Null if the account
    * has no robot with the filter's id.

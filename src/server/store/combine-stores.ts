@@ -4,6 +4,7 @@ import type { Store } from '../ports/store.ts';
 import { accountStore, deletionStore } from './account.ts';
 import { alertStore } from './alerts.ts';
 import { attemptStore } from './anchoring/anchor-attempts.ts';
+import { assignmentStore } from './anchoring/assignments.ts';
 import { chainProofStore } from './anchoring/chain-proofs.ts';
 import { chainStatusStore } from './anchoring/chain-status.ts';
 import { freeLeafStore } from './anchoring/free-leaves.ts';
@@ -55,6 +56,7 @@ function sharedStores(db: Db, { usage, feed }: Shared) {
     ...leaseStore(db),
     ...anchoringAccountStore(db),
     ...attemptStore(db),
+    ...assignmentStore(db),
     ...freeLeafStore(db),
     ...settlementStore(db),
     ...inclusionStore(db),

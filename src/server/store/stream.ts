@@ -84,10 +84,17 @@ function changeOf(key: string): Change {
   return { kind, id };
 }
 
-/** Reads the tasks of an attempt, if any, and of the ids, with their accounts. Deleted tasks are left out. */
+/** Tasks of an attempt that are read in one turn of the event loop. */
+const PAGE = 1024;
+
+/**
+ * Reads the tasks of an attempt, if any, from one index of its leaves to another, and of the ids, with their accounts. Deleted tasks are
+ * left out.
+ */
 export type FindTasks = (
   attemptId: string | null,
   taskIds: readonly string[],
+  indexes: readonly [number, number],
 ) => Promise<{ id: string; wallet: string }[]>;
 
 /** Publishes the changes after their commit. The callers do not wait for it. */
@@ -104,11 +111,14 @@ export function publishAnchors<Store extends AnchorStore>(
     try {
       for (const attemptId of attemptIds) {
         if (!feed.isWatched) return;
-        for (const { id, wallet } of await findTasks(attemptId, taskIds)) {
-          feed.changed(wallet, kinds && Object.fromEntries(kinds.map((kind) => [kind, id])));
+        for (let from = 0, more = true; more; from += PAGE) {
+          const found = await findTasks(attemptId, taskIds, [from, from + PAGE]);
+          for (const { id, wallet } of found) {
+            feed.changed(wallet, kinds && Object.fromEntries(kinds.map((kind) => [kind, id])));
+          }
+          more = attemptId !== null && found.length > 0;
+          await nextTurn();
         }
-        // An attempt has up to 1024 tasks.
-        await nextTurn();
       }
     } catch {
       feed.changedAnywhere();

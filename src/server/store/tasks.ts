@@ -19,6 +19,7 @@ import type {
 } from '../ports/tasks.ts';
 import { decideCompletion } from '../rules/completions.ts';
 import { QUOTE_COLUMNS, type QuoteRow, toQuote } from './anchoring/chain-status.ts';
+import { readPath } from './anchoring/paths.ts';
 import type { Db } from './db/database.ts';
 import { each } from './db/dialect.ts';
 import { type InText, NO_ID } from './db/rows.ts';
@@ -35,7 +36,7 @@ type CompletionRow = Omit<CompletionRecord, 'receipt'>;
 
 interface ReceiptRow {
   leafIndex: number;
-  path: string;
+  path: Buffer;
   attemptState: AttemptState;
   safe: 0 | 1 | boolean;
   chainId: number;
@@ -113,6 +114,14 @@ export function taskStore({ read }: Db): Omit<TaskStore, 'createTask'> {
     getTask: (id, viewer) =>
       read((tx) => firstTask(tx, sql`t.id = ${id} AND ${isVisible(viewer)}`)),
 
+    getTasks: (ids, viewer) =>
+      read(async (tx) => {
+        const rows = await tx.all<TaskRow>(sql`SELECT ${TASK_COLUMNS}
+          FROM (${each('uuid', ids)}) AS given JOIN tasks t ON t.id = given.value ${TASK_JOINS}
+          WHERE ${isVisible(viewer)}`);
+        return rows.map(toTask);
+      }),
+
     findPublicAnchor: (proofHash, taskId) => read((tx) => findPublicAnchor(tx, proofHash, taskId)),
 
     hasAnchorTransaction: (txHash) =>
@@ -169,10 +178,11 @@ function listNewest(
 
 /** Names the accounts of the tasks, and of those in the attempt. */
 export function taskOwners({ read }: Db): FindTasks {
-  return (attemptId, taskIds) =>
+  return (attemptId, taskIds, [from, to]) =>
     read((tx) =>
       tx.all(sql`SELECT id, wallet FROM tasks WHERE id IN (
-        SELECT task_id FROM leaves WHERE attempt_id = ${attemptId} UNION ALL ${each('uuid', taskIds)})`),
+        SELECT task_id FROM leaves WHERE attempt_id = ${attemptId}
+          AND leaf_index >= ${from} AND leaf_index < ${to} UNION ALL ${each('uuid', taskIds)})`),
     );
 }
 
@@ -286,7 +296,7 @@ function toReceipt(row: ReceiptRow): ReceiptRecord {
     from: row.sender,
     blockNumber: BigInt(row.minedBlockNumber),
     anchoredAt: row.minedAt,
-    inclusion: root === null ? null : { root, leaf_index, leaf_count, path: JSON.parse(row.path) },
+    inclusion: root === null ? null : { root, leaf_index, leaf_count, path: readPath(row.path) },
     finality: finalityOf(row),
   };
 }

@@ -54,6 +54,7 @@ export const transferTables: readonly TransferTable[] = `
   variants: tx_hash: attempt_id seq raw_tx max_fee_per_gas max_priority_fee_per_gas created_at adopted
   chain_proofs: attempt_id: due_at tries header nodes
   leaves: attempt_id leaf_index: task_id leaf path generation live settled_at
+  assignments: attempt_id: chain_id sender
   free_leaves: leaf: rank created_at attempt_id leaf_index
   receipts: seq: task_id proof_hash attempt_id leaf_index
   chain_identity: id: chain_id genesis_hash block_number

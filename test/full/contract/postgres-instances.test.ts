@@ -243,7 +243,7 @@ describe.each([
 
   it('that the other settled its completion', async () => {
     const [task] = await world.queued(robot.id, 1);
-    const waiting = there.waitForCompletion(task?.id ?? '', new AbortController().signal);
+    const waiting = there.waitForCompletions([task?.id ?? ''], new AbortController().signal);
 
     await world.settled(await world.lease());
 
@@ -254,7 +254,7 @@ describe.each([
 
   it('that the other deleted its robot', async () => {
     const [task] = await world.queued(robot.id, 1);
-    const waiting = there.waitForCompletion(task?.id ?? '', new AbortController().signal);
+    const waiting = there.waitForCompletions([task?.id ?? ''], new AbortController().signal);
 
     await here.deleteRobot(robot.id, robot.wallet, world.now);
 
@@ -279,7 +279,7 @@ describe('many requests that wait', () => {
           : [];
       });
 
-    const waits = tasks.map(({ id }) => there.waitForCompletion(id, new AbortController().signal));
+    const waits = tasks.map(({ id }) => there.waitForCompletions([id], new AbortController().signal));
     await waitFor('two more looks', () => asked().length >= 3);
     expect(asked()).toEqual(asked().map(() => 40));
 

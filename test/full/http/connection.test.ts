@@ -259,7 +259,7 @@ describe('a connection that sends requests ahead', () => {
   });
 
   it('aborts the wait of all its completions when it closes', async () => {
-    const wait = vi.spyOn(service.store, 'waitForCompletion');
+    const wait = vi.spyOn(service.store, 'waitForCompletions');
     const [first, second] = [await service.claim(robot), await service.claim(robot)];
     const { socket } = openRaw(service.url);
     socket.write(completion(first) + completion(second));

@@ -12,18 +12,16 @@ import type {
   SenderKey,
   Variant,
 } from '../../ports/anchoring.ts';
-import { type AttemptEvent, completionMove, moveAttempt } from '../../rules/anchoring.ts';
+import { type AttemptEvent, moveAttempt } from '../../rules/anchoring.ts';
 import { transactionCost } from '../../rules/credits.ts';
 import type { Db } from '../db/database.ts';
-import { among, elements, onPostgres, typed } from '../db/dialect.ts';
+import { among, onPostgres } from '../db/dialect.ts';
 import type { InText } from '../db/rows.ts';
 import { raw, type Sql, sql } from '../db/sql.ts';
 import type { Tx } from '../db/tx.ts';
-import { placeFreeLeaves } from './free-leaves.ts';
+import { endAssignment, placeLeaves } from './assignments.ts';
 
 const HOUR_MS = 60 * 60_000;
-
-const sign = completionMove('sign');
 
 /** The condition of the index of open attempts, word for word: neither database uses the index for another wording. */
 export const IS_OPEN = raw(`(state IN ('signed', 'submitted', 'reorged')
@@ -50,7 +48,10 @@ export function attemptStore({ read, leased }: Db) {
         const { id, variant, now } = attempt;
         await takeNonce(tx, lease, attempt);
         await addVariant(tx, id, { ...variant, seq: 0, isAdopted: false }, now);
-        await moveLeaves(tx, attempt);
+        if (attempt.assigned > 0 && !(await endAssignment(tx, id))) {
+          throw new SvcError('not_queued', 'The leaves were returned to the queue.');
+        }
+        await placeLeaves(tx, attempt, attempt.assigned, Number.MAX_SAFE_INTEGER);
         await reserveSpend(tx, attempt);
       }),
 
@@ -91,7 +92,8 @@ export function attemptStore({ read, leased }: Db) {
       read((tx) =>
         tx.all<SenderKey>(sql`
           SELECT chain_id AS "chainId", sender AS address FROM attempts WHERE ${IS_OPEN}
-          UNION SELECT chain_id, sender FROM attempts WHERE state = 'included'`),
+          UNION SELECT chain_id, sender FROM attempts WHERE state = 'included'
+          UNION SELECT chain_id, sender FROM assignments`),
       ),
   } satisfies Partial<AnchorStore>;
 }
@@ -177,33 +179,6 @@ async function takeNonce(tx: Tx, lease: Lease, attempt: NewAttempt): Promise<voi
     'nonce_conflict',
     `Nonce ${nonce} does not follow the last committed one${isNext ? '' : `; ${next} does`}.`,
   );
-}
-
-/** Moves the queued completions into the attempt, and advances the round. @throws SvcError `not_queued` */
-async function moveLeaves(tx: Tx, attempt: NewAttempt): Promise<void> {
-  const { id, leaves, now } = attempt;
-  const given = leaves.map(({ taskId, leaf }, i) => [taskId, leaf, i]);
-  const queued = sql`FROM ${elements(given)} AS g CROSS JOIN completions c
-    WHERE c.task_id = ${typed('uuid', sql`(g.value ->> 0)`)} AND c.leaf = g.value ->> 1
-      AND c.state IN ${raw(sign.from)}`;
-  await tx.run(onPostgres(sql`SELECT c.task_id ${queued} ORDER BY c.task_id FOR NO KEY UPDATE`));
-  // The paths follow from the order of the leaves; the settlement stores them.
-  const moved = await tx.run(sql`
-    INSERT INTO leaves (attempt_id, leaf_index, task_id, leaf, path, generation)
-    SELECT ${id}, CAST(g.value ->> 2 AS integer), c.task_id, c.leaf, '', c.generation ${queued}`);
-  if (moved !== leaves.length || !(await placeFreeLeaves(tx, attempt))) {
-    throw new SvcError('not_queued', 'A leaf is no longer queued.');
-  }
-  await tx.run(sql`UPDATE completions SET state = ${raw(sign.to)}, updated_at = ${now}
-    WHERE task_id IN (SELECT task_id FROM leaves WHERE attempt_id = ${id})
-      AND state IN ${raw(sign.from)}`);
-  await tx.run(sql`UPDATE queue_round SET round = signed.round
-    FROM (SELECT max(c.round) AS round FROM leaves l JOIN completions c ON c.task_id = l.task_id
-      WHERE l.attempt_id = ${id}) AS signed
-    WHERE id = 1 AND queue_round.round < signed.round`);
-  // Of deleted tasks, only the leaf in the attempt is left.
-  await tx.run(sql`DELETE FROM completions WHERE claim_hash = leaf
-    AND task_id IN (SELECT task_id FROM leaves WHERE attempt_id = ${id})`);
 }
 
 async function addVariant(

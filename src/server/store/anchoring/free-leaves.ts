@@ -3,19 +3,20 @@
 
 import type { Hex } from '../../../proof/bytes.ts';
 import { type FreeLeafKind, freeLeafHash } from '../../../proof/leaf.ts';
-import type { AnchorStore, NewAttempt } from '../../ports/anchoring.ts';
+import type { AnchorStore } from '../../ports/anchoring.ts';
 import type { EvidenceStore, LeafAnchorRecord } from '../../ports/evidence.ts';
 import type { Db } from '../db/database.ts';
 import { among, elements } from '../db/dialect.ts';
 import { raw, sql } from '../db/sql.ts';
 import type { Tx } from '../db/tx.ts';
 import { type ChainProofRow, toChainProof } from './chain-proofs.ts';
+import { leavesOf } from './paths.ts';
 
 /** The condition of the index `free_leaves_waiting`. */
 const WAITS = raw('attempt_id IS NULL');
 
 type LeafAnchorRow = Omit<LeafAnchorRecord, 'leaves' | 'chainProof' | 'blockNumber'> &
-  ChainProofRow & { attemptId: string; blockNumber: number };
+  ChainProofRow & { attemptId: string; blockNumber: number; leafCount: number };
 
 export function freeLeafStore({ read, leased }: Db) {
   return {
@@ -27,10 +28,10 @@ export function freeLeafStore({ read, leased }: Db) {
         return waiting.map(({ leaf }) => leaf);
       }),
 
-    getLeafAnchor: (leaf, taskId) =>
-      read(async (tx) => {
-        const row = await tx.get<LeafAnchorRow>(sql`SELECT f.leaf_index AS "leafIndex",
-            a.chain_id AS "chainId", a.id AS "attemptId", a.mined_tx_hash AS "txHash", a.mined_block_number AS "blockNumber",
+    async getLeafAnchor(leaf, taskId) {
+      const row = await read((tx) =>
+        tx.get<LeafAnchorRow>(sql`SELECT f.leaf_index AS "leafIndex",
+            a.leaf_count + a.free_leaf_count AS "leafCount", a.chain_id AS "chainId", a.id AS "attemptId", a.mined_tx_hash AS "txHash", a.mined_block_number AS "blockNumber",
             a.mined_block_hash AS "blockHash", a.mined_tx_index AS "txIndex", a.sender AS "from",
             a.mined_at AS "anchoredAt", v.raw_tx AS "rawTx", p.header, p.nodes
           FROM (SELECT attempt_id, leaf_index FROM free_leaves WHERE leaf = ${leaf} UNION ALL
@@ -39,16 +40,16 @@ export function freeLeafStore({ read, leased }: Db) {
             JOIN attempts a ON a.id = f.attempt_id
             JOIN variants v ON v.tx_hash = a.mined_tx_hash
             LEFT JOIN chain_proofs p ON p.attempt_id = a.id
-          WHERE a.state IN ('included', 'finalized')`);
-        if (row === undefined) return null;
-        const { attemptId, header, nodes, blockNumber, ...place } = row;
-        return {
-          ...place,
-          blockNumber: BigInt(blockNumber),
-          leaves: await leavesOf(tx, attemptId),
-          chainProof: toChainProof({ header, nodes }),
-        };
-      }),
+          WHERE a.state IN ('included', 'finalized')`),
+      );
+      if (row === undefined) return null;
+      const { attemptId, header, nodes, blockNumber, leafCount, ...place } = row;
+      const leaves = await leavesOf(read, attemptId);
+      // Some were released: the attempt has become dead meanwhile.
+      if (leaves.length !== leafCount) return null;
+      const chainProof = toChainProof({ header, nodes });
+      return { ...place, blockNumber: BigInt(blockNumber), leaves, chainProof };
+    },
   } satisfies Partial<AnchorStore & EvidenceStore>;
 }
 
@@ -73,30 +74,23 @@ export async function dropFreeLeaves(tx: Tx, statementHashes: readonly Hex[]): P
   await tx.run(sql`DELETE FROM free_leaves WHERE leaf ${among('text', leaves)} AND ${WAITS}`);
 }
 
-/** Puts the free leaves behind the paying ones. Returns whether all of them still waited. */
+/** Puts free leaves at these indexes of the tree. Returns whether all of them still waited. */
 export async function placeFreeLeaves(
   tx: Tx,
-  { id, leaves, freeLeaves }: NewAttempt,
+  attemptId: string,
+  from: number,
+  freeLeaves: readonly Hex[],
 ): Promise<boolean> {
   if (freeLeaves.length === 0) return true;
-  const given = freeLeaves.map((leaf, i) => [leaf, leaves.length + i]);
+  const given = freeLeaves.map((leaf, i) => [leaf, from + i]);
   const placed = await tx.run(sql`UPDATE free_leaves
-    SET attempt_id = ${id}, leaf_index = CAST(g.value ->> 1 AS integer)
+    SET attempt_id = ${attemptId}, leaf_index = CAST(g.value ->> 1 AS integer)
     FROM ${elements(given)} AS g WHERE leaf = g.value ->> 0 AND leaf_index IS NULL`);
   return placed === freeLeaves.length;
 }
 
-/** Lets the free leaves of an attempt that can never be mined wait again. */
-export async function releaseFreeLeaves(tx: Tx, attemptId: string): Promise<void> {
-  await tx.run(sql`UPDATE free_leaves SET attempt_id = NULL, leaf_index = NULL
-    WHERE attempt_id = ${attemptId}`);
-}
-
-/** All leaves of an attempt in the order of the tree. */
-export async function leavesOf(tx: Tx, attemptId: string): Promise<Hex[]> {
-  const found = await tx.all<{ leaf: Hex }>(sql`
-    SELECT leaf_index, leaf FROM leaves WHERE attempt_id = ${attemptId}
-    UNION ALL SELECT leaf_index, leaf FROM free_leaves WHERE attempt_id = ${attemptId}
-    ORDER BY leaf_index`);
-  return found.map(({ leaf }) => leaf);
+/** Lets free leaves of an attempt that can never be mined wait again. Returns how many. */
+export async function releaseFreeLeaves(tx: Tx, attemptId: string, limit: number): Promise<number> {
+  return tx.run(sql`UPDATE free_leaves SET attempt_id = NULL, leaf_index = NULL WHERE leaf IN (
+    SELECT leaf FROM free_leaves WHERE attempt_id = ${attemptId} LIMIT ${limit})`);
 }

@@ -1,14 +1,11 @@
 // Stores settlement: charges, receipts and verified tasks (step 6), failed proofs, and attempts with a replaced nonce.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { runYielding } from '../../../base/async/cooperative-yield.ts';
-import type { Hex } from '../../../proof/bytes.ts';
-import { growMerkleTree } from '../../../proof/tree.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import type { Db } from '../db/database.ts';
 import { among, elements, onPostgres, typed } from '../db/dialect.ts';
-import { raw, type Sql, sql } from '../db/sql.ts';
+import { raw, sql } from '../db/sql.ts';
 import type { Tx } from '../db/tx.ts';
 import {
   chargesOf,
@@ -21,14 +18,13 @@ import { countAnchors } from '../stats.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 import { queueFailed, queueVerified } from '../webhook-outbox.ts';
 import { moveAttempts } from './anchor-attempts.ts';
-import { leavesOf, releaseFreeLeaves } from './free-leaves.ts';
-import { endOffers } from './waits.ts';
+import { locked, noteAssignment, returnSome, unexpectedState } from './assignments.ts';
+import { inclusionPaths, type PathOf, pathBytes } from './paths.ts';
 
 /** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */
 const WAKES_PER_TURN = 16;
 
 const settle = completionMove('settle');
-const requeue = completionMove('requeue');
 const fail = completionMove('fail');
 
 interface AttemptRow {
@@ -46,7 +42,15 @@ interface LeafRow {
 type TaskRow = { task_id: string };
 
 export function settlementStore({ read, leased, wake }: Db) {
-  const paths = inclusionPaths((attemptId) => read((tx) => leavesOf(tx, attemptId)));
+  const paths = inclusionPaths(read);
+  let waking: Promise<void> = Promise.resolve();
+
+  async function wakeInTurns(taskIds: readonly string[]): Promise<void> {
+    for (let i = 0; i < taskIds.length; i += WAKES_PER_TURN) {
+      wake(taskIds.slice(i, i + WAKES_PER_TURN).map(completionTopic));
+      await nextTurn();
+    }
+  }
 
   return {
     async settleLeaves(lease, attemptId, limit, now) {
@@ -62,24 +66,17 @@ export function settlementStore({ read, leased, wake }: Db) {
         return { taskIds: idsOf(leaves), left: attempt.unsettled_leaves - leaves.length };
       });
       if (left === 0) paths.forget(attemptId);
-      for (let i = 0; i < taskIds.length; i += WAKES_PER_TURN) {
-        wake(taskIds.slice(i, i + WAKES_PER_TURN).map(completionTopic));
-        await nextTurn();
-      }
+      // While they wake, the next commit goes on.
+      await waking;
+      waking = wakeInTurns(taskIds);
       return left;
     },
 
     async recordReplacedNonce(lease, attemptId, now) {
       await leased.write(lease, async (tx) => {
         await moveAttempts(tx, lease, [attemptId], 'die', now);
-        const ended = await tx.all<TaskRow>(sql`UPDATE leaves SET live = false
-          WHERE attempt_id = ${attemptId} RETURNING task_id`);
-        const taskIds = idsOf(ended);
-        await releaseFreeLeaves(tx, attemptId);
-        await lockReserving(tx, taskIds);
-        const gone = await queueAgain(tx, taskIds, now);
-        await queueLeaves(tx, attemptId, gone, now);
-        await endOffers(tx, taskIds);
+        await noteAssignment(tx, lease, attemptId);
+        await returnSome(tx, lease, now);
       });
       wake([QUEUE_TOPIC]);
     },
@@ -181,75 +178,20 @@ async function lockForVerification(tx: Tx, taskIds: readonly string[]): Promise<
 }
 
 async function markSettled(tx: Tx, attemptId: string, { leaves, pathOf, now }: Settling) {
+  const paths = leaves.map((leaf) => pathBytes(pathOf(leaf.leaf_index)));
+  let end = 1;
   // Each given leaf names its attempt: with `attempt_id = …`, SQLite walks the list once for each leaf of the attempt.
-  const given = leaves.map(({ leaf_index: i }) => [attemptId, i, JSON.stringify(pathOf(i))]);
-  await tx.run(sql`UPDATE leaves SET settled_at = ${now}, path = g.value ->> 2
+  const given = leaves.map(({ leaf_index: index }, i) => {
+    const [begin, length] = [end, paths[i]?.length ?? 0];
+    end += length;
+    return [attemptId, index, begin, length];
+  });
+  await tx.run(sql`UPDATE leaves SET settled_at = ${now},
+      path = substr(${typed('bytea', Buffer.concat(paths))}, CAST(g.value ->> 2 AS integer), CAST(g.value ->> 3 AS integer))
     FROM ${elements(given)} AS g
     WHERE attempt_id = ${typed('uuid', sql`(g.value ->> 0)`)}
       AND leaf_index = CAST(g.value ->> 1 AS integer)`);
   await tx.run(sql`UPDATE attempts
     SET unsettled_leaves = unsettled_leaves - ${leaves.length}, updated_at = ${now}
     WHERE id = ${attemptId}`);
-}
-
-/** Queues the completions of tasks that still exist, in their next generation. Returns the tasks that do not. */
-async function queueAgain(tx: Tx, taskIds: readonly string[], now: number): Promise<string[]> {
-  const waiting = await tx.all<TaskRow>(locked(taskIds));
-  const queued = await tx.run(sql`UPDATE completions
-    SET state = ${raw(requeue.to)}, generation = generation + 1, updated_at = ${now}
-    WHERE task_id ${among('uuid', taskIds)} AND state IN ${raw(requeue.from)}`);
-  if (queued !== waiting.length) throw unexpectedState();
-  const existing = new Set(idsOf(waiting));
-  return taskIds.filter((taskId) => !existing.has(taskId));
-}
-
-/** Queues the leaves of deleted tasks again, as the deletion of a queued task leaves them. */
-async function queueLeaves(tx: Tx, attemptId: string, taskIds: readonly string[], now: number) {
-  await tx.run(sql`INSERT INTO completions (task_id, state, proof_hash, claim_hash, leaf, cycle,
-      generation, reserve_seq, round, queued_at, updated_at)
-    SELECT l.task_id, ${raw(requeue.to)}, l.leaf, l.leaf, l.leaf, r.cycle, l.generation + 1, r.seq, 0, r.at, ${now}
-    FROM leaves l JOIN ledger r ON r.task_id = l.task_id AND r.kind = 'reserve'
-    WHERE l.attempt_id = ${attemptId} AND l.task_id ${among('uuid', taskIds)}
-      AND NOT EXISTS (SELECT 1 FROM ledger later WHERE later.task_id = l.task_id
-        AND later.kind = 'reserve' AND later.cycle > r.cycle)`);
-}
-
-/** Selects the tasks that still exist, and locks them with their completions. */
-function locked(taskIds: readonly string[]): Sql {
-  return sql`SELECT c.task_id FROM tasks t JOIN completions c ON c.task_id = t.id
-    WHERE t.id ${among('uuid', taskIds)} ORDER BY t.id ${onPostgres(sql`FOR NO KEY UPDATE`)}`;
-}
-
-function unexpectedState(): Error {
-  return new Error('A leaf of the attempt has a completion in an unexpected state');
-}
-
-/** The inclusion path of a leaf by its index in the attempt. */
-type PathOf = (leafIndex: number) => Hex[];
-
-/** Attempts that are settled at the same time; more come from attempts that never finish here, and are forgotten. */
-const KEPT_TREES = 16;
-
-/**
- * Computes the inclusion paths of attempts from their leaves, and keeps them until `forget`. The paths are stored at
- * settlement, not before the broadcast: they are ten times the bytes of the rest and would make that commit long.
- */
-function inclusionPaths(readLeaves: (attemptId: string) => Promise<Hex[]>) {
-  const known = new Map<string, PathOf>();
-  return {
-    async of(attemptId: string): Promise<PathOf> {
-      const before = known.get(attemptId);
-      if (before !== undefined) return before;
-      const leaves = await readLeaves(attemptId);
-      if (leaves.length < 2) return () => [];
-      const { path } = await runYielding(growMerkleTree(leaves));
-      known.set(attemptId, path);
-      const [oldest] = known.keys();
-      if (known.size > KEPT_TREES && oldest !== undefined) known.delete(oldest);
-      return path;
-    },
-    forget(attemptId: string): void {
-      known.delete(attemptId);
-    },
-  };
 }

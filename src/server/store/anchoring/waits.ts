@@ -1,10 +1,11 @@
 // Waits for queued proofs and for completions.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { batching } from '../../../base/async/batching.ts';
 import { onAbort } from '../../../base/async/on-abort.ts';
 import { singleFlight } from '../../../base/async/single-flight.ts';
 import type { Triggers } from '../../../base/async/triggers.ts';
-import type { AnchorStore } from '../../ports/anchoring.ts';
+import type { AnchorStore, QueuedProof } from '../../ports/anchoring.ts';
 import type { CompletionStore } from '../../ports/completions.ts';
 import type { Db } from '../db/database.ts';
 import { among, each, onPostgres } from '../db/dialect.ts';
@@ -13,8 +14,36 @@ import type { Tx } from '../db/tx.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 
 export const QUEUED_COLUMNS = raw(
-  `task_id AS "taskId", proof_hash AS "proofHash", leaf, generation`,
+  `task_id AS "taskId", proof_hash AS "proofHash", leaf, generation, round, reserve_seq AS seq`,
 );
+
+/** The order of the queue. */
+interface QueuePlace {
+  round: number;
+  seq: number;
+}
+
+/** Queued proofs read in one turn of the event loop. */
+const PAGE = 1024;
+
+/** Reads queued proofs in the order of the queue, a page after the other. Few are one page. */
+export async function inPages(
+  limit: number,
+  readPage: (after: QueuePlace, limit: number) => Promise<(QueuedProof & QueuePlace)[]>,
+): Promise<QueuedProof[]> {
+  const all: QueuedProof[] = [];
+  let after: QueuePlace = { round: Number.MIN_SAFE_INTEGER, seq: 0 };
+  for (;;) {
+    const most = Math.min(PAGE, limit - all.length);
+    const page = await readPage(after, most);
+    for (const { round, seq, ...proof } of page) {
+      after = { round, seq };
+      all.push(proof);
+    }
+    if (page.length < most || all.length === limit) return all;
+    await nextTurn();
+  }
+}
 
 /** Ends the offers of queued proofs, each to one sender. SQLite makes none. */
 export async function endOffers(tx: Tx, taskIds: readonly string[]): Promise<void> {
@@ -30,17 +59,24 @@ export function waits(db: Db, triggers: Triggers, anyQueued: () => Promise<boole
   const looks = looksOf(db.pollMs, triggers);
   return {
     async waitForQueuedProof(signal) {
-      for await (const _ of looks(QUEUE_TOPIC, signal)) if (await anyQueued()) return;
+      for await (const _ of looks([QUEUE_TOPIC], signal)) if (await anyQueued()) return;
     },
 
-    async waitForCompletion(taskId, signal) {
-      for await (const cause of looks(completionTopic(taskId), signal)) {
+    async waitForCompletions(taskIds, signal) {
+      const waiting = new Map(taskIds.map((id) => [completionTopic(id), id]));
+      const isLast = (topic: string) => waiting.delete(topic) && waiting.size === 0;
+      for await (const cause of looks([...waiting.keys()], signal, isLast)) {
         try {
-          if (await isOver(taskId)) return;
+          await Promise.all(
+            [...waiting].map(async ([topic, id]) => {
+              if (await isOver(id)) waiting.delete(topic);
+            }),
+          );
         } catch (error) {
           // After a failed poll, the next one tries again.
           if (cause !== 'poll') throw error;
         }
+        if (waiting.size === 0) return;
       }
     },
   } satisfies Partial<AnchorStore & CompletionStore>;
@@ -49,8 +85,8 @@ export function waits(db: Db, triggers: Triggers, anyQueued: () => Promise<boole
 type Cause = 'start' | 'wake' | 'poll';
 
 /**
- * Returns an iterator over the times to look: at the start, after each wake of the topic and after each poll, until the
- * signal aborts.
+ * Returns an iterator over the times to look: at the start, after each wake of a topic that is `enough` and of all topics,
+ * and after each poll, until the signal aborts.
  */
 function looksOf(pollMs: number | null, triggers: Triggers) {
   /** All waits poll together. */
@@ -59,9 +95,17 @@ function looksOf(pollMs: number | null, triggers: Triggers) {
       ? null
       : singleFlight(() => new Promise<void>((resolve) => setTimeout(resolve, pollMs).unref()));
 
-  return async function* looks(topic: string, signal: AbortSignal): AsyncGenerator<Cause> {
+  return async function* looks(
+    topics: readonly string[],
+    signal: AbortSignal,
+    isEnough = (_topic: string) => true,
+  ): AsyncGenerator<Cause> {
     let wake = () => {};
-    const unsubscribe = triggers.subscribe(topic, () => wake());
+    const subscriptions = topics.map((topic) =>
+      triggers.subscribe(topic, (isOfAll) => {
+        if (isOfAll || isEnough(topic)) wake();
+      }),
+    );
     const ignore = onAbort(signal, () => wake());
     try {
       for (let cause: Cause = 'start'; !signal.aborted; ) {
@@ -75,7 +119,7 @@ function looksOf(pollMs: number | null, triggers: Triggers) {
       }
     } finally {
       ignore();
-      unsubscribe();
+      for (const unsubscribe of subscriptions) unsubscribe();
     }
   };
 }

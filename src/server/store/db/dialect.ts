@@ -45,7 +45,7 @@ export function elements(values: readonly unknown[]): Sql {
 }
 
 /** A value whose type PostgreSQL cannot see from its place. SQLite stores texts of wei as they are. */
-export function typed(type: 'uuid' | 'numeric', value: Value | Sql): Sql {
+export function typed(type: 'uuid' | 'numeric' | 'bytea', value: Value | Sql): Sql {
   return perDialect({
     sqlite: sql`${value}`,
     postgres: sql`${value}::${raw(type)}`,

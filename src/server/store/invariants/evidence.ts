@@ -12,6 +12,7 @@ import {
   type RecordedAnchorRow,
   toRecordedAnchor,
 } from '../anchoring/chain-proofs.ts';
+import { pathBytes } from '../anchoring/paths.ts';
 import { openProof } from '../evidence.ts';
 import { folded, type Invariant, type Snapshot } from './snapshot.ts';
 
@@ -49,7 +50,7 @@ interface LeafRow {
   attempt_id: string;
   leaf_index: number;
   leaf: Hex;
-  path: string | null;
+  path: Buffer | null;
   settled_at: number | null;
   state: AttemptState;
   payload: Hex;
@@ -75,6 +76,7 @@ export async function* payloadsRebuild({ scan }: Snapshot): AsyncGenerator<strin
      JOIN attempts a ON a.id = l.attempt_id
      LEFT JOIN tasks t ON t.id = l.task_id
      LEFT JOIN completions c ON c.task_id = t.id
+     WHERE NOT EXISTS (SELECT 1 FROM assignments s WHERE s.attempt_id = l.attempt_id)
      ORDER BY l.attempt_id, l.leaf_index`,
   );
   const attempts = folded(leaves, {
@@ -135,7 +137,7 @@ function rebuilds(first: LeafRow, leaves: LeafRow[]): boolean {
     first.root === (rebuilt.kind === 'batch' ? rebuilt.root : null) &&
     leaves.every(
       ({ settled_at, path }, i) =>
-        settled_at === null || path === JSON.stringify(inclusions[i]?.path ?? []),
+        settled_at === null || path?.equals(pathBytes((inclusions[i]?.path ?? []) as Hex[])),
     )
   );
 }

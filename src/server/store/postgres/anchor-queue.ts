@@ -1,7 +1,7 @@
 // Stores the queue of proofs that wait to be signed, and offers them to senders.
 
-import type { AnchorStore, QueuedProof } from '../../ports/anchoring.ts';
-import { QUEUED_COLUMNS } from '../anchoring/waits.ts';
+import type { AnchorStore } from '../../ports/anchoring.ts';
+import { inPages, QUEUED_COLUMNS } from '../anchoring/waits.ts';
 import type { Db } from '../db/database.ts';
 import { NOW, sql } from '../db/sql.ts';
 
@@ -11,22 +11,25 @@ const OFFER_MS = 5_000;
 export function queueStore({ leased }: Db): Pick<AnchorStore, 'listQueuedProofs'> {
   return {
     listQueuedProofs: (lease, limit) =>
-      leased.write(lease, async (tx) => {
-        // If a crash of the database loses an offer, it is made again.
-        await tx.run(sql`SET LOCAL synchronous_commit TO off`);
-        return tx.all<QueuedProof>(sql`WITH
-          head AS (
-            SELECT task_id FROM completions
-            WHERE state = 'queued' AND (offered_until <= ${NOW} OR offered_to = ${lease.sender})
-            ORDER BY round, reserve_seq LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED
-          ),
-          offered AS (
-            UPDATE completions c
-            SET offered_to = ${lease.sender}, offered_until = ${NOW} + ${OFFER_MS}
-            FROM head WHERE c.task_id = head.task_id RETURNING c.*
-          )
-          SELECT ${QUEUED_COLUMNS} FROM offered ORDER BY round, reserve_seq`);
-      }),
+      inPages(limit, ({ round, seq }, most) =>
+        leased.write(lease, async (tx) => {
+          // If a crash of the database loses an offer, it is made again.
+          await tx.run(sql`SET LOCAL synchronous_commit TO off`);
+          return tx.all(sql`WITH
+            head AS (
+              SELECT task_id FROM completions
+              WHERE state = 'queued' AND (round, reserve_seq) > (${round}, ${seq})
+                AND (offered_until <= ${NOW} OR offered_to = ${lease.sender})
+              ORDER BY round, reserve_seq LIMIT ${most} FOR NO KEY UPDATE SKIP LOCKED
+            ),
+            offered AS (
+              UPDATE completions c
+              SET offered_to = ${lease.sender}, offered_until = ${NOW} + ${OFFER_MS}
+              FROM head WHERE c.task_id = head.task_id RETURNING c.*
+            )
+            SELECT ${QUEUED_COLUMNS} FROM offered ORDER BY round, reserve_seq`);
+        }),
+      ),
   };
 }
 

@@ -74,7 +74,7 @@ CREATE TABLE free_leaves (
   leaf text COLLATE "C" NOT NULL PRIMARY KEY,
   rank integer NOT NULL CHECK (rank IN (0, 1)),
   created_at bigint NOT NULL,
-  attempt_id uuid REFERENCES attempts,
+  attempt_id uuid,
   leaf_index integer,
   CHECK ((attempt_id IS NULL) = (leaf_index IS NULL))
 );
@@ -122,3 +122,16 @@ CREATE TRIGGER task_added AFTER INSERT ON tasks REFERENCING NEW TABLE AS new_tas
 CREATE TRIGGER task_changed AFTER UPDATE ON tasks REFERENCING OLD TABLE AS old_tasks NEW TABLE AS new_tasks
   FOR EACH STATEMENT EXECUTE FUNCTION count_changed_tasks();
 CREATE TRIGGER task_counted AFTER DELETE ON tasks FOR EACH ROW EXECUTE FUNCTION count_task();
+
+-- A leaf is assigned before its attempt is stored. path: the hashes of the inclusion path, 32 bytes each.
+ALTER TABLE leaves DROP CONSTRAINT leaves_attempt_id_fkey;
+ALTER TABLE leaves ALTER COLUMN path TYPE bytea
+  USING decode(regexp_replace(path, '0x|[^0-9a-f]', '', 'g'), 'hex');
+
+-- Attempts whose live leaves go back to the queue when the account's lease is taken: those that are being put together, and
+-- dead ones.
+CREATE TABLE assignments (
+  attempt_id uuid PRIMARY KEY,
+  chain_id bigint NOT NULL,
+  sender text COLLATE "C" NOT NULL
+);

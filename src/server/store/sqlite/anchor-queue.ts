@@ -1,24 +1,26 @@
 // Stores the queue of proofs that wait to be signed. A single process signs them, so it makes no offers.
 
-import type { AnchorStore, QueuedProof } from '../../ports/anchoring.ts';
-import { QUEUED_COLUMNS } from '../anchoring/waits.ts';
+import type { AnchorStore } from '../../ports/anchoring.ts';
+import { inPages, QUEUED_COLUMNS } from '../anchoring/waits.ts';
 import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
-import type { Awaitable, Tx } from '../db/tx.ts';
 
 export function queueStore({ leased }: Db): Pick<AnchorStore, 'listQueuedProofs'> {
   return {
-    listQueuedProofs: (lease, limit) => leased.read(lease, (tx) => queuedProofs(tx, limit)),
+    listQueuedProofs: (lease, limit) =>
+      inPages(limit, ({ round, seq }, most) =>
+        leased.read(lease, (tx) =>
+          tx.all(sql`SELECT ${QUEUED_COLUMNS} FROM completions
+            WHERE state = 'queued' AND (round, reserve_seq) > (${round}, ${seq})
+            ORDER BY round, reserve_seq LIMIT ${most}`),
+        ),
+      ),
   };
 }
 
-export async function anyQueued({ read }: Db): Promise<boolean> {
-  const queued = await read((tx) => queuedProofs(tx, 1));
-  return queued.length > 0;
-}
-
-/** The first queued proofs, in the order of the queue. */
-function queuedProofs(tx: Tx, limit: number): Awaitable<QueuedProof[]> {
-  return tx.all<QueuedProof>(sql`SELECT ${QUEUED_COLUMNS} FROM completions
-    WHERE state = 'queued' ORDER BY round, reserve_seq LIMIT ${limit}`);
+export function anyQueued({ read }: Db): Promise<boolean> {
+  return read(async (tx) => {
+    const queued = sql`SELECT task_id FROM completions WHERE state = 'queued' LIMIT 1`;
+    return (await tx.get(queued)) !== undefined;
+  });
 }

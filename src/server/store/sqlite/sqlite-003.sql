@@ -121,7 +121,7 @@ CREATE TABLE free_leaves (
   leaf TEXT NOT NULL PRIMARY KEY,
   rank INTEGER NOT NULL CHECK (rank IN (0, 1)),
   created_at INTEGER NOT NULL,
-  attempt_id TEXT REFERENCES attempts,
+  attempt_id TEXT,
   leaf_index INTEGER,
   CHECK ((attempt_id IS NULL) = (leaf_index IS NULL))
 ) STRICT, WITHOUT ROWID;
@@ -136,3 +136,33 @@ ALTER TABLE anchoring_accounts ADD COLUMN promise_key TEXT;
 
 -- As on PostgreSQL; always NULL.
 ALTER TABLE leases ADD COLUMN presence INTEGER;
+
+-- Leaves made again: the path is binary, and a leaf is assigned before its attempt is stored.
+-- live: the attempt is mined or can still be, or is not signed yet. path: the hashes of the inclusion path, 32 bytes each.
+ALTER TABLE leaves RENAME TO leaves_002;
+CREATE TABLE leaves (
+  id INTEGER PRIMARY KEY,
+  attempt_id TEXT NOT NULL,
+  leaf_index INTEGER NOT NULL CHECK (leaf_index >= 0),
+  task_id TEXT NOT NULL,
+  leaf TEXT NOT NULL,
+  path BLOB NOT NULL,
+  generation INTEGER NOT NULL,
+  live INTEGER NOT NULL DEFAULT 1 CHECK (live IN (0, 1)),
+  settled_at INTEGER,
+  UNIQUE (attempt_id, leaf_index),
+  UNIQUE (task_id, generation)
+) STRICT;
+INSERT INTO leaves SELECT id, attempt_id, leaf_index, task_id, leaf,
+    unhex(replace(path, '0x', ''), '[]",'), generation, live, settled_at
+  FROM leaves_002;
+DROP TABLE leaves_002;
+CREATE UNIQUE INDEX leaves_live ON leaves (task_id) WHERE live = 1;
+
+-- Attempts whose live leaves go back to the queue when the account's lease is taken: those that are being put together, and
+-- dead ones.
+CREATE TABLE assignments (
+  attempt_id TEXT NOT NULL PRIMARY KEY,
+  chain_id INTEGER NOT NULL,
+  sender TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

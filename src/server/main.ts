@@ -26,6 +26,7 @@ import { connectionRules } from './rules/webhooks.ts';
 import { openStore } from './store/open-store.ts';
 
 const LEASE_TTL_MS = 15_000;
+const LEAVES_PER_COMMIT = 128;
 const FIRST_CONTACT_MS = 3_000;
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
@@ -164,6 +165,7 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     options: {
       ...config.anchoring,
       leaseTtlMs: LEASE_TTL_MS,
+      leavesPerCommit: LEAVES_PER_COMMIT,
       pauses: PAUSES,
       ...deps.anchoring,
     },

@@ -115,7 +115,7 @@ describe('anchoring', () => {
     expect(counts).toEqual([3, 3, 1]);
   });
 
-  it('settles a large batch in commits of at most 64 leaves', async () => {
+  it('assigns and settles a large batch in commits of at most 64 leaves', async () => {
     const anchorer = rig.start();
     await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
     await anchorer.drain();
@@ -127,9 +127,11 @@ describe('anchoring', () => {
     await rig.node.mine();
     await rig.verified(ids);
 
-    await waitFor('the last step', () => steps.length >= 9);
+    await waitFor('the last step', () => steps.length >= 11);
     expect(steps).toEqual([
       'attempt_signed',
+      'leaves_assigned',
+      'leaves_assigned',
       'attempt_committed',
       'broadcast_sent',
       'broadcast_recorded',
@@ -333,6 +335,30 @@ describe('after a restart', () => {
     const anchors = await rig.minedAnchors();
     expect(anchors.map(({ nonce }) => nonce)).toEqual([0, 1, 2]);
     expect(order.map((raw) => keccak256(raw as Hex))).toEqual(anchors.map(({ hash }) => hash));
+  });
+
+  it('leaves of an attempt that was not committed are anchored in another one', async () => {
+    const warm = rig.start();
+    await waitFor('a fee quote', async () => (await rig.store.getChainStatus())?.quote);
+    await warm.drain();
+    const ids = await rig.queue(150);
+    let wasAssigned = false;
+    const crashed = rig.start({
+      onStep: (step) => {
+        if (step !== 'leaves_assigned') return;
+        wasAssigned = true;
+        throw new Error('a failure between two commits');
+      },
+    });
+    await waitFor('an assignment', () => wasAssigned);
+    await crashed.drain();
+
+    rig.start();
+
+    await pending(1);
+    await rig.node.mine();
+    await rig.verified(ids);
+    expect(await rig.minedAnchors()).toHaveLength(1);
   });
 
   it('settlement continues where it stopped', async () => {

@@ -112,6 +112,11 @@ describe('the check of the invariants', () => {
     ],
     ['anchored_leaf_is_live', `UPDATE leaves SET live = 0 WHERE task_id = ${aSettled}`],
     ['dead_attempt_has_no_live_leaf', `UPDATE attempts SET state = 'dead'`],
+    ['leaf_has_its_attempt', `UPDATE leaves SET attempt_id = 'gone' WHERE attempt_id = ${ofBatch}`],
+    [
+      'assignment_is_unfinished',
+      'INSERT INTO assignments SELECT id, chain_id, sender FROM attempts LIMIT 1',
+    ],
     [
       'unsettled_leaves_are_counted',
       'UPDATE attempts SET unsettled_leaves = 1 - min(unsettled_leaves, 1)',
@@ -195,7 +200,7 @@ describe('the check of the invariants', () => {
     ['proofs_match_their_hash', 'UPDATE proof_keys SET key = zeroblob(32)'],
     ['key_of_erased_evidence_is_gone', 'INSERT INTO proof_keys (key) VALUES (randomblob(32))'],
     ['payloads_rebuild_from_leaves', `UPDATE attempts SET payload = replace(payload, 'a', 'b')`],
-    ['payloads_rebuild_from_leaves', `UPDATE leaves SET path = '[]' WHERE attempt_id = ${ofBatch}`],
+    ['payloads_rebuild_from_leaves', `UPDATE leaves SET path = x'' WHERE attempt_id = ${ofBatch}`],
     [
       'payloads_rebuild_from_leaves',
       `UPDATE leaves SET leaf = '${randomHash()}'

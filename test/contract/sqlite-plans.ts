@@ -57,6 +57,8 @@ const shortWalks = [
   'SCAN a',
   // One row for each anchor signed in the last hour.
   'SCAN anchor_spend',
+  // One row for each attempt that is being put together.
+  'SCAN assignments',
   'SCAN completions USING INDEX completions_queue',
   'SCAN completions USING COVERING INDEX completions_queue',
 ];
@@ -123,7 +125,7 @@ export function sqlitePlans(ran: ReadonlySet<string>): void {
     ],
     ['sessions of an account', /FROM sessions\s+WHERE wallet = \?/, 'INDEX sessions_wallet'],
     ['old evidence', /FROM proofs WHERE stored_at/, 'INDEX proofs_age'],
-    ['the queue', /leaf, generation FROM completions/, 'INDEX completions_queue'],
+    ['the queue', /reserve_seq AS seq FROM completions/, 'INDEX completions_queue'],
     ['what goes with a robot', /\(SELECT id FROM tasks WHERE robot_id/, 'tasks_robot (robot_id=?'],
     ['fleets in order', /FROM fleets WHERE wallet = \? AND/, 'INDEX fleets_wallet'],
     ['the robots of a fleet', /"robotCount" FROM fleets WHERE id/, 'INDEX robots_fleet'],

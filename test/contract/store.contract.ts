@@ -3,6 +3,7 @@ import { accountContract } from './account.contract.ts';
 import { alertContract } from './alerts.contract.ts';
 import { anchorContract } from './anchoring.contract.ts';
 import { anchoringAccountContract } from './anchoring-accounts.contract.ts';
+import { assignmentContract } from './assignments.contract.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { chainProofContract } from './chain-proofs.contract.ts';
 import { checkedTimeContract } from './checked-time.contract.ts';
@@ -57,6 +58,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('the checked time', () => checkedTimeContract(open));
     describe('leases', () => leaseContract(open));
     describe('anchoring', () => anchorContract(open));
+    describe('assigning leaves', () => assignmentContract(open));
     describe('anchoring accounts', () => anchoringAccountContract(open));
     describe('fee variants', () => variantContract(open));
     describe('finality', () => finalityContract(open));

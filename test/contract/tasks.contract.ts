@@ -102,6 +102,22 @@ export function taskContract(open: OpenStore): void {
       expect(await world.store.getTask(id, { wallet: newWallet() })).toBeNull();
     });
 
+    it('reads several tasks of a robot at once', async () => {
+      const other = await world.robot(robot.wallet);
+      const [first, second, foreign] = [
+        await world.task(robot.id),
+        await world.task(robot.id),
+        await world.task(other.id),
+      ];
+      const ids = [first.id, second.id, foreign.id, '0190a5c0-0000-7000-8000-000000000000'];
+
+      const found = await world.store.getTasks(ids, { robotId: robot.id });
+
+      expect(found.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(
+        [first, second].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+      );
+    });
+
     it('finds no task for an unknown id', async () => {
       const id = '0190a5c0-0000-7000-8000-000000000000';
 

@@ -102,6 +102,7 @@ export async function startAnchoringRig(
         maxInFlight: 4,
         bumpAfterMs: 15_000,
         leaseTtlMs: 3_000,
+        leavesPerCommit: 64,
         pauses: quickPauses,
         maxFeePerGas: 500_000_000_000n,
         maxPriorityFeePerGas: 100_000_000_000n,

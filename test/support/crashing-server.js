@@ -83,6 +83,8 @@ const server = await startServer(config, {
   wrapStore: betweenCalls,
   anchoring: {
     pauses: quickPauses,
+    // So that most anchors take several commits.
+    leavesPerCommit: 2,
     ...(LEASE_TTL_MS && { leaseTtlMs: Number(LEASE_TTL_MS) }),
   },
 });

@@ -198,6 +198,7 @@ async function anchor({ chainProofs, ...deps }: AnchoringDeps) {
       maxInFlight: 4,
       bumpAfterMs: 15_000,
       leaseTtlMs: 10_000,
+      leavesPerCommit: 64,
       pauses: quickPauses,
       maxFeePerGas: 500n * 10n ** 9n,
       maxPriorityFeePerGas: 100n * 10n ** 9n,

@@ -4,7 +4,7 @@ import type { Trigger } from '../../base/async/triggers.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { ProviderError } from '../../chain/errors.ts';
 import type { IdleReading, SenderState } from '../../chain/sender-state.ts';
-import { type FeeQuote, MOST_LEAVES_PER_COMMIT } from '../ports/anchoring.ts';
+import type { FeeQuote } from '../ports/anchoring.ts';
 import {
   type BatchTiming,
   createBatchTiming,
@@ -60,7 +60,7 @@ class AnchorLoop {
   batchUntil: number | null = null;
   /** The last batch was full: more proofs are waiting. */
   wasFull = false;
-  /** The last batch had as many proofs as a commit may have. */
+  /** The last batch needed several commits. */
   isLoaded = false;
   /** Why signing is paused; null when it is not. */
   hold: Hold | null = null;
@@ -240,9 +240,11 @@ async function lookAtQueue(loop: AnchorLoop): Promise<void> {
   if (performance.now() < loop.queueAt) return;
   loop.queueAt = performance.now() + timing.senderStateMs();
   queue.rearm();
-  const { store, lease, clock } = context;
+  const { store, lease, options, clock } = context;
   // Of an attempt that was not committed before a crash, or has died.
-  while (await store.returnLeaves(lease, clock.now())) await context.onStep?.('leaves_returned');
+  while (await store.returnLeaves(lease, options.leavesPerCommit, clock.now())) {
+    await context.onStep?.('leaves_returned');
+  }
   if ((await store.listQueuedProofs(lease, 1)).length > 0) queue.raise();
 }
 
@@ -289,7 +291,7 @@ async function signQueued(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   // Proofs that cannot be refused, because they were signed before, stay at the head of the queue.
   else if (submission.outcome === 'refused') loop.hold = 'gas_refused';
   else loop.pollAt = Math.min(loop.pollAt, performance.now() + loop.timing.pollMs());
-  loop.isLoaded = queued.length >= MOST_LEAVES_PER_COMMIT;
+  loop.isLoaded = queued.length > options.leavesPerCommit;
   loop.wasFull = queued.length === options.batchMax;
   if (submission.outcome === 'submitted') {
     if (loop.wasFull) queue.raise();

@@ -47,7 +47,12 @@ export type AnchoringPauses = Readonly<typeof PAUSES>;
 
 /** The configuration of anchoring, and what only tests change. */
 export type AnchoringLimits = Readonly<
-  ServerConfig['anchoring'] & { leaseTtlMs: number; pauses: AnchoringPauses }
+  ServerConfig['anchoring'] & {
+    leaseTtlMs: number;
+    /** Leaves that one commit moves at most, so that it does not hold the event loop. */
+    leavesPerCommit: number;
+    pauses: AnchoringPauses;
+  }
 >;
 
 /**

@@ -2,9 +2,6 @@
 import { Background } from './background.ts';
 import { isInBlock, type LiveAttempt, type LiveAttempts } from './open-attempts.ts';
 
-/** Number of leaves settled per commit, so that none blocks other writers for long. */
-const SETTLED_PER_COMMIT = 128;
-
 /**
  * Step 6. Runs concurrently with the other stages, so that queued proofs need not wait while a large batch is settled.
  */
@@ -30,7 +27,7 @@ export class Settlements extends Background {
   }
 
   async #settleAll(live: LiveAttempts): Promise<void> {
-    const { store, lease, clock, signal, onStep } = this.context;
+    const { store, lease, clock, signal, options, onStep } = this.context;
     for (;;) {
       // Looked up each time, so that attempts found in a block meanwhile are included.
       const attempt = live.attempts.find(isUnsettled);
@@ -38,7 +35,7 @@ export class Settlements extends Background {
       attempt.unsettledLeaves = await store.settleLeaves(
         lease,
         attempt.id,
-        SETTLED_PER_COMMIT,
+        options.leavesPerCommit,
         clock.now(),
       );
       await onStep?.('leaves_settled');

@@ -5,7 +5,7 @@ import type { RefusalMeaning } from '../../chain/errors.ts';
 import type { AnchorKey } from '../../chain/keys/anchor-key.ts';
 import type { IdleReading, SenderState } from '../../chain/sender-state.ts';
 import type { Hex } from '../../proof/bytes.ts';
-import { MOST_LEAVES_PER_COMMIT, type NewAttempt, type QueuedProof } from '../ports/anchoring.ts';
+import type { NewAttempt, QueuedProof } from '../ports/anchoring.ts';
 import { type Batch, batchOf, bytesOf } from './batch.ts';
 import { type AnchoringContext, type Hold, readSenderState } from './context.ts';
 import {
@@ -40,11 +40,11 @@ export async function submit(
   if (decision.decision === 'wait') return { outcome: 'held', reason: decision.reason };
   if (decision.decision === 'refuse') {
     if (decision.meaning !== confirmed) return { outcome: 'held', reason: 'gas_refused' };
-    const { store, lease, clock, logger } = context;
+    const { store, lease, clock, logger, options } = context;
     const { reason } = decision;
     logger.error({ proofs: queued.length, reason }, 'chain refused anchor; released proofs');
-    for (let i = 0; i < queued.length; i += MOST_LEAVES_PER_COMMIT) {
-      const taskIds = queued.slice(i, i + MOST_LEAVES_PER_COMMIT).map(({ taskId }) => taskId);
+    for (let i = 0; i < queued.length; i += options.leavesPerCommit) {
+      const taskIds = queued.slice(i, i + options.leavesPerCommit).map(({ taskId }) => taskId);
       await store.failQueuedProofs(lease, taskIds, reason, clock.now());
     }
     return { outcome: 'refused' };
@@ -87,12 +87,13 @@ async function commit(
 }
 
 /** Assigns all leaves but those of the last commit. Returns how many. */
-async function assign({ store, lease, onStep }: AnchoringContext, attempt: NewAttempt) {
+async function assign({ store, lease, options, onStep }: AnchoringContext, attempt: NewAttempt) {
   const count = attempt.leaves.length + attempt.freeLeaves.length;
   let assigned = 0;
-  while (count - assigned > MOST_LEAVES_PER_COMMIT) {
-    await store.assignLeaves(lease, attempt, assigned);
-    assigned += MOST_LEAVES_PER_COMMIT;
+  while (count - assigned > options.leavesPerCommit) {
+    const to = assigned + options.leavesPerCommit;
+    await store.assignLeaves(lease, attempt, assigned, to);
+    assigned = to;
     await onStep?.('leaves_assigned');
   }
   return assigned;

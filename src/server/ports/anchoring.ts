@@ -137,9 +137,6 @@ export interface Funds {
   neededWei: string | null;
 }
 
-/** Leaves that one commit moves at most, so that none blocks other writers for long. */
-export const MOST_LEAVES_PER_COMMIT = 256;
-
 /**
  * The part of the store that the anchorer uses. Every method with a `lease` parameter rejects with SvcError
  * `lease_lost`, and writes nothing, if another holder or fence owns the lease or it has expired.
@@ -207,20 +204,21 @@ export interface AnchorStore {
    */
   waitForQueuedProof(signal: AbortSignal): Promise<void>;
   /**
-   * Before step 3, for an attempt with more leaves than one commit may move (`MOST_LEAVES_PER_COMMIT`): assigns that many of them, from
-   * the index `from`, and moves their completions to `submitted`. `commitAttempt` must follow, or `returnLeaves`. Rejects with `not_queued` as
-   * `commitAttempt`.
+   * Before step 3, for an attempt with more leaves than one commit may move: assigns its leaves from one index to
+   * another, and moves their completions to `submitted`. `commitAttempt` must follow, or `returnLeaves`. Rejects with
+   * `not_queued` as `commitAttempt`.
    */
-  assignLeaves(lease: Lease, attempt: LeavesOfAttempt, from: number): Promise<void>;
+  assignLeaves(lease: Lease, attempt: LeavesOfAttempt, from: number, to: number): Promise<void>;
   /**
-   * Returns to the queue some leaves of an attempt of this sender that is dead, or was never committed. Resolves with whether there may be more: call it
-   * until there are none, when the lease was taken and before an attempt gets leaves.
+   * Returns to the queue up to `limit` leaves of an attempt of this sender that is dead, or was never committed. Call it
+   * until it resolves with false: nothing was left to return.
    */
-  returnLeaves(lease: Lease, now: number): Promise<boolean>;
+  returnLeaves(lease: Lease, limit: number, now: number): Promise<boolean>;
   /**
-   * Step 3: stores raw transaction, hash, calldata and the leaves that were not assigned before, and moves their completions to
-   * `submitted`, in one commit. Rejects with `not_queued`, writing nothing, if a leaf is no longer queued or a free leaf no longer
-   * waits; the caller then rebuilds the tree. Rejects with `spend_cap`, writing nothing, above the cap. MUST be durable before the transaction is broadcast.
+   * Step 3: stores raw transaction, hash, calldata and the leaves that were not assigned before, and moves their
+   * completions to `submitted`, in one commit. Rejects with `not_queued`, writing nothing, if a leaf is no longer queued
+   * or a free leaf no longer waits; the caller then rebuilds the tree. Rejects with `spend_cap`, writing nothing, above
+   * the cap. MUST be durable before the transaction is broadcast.
    */
   commitAttempt(lease: Lease, attempt: NewAttempt): Promise<void>;
   /**
@@ -283,7 +281,7 @@ export interface AnchorStore {
    * existing reservation, in the same commit; `returnLeaves` queues the others.
    */
   recordReplacedNonce(lease: Lease, attemptId: string, now: number): Promise<void>;
-  /** Every account with attempts that are open or not final, or with leaves to return, regardless of who holds its lease. */
+  /** Every account with attempts that are open or not final, or with leaves to return, whoever holds its lease. */
   listOpenSenders(): Promise<SenderKey[]>;
 }
 

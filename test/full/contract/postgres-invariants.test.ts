@@ -127,7 +127,7 @@ describe('the check of the invariants', () => {
     ['rollups_follow_samples', 'DELETE FROM telemetry'],
     ['charges_follow_cost', 'UPDATE attempts SET cost_wei = 9 WHERE cost_wei IS NOT NULL'],
     ['proofs_match_their_hash', `UPDATE proofs SET key = sha256('')`],
-    ['payloads_rebuild_from_leaves', `UPDATE leaves SET path = '[]' WHERE attempt_id = ${ofBatch}`],
+    ['payloads_rebuild_from_leaves', `UPDATE leaves SET path = '' WHERE attempt_id = ${ofBatch}`],
     ['payloads_rebuild_from_leaves', `UPDATE completions SET claim_hash = '${randomHash()}'`],
     ['payloads_rebuild_from_leaves', 'DELETE FROM leaves WHERE leaf_index = 0'],
     ['final_attempt_is_due_or_proven', 'DELETE FROM chain_proofs WHERE header IS NULL'],

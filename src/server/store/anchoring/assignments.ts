@@ -1,12 +1,7 @@
 // Stores which leaves an attempt gets: assigned in short commits before it is signed, and returned to the queue.
 
 import { SvcError } from '../../../base/svc-error.ts';
-import {
-  type AnchorStore,
-  type Lease,
-  type LeavesOfAttempt,
-  MOST_LEAVES_PER_COMMIT,
-} from '../../ports/anchoring.ts';
+import type { AnchorStore, Lease, LeavesOfAttempt } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import type { Db } from '../db/database.ts';
 import { among, elements, onPostgres, typed } from '../db/dialect.ts';
@@ -24,15 +19,15 @@ type TaskRow = { task_id: string };
 
 export function assignmentStore({ leased, wake }: Db) {
   return {
-    assignLeaves: (lease, attempt, from) =>
+    assignLeaves: (lease, attempt, from, to) =>
       leased.write(lease, async (tx) => {
         await noteAssignment(tx, lease, attempt.id);
-        await placeLeaves(tx, attempt, from, from + MOST_LEAVES_PER_COMMIT);
+        await placeLeaves(tx, attempt, from, to);
       }),
 
-    async returnLeaves(lease, now) {
+    async returnLeaves(lease, limit, now) {
       if ((await leased.read(lease, (tx) => unfinished(tx, lease))) === undefined) return false;
-      await leased.write(lease, (tx) => returnSome(tx, lease, now));
+      await leased.write(lease, (tx) => returnSome(tx, lease, limit, now));
       wake([QUEUE_TOPIC]);
       return true;
     },
@@ -100,14 +95,14 @@ function unfinished(tx: Tx, { chainId, sender }: Lease) {
 }
 
 /** Returns some leaves of an attempt that is dead or was never signed. Forgets the attempt once there are none. */
-export async function returnSome(tx: Tx, lease: Lease, now: number): Promise<void> {
+export async function returnSome(tx: Tx, lease: Lease, limit: number, now: number): Promise<void> {
   const attempt = await unfinished(tx, lease);
   if (attempt === undefined) return;
   const { id, deaths } = attempt;
   const live = await tx.all<TaskRow>(sql`SELECT task_id FROM leaves
-    WHERE attempt_id = ${id} AND live LIMIT ${MOST_LEAVES_PER_COMMIT}`);
-  const freed = await releaseFreeLeaves(tx, id, MOST_LEAVES_PER_COMMIT);
-  if (live.length < MOST_LEAVES_PER_COMMIT && freed < MOST_LEAVES_PER_COMMIT) await endAssignment(tx, id);
+    WHERE attempt_id = ${id} AND live LIMIT ${limit}`);
+  const freed = await releaseFreeLeaves(tx, id, limit);
+  if (live.length < limit && freed < limit) await endAssignment(tx, id);
   const taskIds = live.map(({ task_id }) => task_id);
   await lockReserving(tx, taskIds);
   const gone = await queueAgain(tx, taskIds, deaths, now);

@@ -24,6 +24,9 @@ import { inclusionPaths, type PathOf, pathBytes } from './paths.ts';
 /** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */
 const WAKES_PER_TURN = 16;
 
+/** Leaves of a dead attempt that its last commit returns to the queue. */
+const RETURNED_AT_ONCE = 256;
+
 const settle = completionMove('settle');
 const fail = completionMove('fail');
 
@@ -76,7 +79,7 @@ export function settlementStore({ read, leased, wake }: Db) {
       await leased.write(lease, async (tx) => {
         await moveAttempts(tx, lease, [attemptId], 'die', now);
         await noteAssignment(tx, lease, attemptId);
-        await returnSome(tx, lease, now);
+        await returnSome(tx, lease, RETURNED_AT_ONCE, now);
       });
       wake([QUEUE_TOPIC]);
     },
@@ -179,7 +182,9 @@ async function lockForVerification(tx: Tx, taskIds: readonly string[]): Promise<
 
 async function markSettled(tx: Tx, attemptId: string, { leaves, pathOf, now }: Settling) {
   const paths = leaves.map((leaf) => pathBytes(pathOf(leaf.leaf_index)));
-  let end = 1;
+  // Behind a first byte: of no bytes at all, SQLite makes NULL.
+  const bytes = Buffer.concat([Buffer.alloc(1), ...paths]);
+  let end = 2;
   // Each given leaf names its attempt: with `attempt_id = …`, SQLite walks the list once for each leaf of the attempt.
   const given = leaves.map(({ leaf_index: index }, i) => {
     const [begin, length] = [end, paths[i]?.length ?? 0];
@@ -187,7 +192,8 @@ async function markSettled(tx: Tx, attemptId: string, { leaves, pathOf, now }: S
     return [attemptId, index, begin, length];
   });
   await tx.run(sql`UPDATE leaves SET settled_at = ${now},
-      path = substr(${typed('bytea', Buffer.concat(paths))}, CAST(g.value ->> 2 AS integer), CAST(g.value ->> 3 AS integer))
+      path = substr(${typed('bytea', bytes)}, CAST(g.value ->> 2 AS integer),
+        CAST(g.value ->> 3 AS integer))
     FROM ${elements(given)} AS g
     WHERE attempt_id = ${typed('uuid', sql`(g.value ->> 0)`)}
       AND leaf_index = CAST(g.value ->> 1 AS integer)`);

@@ -1,5 +1,8 @@
 // Invariants as SQL that runs on both databases.
 
+/** The leaves of the leaf `l`'s attempt are on their way back to the queue, or the attempt is not signed yet. */
+const IS_RETURNING = 'EXISTS (SELECT 1 FROM assignments s WHERE s.attempt_id = l.attempt_id)';
+
 /** Invariants by name. Each statement selects the violations, one text per violation. */
 export const statements: Readonly<Record<string, string>> = {
   balances_not_negative: `
@@ -139,14 +142,14 @@ export const statements: Readonly<Record<string, string>> = {
       WHEN c.state = 'submitted'
         THEN l.task_id IS NULL OR l.settled_at IS NOT NULL OR a.state = 'dead'
       ELSE l.task_id IS NULL OR l.settled_at IS NULL OR a.state IN ('signed', 'dead')
-    END`,
+    END AND NOT (a.state = 'dead' AND ${IS_RETURNING})`,
 
   generation_counts_replaced_nonces: `
     SELECT 'task ' || c.task_id || ' is in generation ' || c.generation || ' after ' ||
       coalesce(d.deaths, 0) || ' dead attempts'
     FROM completions c LEFT JOIN (
       SELECT l.task_id, count(*) AS deaths FROM leaves l
-      JOIN attempts a ON a.id = l.attempt_id AND a.state = 'dead' GROUP BY l.task_id) d
+      JOIN attempts a ON a.id = l.attempt_id AND a.state = 'dead' AND NOT l.live GROUP BY l.task_id) d
       ON d.task_id = c.task_id
     WHERE c.generation <> coalesce(d.deaths, 0)`,
 
@@ -172,7 +175,17 @@ export const statements: Readonly<Record<string, string>> = {
   dead_attempt_has_no_live_leaf: `
     SELECT 'attempt ' || a.id || ' is dead and has live leaves' FROM attempts a
     WHERE a.state = 'dead'
-      AND EXISTS (SELECT 1 FROM leaves l WHERE l.attempt_id = a.id AND l.live)`,
+      AND EXISTS (SELECT 1 FROM leaves l WHERE l.attempt_id = a.id AND l.live AND NOT ${IS_RETURNING})`,
+
+  leaf_has_its_attempt: `
+    SELECT 'attempt ' || l.attempt_id || ' has leaves and does not exist'
+    FROM (SELECT attempt_id FROM leaves UNION SELECT attempt_id FROM free_leaves) l
+    WHERE l.attempt_id IS NOT NULL AND NOT ${IS_RETURNING}
+      AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.id = l.attempt_id)`,
+
+  assignment_is_unfinished: `
+    SELECT 'attempt ' || a.id || ' is ' || a.state || ' and waits for its leaves' FROM attempts a
+    JOIN assignments s ON s.attempt_id = a.id WHERE a.state <> 'dead'`,
 
   unsettled_leaves_are_counted: `
     SELECT 'attempt ' || a.id || ' counts ' || a.unsettled_leaves || ' unsettled leaves of ' ||

@@ -23,6 +23,8 @@ const shortWalks: readonly string[] = [
   'accounts_deleting',
   // One row for each anchor signed in the last hour.
   'anchor_spend',
+  // One row for each attempt that is being put together, or gives its leaves back.
+  'assignments',
   // In the order of a LIMIT.
   'chain_proofs_missing',
   'challenges_pkey',

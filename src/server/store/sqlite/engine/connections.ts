@@ -15,7 +15,7 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** Bytes. A checkpoint truncates a write-ahead log that is longer. */
 const WAL_SIZE_LIMIT = 64 * 1024 * 1024;
 
-/** Holds the index pages that a batch of 1024 leaves touches in a large database. */
+/** Holds the index pages that the leaves of a batch touch in a large database. */
 const CACHE_KIB = 65_536;
 
 /**

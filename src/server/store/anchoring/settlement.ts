@@ -63,7 +63,8 @@ export function settlementStore({ read, leased, wake }: Db) {
         const attempt = await tx.get<AttemptRow>(sql`SELECT leaf_count, unsettled_leaves, cost_wei
           FROM attempts WHERE id = ${attemptId}`);
         if (attempt === undefined) throw new Error('The attempt does not exist');
-        const leaves = await unsettledLeaves(tx, attemptId, limit);
+        const first = attempt.leaf_count - attempt.unsettled_leaves;
+        const leaves = await unsettledLeaves(tx, attemptId, [first, limit]);
         await charge(tx, attempt, leaves, now);
         await verify(tx, attemptId, { leaves, pathOf, now });
         return { taskIds: idsOf(leaves), left: attempt.unsettled_leaves - leaves.length };
@@ -112,10 +113,11 @@ function idsOf(found: readonly TaskRow[]): string[] {
   return found.map(({ task_id }) => task_id);
 }
 
-function unsettledLeaves(tx: Tx, attemptId: string, limit: number) {
+/** They are settled in the order of the tree. Named from the first one on, so that the others are not read again. */
+function unsettledLeaves(tx: Tx, attemptId: string, [first, limit]: readonly [number, number]) {
   return tx.all<LeafRow>(sql`SELECT leaf_index, task_id, EXISTS (SELECT 1 FROM ledger
       WHERE ledger.task_id = leaves.task_id AND kind = 'settle') AS charged
-    FROM leaves WHERE attempt_id = ${attemptId} AND settled_at IS NULL
+    FROM leaves WHERE attempt_id = ${attemptId} AND leaf_index >= ${first} AND settled_at IS NULL
     ORDER BY leaf_index LIMIT ${limit}`);
 }
 

@@ -1,22 +1,24 @@
 /**
  * Anchoring under load: a chain with a block each second and a server, each in a process of its own, and robots that
- * hand in proofs over HTTP, several at once, and wait for their receipts. First in batches, then with one transaction
- * for each proof. Prints both beside each other, and how long one full batch holds the event loop when nothing else
- * is asked; fails when a goal is missed.
+ * submit proofs over HTTP, several at once, and wait for their receipts. First in batches, then with one transaction
+ * for each proof; then through the batch route, also on a chain with a block every 12 seconds. Prints them next to each
+ * other, and how long one large batch holds the event loop when nothing else is asked; fails when a goal is missed.
  *
  *   --seconds N    measured in each mode, after the warm-up (default 60)
  *   --robots N     (default 500)
- *   --in-flight N  completions of each robot under way at once (default 4)
+ *   --in-flight N  calls of each robot under way at once (default 4)
  *   --profile DIR  also writes a CPU profile of the server there
  */
 import { parseArgs } from 'node:util';
 import { readAnchors } from './anchor/anchors.js';
-import { claimTasks, runRobots } from './anchor/load.js';
+import { BATCH_ITEMS, claimTasks, runRobots } from './anchor/load.js';
 import { measureOneBatch } from './anchor/one-batch.js';
 import { openSite } from './site.js';
 
-const WARM_UP_SECONDS = 5;
+const WARM_UP_SLOTS = 5;
 const GOALS = { perSecond: 1000, p50Seconds: 1.8, p99Seconds: 3, heldMs: 20 };
+/** Of the chain with a block every 12 seconds. */
+const SLOW = { blockTime: 12, perSecond: 2500, p99Seconds: 2.2 * 12 };
 
 const { values } = parseArgs({
   options: {
@@ -32,32 +34,36 @@ const inFlight = Number(values['in-flight']);
 
 /** More a second than a mode can anchor, so that no robot runs out of tasks. */
 const modes = {
-  batches: { mostPerSecond: 2000, environment: {} },
+  batches: { mostPerSecond: 4000, environment: {} },
   singles: {
     mostPerSecond: 128,
     // As many in flight as there may be: with the default of four it would be four a second.
     environment: { SVC_ANCHOR_BATCH_MAX: '1', SVC_ANCHOR_MAX_IN_FLIGHT: '64' },
   },
+  route: { mostPerSecond: 6000, environment: {}, perCall: BATCH_ITEMS },
+  slow: { mostPerSecond: 6000, environment: {}, perCall: BATCH_ITEMS, blockTime: SLOW.blockTime },
 };
 
-async function measure({ mostPerSecond, environment }) {
+async function measure({ mostPerSecond, environment, perCall = 1, blockTime = 1 }) {
   const { profile } = values;
+  const warmUpSeconds = WARM_UP_SLOTS * blockTime;
   const site = await openSite({
-    blockTime: 1,
+    blockTime,
     robots: robotCount,
     environment,
     profile,
     monitored: true,
   });
   try {
-    const most = (mostPerSecond * (WARM_UP_SECONDS + seconds)) / robotCount + inFlight;
+    const most = (mostPerSecond * (warmUpSeconds + seconds)) / robotCount + inFlight * perCall;
     const robots = await claimTasks(site, Math.ceil(most));
     const claimed = robots.reduce((sum, { tasks }) => sum + tasks.length, 0);
     let ownCpu = cpuMs();
     const run = await runRobots(robots, {
       url: site.url,
       inFlight,
-      warmUpSeconds: WARM_UP_SECONDS,
+      perCall,
+      warmUpSeconds,
       seconds,
       async begin() {
         await site.measure();
@@ -119,6 +125,14 @@ const labels = {
   loopMaxMs: 'event loop held, longest (ms)',
 };
 
+function printTable(first, other, names) {
+  print(`${robotCount} robots, ${inFlight} in flight each`, ...names, 'ratio');
+  for (const [name, label] of Object.entries(labels)) {
+    const ratio = first[name] / other[name];
+    print(label, first[name].toFixed(2), other[name].toFixed(2), ratio.toPrecision(3));
+  }
+}
+
 function print(...cells) {
   const [label, ...figures] = cells;
   process.stdout.write(`${label.padEnd(34)}${figures.map((text) => text.padStart(12)).join('')}\n`);
@@ -126,11 +140,11 @@ function print(...cells) {
 
 const batches = await measure(modes.batches);
 const singles = await measure(modes.singles);
-print(`${robotCount} robots, ${inFlight} in flight each`, 'batches', 'singles', 'ratio');
-for (const [name, label] of Object.entries(labels)) {
-  const ratio = batches[name] / singles[name];
-  print(label, batches[name].toFixed(2), singles[name].toFixed(2), ratio.toPrecision(3));
-}
+printTable(batches, singles, ['batches', 'singles']);
+const route = await measure(modes.route);
+printTable(route, batches, ['batch route', 'single calls']);
+const slow = await measure(modes.slow);
+printTable(slow, route, ['12 s blocks', '1 s blocks']);
 const { maxMs } = await measureOneBatch();
 process.stdout.write(`one batch of 1024, event loop held, longest (ms): ${maxMs.toFixed(2)}\n`);
 const missed = [
@@ -138,6 +152,8 @@ const missed = [
   batches.p50Seconds > GOALS.p50Seconds && 'p50',
   batches.p99Seconds > GOALS.p99Seconds && 'p99',
   maxMs > GOALS.heldMs && 'event loop held by one batch',
+  slow.perSecond < SLOW.perSecond && 'anchored per second with 12 s blocks',
+  slow.p99Seconds > SLOW.p99Seconds && 'p99 with 12 s blocks',
 ].filter(Boolean);
 if (missed.length > 0) {
   process.stdout.write(`missed: ${missed.join(', ')}; see docs/performance.md\n`);

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'undici';
+import { newId } from '../../dist/base/new-id.js';
 import { post } from '../service/calls.js';
+
+/** Tasks in one call of the batch route. */
+export const BATCH_ITEMS = 50;
 
 /** Connections while robots make ready; a listening socket refuses too many that come in the same moment. */
 const AT_ONCE = 64;
@@ -13,14 +17,16 @@ const AT_ONCE = 64;
  */
 export async function claimTasks({ url, robots: all }, perRobot) {
   const robots = all.map(({ apiKey }) => ({ apiKey, tasks: [] }));
-  const claims = Array.from({ length: perRobot }, () => robots).flat();
-  const body = '{"title":"carry a parcel"}';
+  const calls = Math.ceil(perRobot / BATCH_ITEMS);
+  const claims = Array.from({ length: calls }, () => robots).flat();
   const claim = async () => {
     const client = new Client(url);
     for (let robot = claims.pop(); robot !== undefined; robot = claims.pop()) {
-      const { status, text } = await ask(client, post('/api/v1/tasks', robot.apiKey, body));
-      if (status !== 201) throw new Error(`A claim was answered ${status}: ${text}`);
-      robot.tasks.push(JSON.parse(text).task.id);
+      const left = Math.min(BATCH_ITEMS, perRobot - robot.tasks.length);
+      const ids = Array.from({ length: left }, newId);
+      robot.tasks.push(...ids);
+      const items = ids.map((id) => ({ id, claim: { title: 'carry a parcel' } }));
+      await batch(client, robot.apiKey, items, 201);
     }
     await client.close();
   };
@@ -29,31 +35,34 @@ export async function claimTasks({ url, robots: all }, perRobot) {
 }
 
 /**
- * Robots that each keep `inFlight` completions under way, every one on a connection of its own, until the
- * seconds are over; what is under way then is left. Only what is answered after `begin` is counted.
+ * Robots that each keep `inFlight` calls under way, every one on a connection of its own, until the seconds are over;
+ * what is under way then is left. A call completes `perCall` tasks. Only what is answered after `begin` is counted.
  *
  * @template T
  * @param {{ apiKey: string, tasks: string[] }[]} robots
- * @param {{ url: string, inFlight: number, warmUpSeconds: number, seconds: number,
+ * @param {{ url: string, inFlight: number, perCall: number, warmUpSeconds: number, seconds: number,
  *   begin: () => Promise<void>, end: () => Promise<T> }} options
  */
-export async function runRobots(robots, { url, inFlight, warmUpSeconds, seconds, begin, end }) {
+export async function runRobots(robots, options) {
+  const { url, inFlight, perCall, warmUpSeconds, seconds, begin, end } = options;
   const latenciesMs = [];
   let phase = 'warming up';
   let ranOut = false;
   const work = async ({ apiKey, tasks }, client) => {
     while (phase !== 'over') {
-      const id = tasks.pop();
-      ranOut ||= id === undefined;
-      if (id === undefined) break;
+      const ids = tasks.splice(0, perCall);
+      ranOut ||= ids.length < perCall;
+      if (ids.length < perCall) break;
       const startedAt = performance.now();
       try {
-        await complete(client, apiKey, id);
+        if (perCall === 1) await complete(client, apiKey, ids[0]);
+        else await completeTogether(client, apiKey, ids);
       } catch (error) {
         if (phase === 'over') break;
         throw error;
       }
-      if (phase === 'measured') latenciesMs.push(performance.now() - startedAt);
+      if (phase !== 'measured') continue;
+      for (const _ of ids) latenciesMs.push(performance.now() - startedAt);
     }
   };
   const clients = await connect(url, robots.length * inFlight);
@@ -89,9 +98,27 @@ export async function connect(url, count) {
 /** Hands the proof in and waits for its receipt. */
 export async function complete(client, apiKey, id) {
   const path = `/api/v1/tasks/${id}/complete`;
-  const proof = `{"proof":{"task":"${id}","picked":12,"distance_m":3.269,"route":["a1","b4","c7"]}}`;
-  const { status, text } = await ask(client, post(path, apiKey, proof));
+  const body = JSON.stringify({ proof: proofOf(id) });
+  const { status, text } = await ask(client, post(path, apiKey, body));
   if (status !== 200) throw new Error(`A completion was answered ${status}: ${text}`);
+}
+
+/** As `complete`, for several tasks in one call. */
+function completeTogether(client, apiKey, ids) {
+  const items = ids.map((id) => ({ id, completion: { proof: proofOf(id) } }));
+  return batch(client, apiKey, items, 200);
+}
+
+function proofOf(task) {
+  return { task, picked: 12, distance_m: 3.269, route: ['a1', 'b4', 'c7'] };
+}
+
+async function batch(client, apiKey, items, expected) {
+  const request = post('/api/v1/tasks/batch', apiKey, JSON.stringify({ items }));
+  const { status, text } = await ask(client, request);
+  const answers = status === 200 ? JSON.parse(text).items : [];
+  if (answers.length === items.length && answers.every((one) => one.status === expected)) return;
+  throw new Error(`A batch was answered ${status}: ${text}`);
 }
 
 async function ask(client, request) {

@@ -72,6 +72,8 @@ async function commit(
   const attempt = await sign(context, key, batch, terms);
   await context.onStep?.('attempt_signed');
   try {
+    // Before the leaves are assigned, which would be for nothing.
+    if (await exceedsCap(context, attempt)) return { outcome: 'held', reason: 'spend_cap' };
     attempt.assigned = await assign(context, attempt);
     await store.commitAttempt(lease, attempt);
   } catch (error) {
@@ -84,6 +86,11 @@ async function commit(
   live.nextNonce = attempt.nonce + 1;
   await context.onStep?.('attempt_committed');
   return { outcome: 'submitted' };
+}
+
+async function exceedsCap({ store }: AnchoringContext, { spend, now }: NewAttempt) {
+  if (spend === null) return false;
+  return (await store.readReservedSpend(now)) + spend.maxCostWei > spend.capWei;
 }
 
 /** Assigns all leaves but those of the last commit. Returns how many. */

@@ -1,6 +1,6 @@
 // Stores settlement: charges, receipts and verified tasks (step 6), failed proofs, and attempts with a replaced nonce.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { startYielding } from '../../../base/async/cooperative-yield.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
 import type { Db } from '../db/database.ts';
@@ -21,8 +21,8 @@ import { moveAttempts } from './anchor-attempts.ts';
 import { locked, noteAssignment, returnSome, unexpectedState } from './assignments.ts';
 import { inclusionPaths, type PathOf, pathBytes } from './paths.ts';
 
-/** Waiting requests woken per turn of the event loop. Each reads and sends its response in that turn. */
-const WAKES_PER_TURN = 16;
+/** Requests woken together. The last of its tasks makes a request read them and send its response. */
+const WOKEN_TOGETHER = 16;
 
 /** Leaves of a dead attempt that its last commit returns to the queue. */
 const RETURNED_AT_ONCE = 256;
@@ -49,9 +49,12 @@ export function settlementStore({ read, leased, wake }: Db) {
   let waking: Promise<void> = Promise.resolve();
 
   async function wakeInTurns(taskIds: readonly string[]): Promise<void> {
-    for (let i = 0; i < taskIds.length; i += WAKES_PER_TURN) {
-      wake(taskIds.slice(i, i + WAKES_PER_TURN).map(completionTopic));
-      await nextTurn();
+    const others = startYielding();
+    for (let i = 0; i < taskIds.length; i += WOKEN_TOGETHER) {
+      wake(taskIds.slice(i, i + WOKEN_TOGETHER).map(completionTopic));
+      // On SQLite, the responses are sent before the next tick.
+      await new Promise((resolve) => process.nextTick(resolve));
+      await others();
     }
   }
 

@@ -281,7 +281,10 @@ export interface AnchorStore {
    * existing reservation, in the same commit; `returnLeaves` queues the others.
    */
   recordReplacedNonce(lease: Lease, attemptId: string, now: number): Promise<void>;
-  /** Every account with attempts that are open or not final, or with leaves to return, whoever holds its lease. */
+  /**
+   * Every account with attempts that are open or not final, or with leaves to return. It does not matter who holds its
+   * lease.
+   */
   listOpenSenders(): Promise<SenderKey[]>;
 }
 

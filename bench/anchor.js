@@ -40,11 +40,13 @@ const modes = {
     // As many in flight as there may be: with the default of four it would be four a second.
     environment: { SVC_ANCHOR_BATCH_MAX: '1', SVC_ANCHOR_MAX_IN_FLIGHT: '64' },
   },
-  route: { mostPerSecond: 6000, environment: {}, perCall: BATCH_ITEMS },
+  // As many as wait for two or three blocks.
+  route: { mostPerSecond: 6000, environment: {}, perCall: BATCH_ITEMS, calls: 1 },
   slow: { mostPerSecond: 6000, environment: {}, perCall: BATCH_ITEMS, blockTime: SLOW.blockTime },
 };
 
-async function measure({ mostPerSecond, environment, perCall = 1, blockTime = 1 }) {
+async function measure(mode) {
+  const { mostPerSecond, environment, perCall = 1, calls = inFlight, blockTime = 1 } = mode;
   const { profile } = values;
   const warmUpSeconds = WARM_UP_SLOTS * blockTime;
   const site = await openSite({
@@ -55,13 +57,13 @@ async function measure({ mostPerSecond, environment, perCall = 1, blockTime = 1 
     monitored: true,
   });
   try {
-    const most = (mostPerSecond * (warmUpSeconds + seconds)) / robotCount + inFlight * perCall;
+    const most = (mostPerSecond * (warmUpSeconds + seconds)) / robotCount + calls * perCall;
     const robots = await claimTasks(site, Math.ceil(most));
     const claimed = robots.reduce((sum, { tasks }) => sum + tasks.length, 0);
     let ownCpu = cpuMs();
     const run = await runRobots(robots, {
       url: site.url,
-      inFlight,
+      inFlight: calls,
       perCall,
       warmUpSeconds,
       seconds,

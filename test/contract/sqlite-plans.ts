@@ -120,7 +120,7 @@ export function sqlitePlans(ran: ReadonlySet<string>): void {
     ['tasks of a robot', /FROM tasks\s+WHERE robot_id = \?/, 'INDEX tasks_robot'],
     [
       'the ledger of an account',
-      /FROM ledger\s+WHERE wallet = \? AND seq </,
+      /FROM ledger l\s+WHERE wallet = \? AND seq </,
       'INDEX ledger_wallet',
     ],
     ['sessions of an account', /FROM sessions\s+WHERE wallet = \?/, 'INDEX sessions_wallet'],

@@ -267,7 +267,7 @@ export function statementContract(open: OpenStore): void {
         { outcome: 'repeated', hash },
       ]);
       expect(await listed(kid)).toHaveLength(1);
-      expect((await identity()).last).toEqual({ number: 1, signedHash });
+      expect((await identity()).last).toEqual({ number: 1, signedHash, text: first.text });
     });
 
     it('conflict with an older one of their number and epoch, also when repeated', async () => {

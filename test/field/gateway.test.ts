@@ -266,7 +266,7 @@ describe('a gateway that refuses with an error of the service', () => {
     const count = () => scene.proxy.seen.filter(({ path }) => path.endsWith('/complete')).length;
     scene.proxy.handle(async ({ path, response, forward }) => {
       const refusal = JSON.stringify({ error: 'not_found', message: 'No such task.' });
-      const isRefused = path.endsWith('/complete');
+      const isRefused = /\/(complete|batch)$/.test(path);
       const answered = isRefused ? { status: 404, headers: {}, body: refusal } : await forward();
       // So that the limit of calls does not make the test long.
       const headers = { ...answered.headers, 'x-ratelimit-limit': '60000', 'content-type': json };

@@ -74,6 +74,7 @@ const codesOfService: Partial<Record<ErrorCode, ExitCode>> = {
   webhook_limit_reached: refused,
   storage_quota: refused,
   not_found: notFound,
+  leaf_not_anchored: notFound,
   completion_in_progress: pending,
   anchor_unconfirmed: pending,
   anchor_queued: pending,

@@ -279,7 +279,9 @@ describe('many requests that wait', () => {
           : [];
       });
 
-    const waits = tasks.map(({ id }) => there.waitForCompletions([id], new AbortController().signal));
+    const waits = tasks.map(({ id }) =>
+      there.waitForCompletions([id], new AbortController().signal),
+    );
     await waitFor('two more looks', () => asked().length >= 3);
     expect(asked()).toEqual(asked().map(() => 40));
 

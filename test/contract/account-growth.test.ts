@@ -48,7 +48,7 @@ const shared = ['challenges', 'challenge_count', 'spent_challenges', 'cli_codes'
 
 /** Rows that no account writes. */
 const ofTheService =
-  `alert_watch anchoring_accounts chain_identity chain_status challenge_key checked_time
+  `alert_watch anchoring_accounts assignments chain_identity chain_status challenge_key checked_time
   cursor_key file_identity foreign_nonces leases queue_round reconciled_senders restoration write_probe`.split(
     /\s+/,
   );

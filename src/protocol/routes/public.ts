@@ -58,6 +58,6 @@ export const publicRoutes = {
     params: Closed({ leaf: Hash }),
     query: Closed({ task_id: Uuid }),
     responses: { 200: LeafAnchor },
-    errors: ['leaf_not_anchored'],
+    errors: ['not_found', 'leaf_not_anchored'],
   },
 } as const satisfies Record<string, Route>;

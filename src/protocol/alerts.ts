@@ -6,7 +6,8 @@ import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 export const alertKinds = {
   robot_offline: 'a robot that was seen before has not been seen for N minutes',
   battery_low: 'the newest battery reading of a robot is below N percent',
-  error_event: 'a robot reported an event of severity error in the last N minutes',
+  error_event:
+    'a robot reported an event of severity error in the last N minutes. This alert stays open until it is acknowledged',
   anchor_failed: 'an anchor of a robot failed in the last N minutes',
   anchor_stuck:
     'a robot submitted evidence more than N minutes ago, and its anchor is in no block yet',

@@ -15,6 +15,8 @@ const shortWalks = [
   'SCAN rate_counters',
   // The refused tasks of an account, at most a limit of them.
   'SCAN first',
+  // The newest error of a robot.
+  'SCAN newest_error',
   // One row for each account that ever anchored.
   'SCAN leases',
   'SCAN anchoring_accounts',

@@ -136,7 +136,7 @@ describe('alerts', () => {
     expect(await alerts()).toHaveLength(1);
   });
 
-  it('report events of severity error for the duration of the rule', async () => {
+  it('report events of severity error until they are acknowledged, and then those after', async () => {
     await rule('error_event', 10);
     await byRobot('events', { event_type: 'fault', severity: 'warn', message: 'slow' });
     await evaluate();
@@ -145,7 +145,19 @@ describe('alerts', () => {
     await evaluate();
     expect(await alerts('?open=true')).toMatchObject([{ kind: 'error_event', robot_id: robot.id }]);
 
-    clock.advance(10 * MINUTE);
+    clock.advance(60 * MINUTE);
+    await evaluate();
+    const [{ id }] = await alerts('?open=true');
+    await call('POST', `alerts/${id}/acknowledge`);
+    await evaluate();
+    expect(await alerts('?open=true')).toEqual([]);
+
+    clock.advance(1);
+    await byRobot('events', { event_type: 'fault', severity: 'error', message: 'stuck again' });
+    await evaluate();
+    const again = await alerts('?open=true');
+    expect(again).toMatchObject([{ kind: 'error_event', robot_id: robot.id }]);
+    await call('POST', `alerts/${again[0].id}/acknowledge`);
     await evaluate();
     expect(await alerts('?open=true')).toEqual([]);
   });

@@ -23,6 +23,9 @@ export interface CreditRule extends Firing {
 
 export type OpenAlert = Firing & Pick<AlertRecord, 'id'>;
 
+/** `stays`: 1 if it closes only after its acknowledgement, or without its rule or robot. */
+export type EvaluatedAlert = OpenAlert & { stays: 0 | 1 };
+
 export type AnchorKind = 'anchor_failed' | 'anchor_stuck';
 
 /** A completion, by the time of its index. */
@@ -85,7 +88,7 @@ export interface AlertStore {
     after: AnchorCursor | null,
   ): Promise<{ firing: Firing[]; last: AnchorCursor | null }>;
   listCreditRules(wallets: readonly string[]): Promise<CreditRule[]>;
-  listOpenAlerts(kind: AlertKind, wallets: readonly string[]): Promise<OpenAlert[]>;
+  listOpenAlerts(kind: AlertKind, wallets: readonly string[]): Promise<EvaluatedAlert[]>;
   /** Opens and closes alerts, with their messages, in one commit. An alert that is open already stays as it is. */
   changeAlerts(opened: readonly Firing[], closed: readonly OpenAlert[], now: number): Promise<void>;
 }

@@ -9,6 +9,7 @@ import type {
   AnchorCursor,
   AnchorKind,
   CreditRule,
+  EvaluatedAlert,
   Firing,
   OpenAlert,
   RefusedTasks,
@@ -133,7 +134,12 @@ export function alertStore({ read, write }: Db): AlertStore {
       ),
     listOpenAlerts: (kind, wallets) =>
       read((tx) =>
-        tx.all<OpenAlert>(sql`SELECT id, wallet, kind, threshold, robot_id FROM alerts
+        tx.all<EvaluatedAlert>(sql`SELECT id, wallet, kind, threshold, robot_id,
+            CASE WHEN kind = 'error_event' AND acknowledged_at IS NULL AND EXISTS (SELECT 1
+              FROM alert_rules r JOIN robots b ON b.id = alerts.robot_id
+              WHERE r.wallet = alerts.wallet AND r.kind = alerts.kind)
+            THEN 1 ELSE 0 END AS stays
+          FROM alerts
           WHERE kind = ${kind} AND wallet ${among('text', wallets)} AND closed_at IS NULL`),
       ),
     changeAlerts: (opened, closed, now) =>
@@ -188,9 +194,11 @@ function firing(kind: RobotKind, wallets: readonly string[], now: number): Sql {
   const condition = {
     robot_offline: sql`b.last_seen_at <= ${now} - r.threshold * 60000`,
     battery_low: sql`b.battery_pct < r.threshold`,
-    error_event: sql`(SELECT e.created_at FROM events e
-      WHERE e.robot_id = b.id AND e.severity = 'error'
-      ORDER BY e.seq DESC LIMIT 1) > ${now} - r.threshold * 60000`,
+    // An acknowledgement covers the errors before it.
+    error_event: sql`EXISTS (SELECT 1 FROM (SELECT created_at AS at FROM events
+        WHERE robot_id = b.id AND severity = 'error' ORDER BY seq DESC LIMIT 1) AS newest_error
+      WHERE newest_error.at > ${now} - r.threshold * 60000 AND NOT EXISTS (SELECT 1 FROM alerts k
+        WHERE k.robot_id = b.id AND k.kind = 'error_event' AND k.acknowledged_at >= newest_error.at))`,
   }[kind];
   return sql`SELECT r.wallet, r.kind, r.threshold, b.id AS robot_id
     FROM alert_rules r JOIN robots b ON b.wallet = r.wallet

@@ -135,3 +135,7 @@ CREATE TABLE assignments (
   chain_id bigint NOT NULL,
   sender text COLLATE "C" NOT NULL
 );
+
+-- The last acknowledgement of a robot's errors.
+CREATE INDEX alerts_acknowledged ON alerts (robot_id, acknowledged_at)
+  WHERE kind = 'error_event' AND acknowledged_at IS NOT NULL;

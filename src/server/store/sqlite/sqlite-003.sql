@@ -166,3 +166,7 @@ CREATE TABLE assignments (
   chain_id INTEGER NOT NULL,
   sender TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- The last acknowledgement of a robot's errors.
+CREATE INDEX alerts_acknowledged ON alerts (robot_id, acknowledged_at)
+  WHERE kind = 'error_event' AND acknowledged_at IS NOT NULL;

@@ -111,7 +111,7 @@ it('lists a task whose promise is not kept in time as overdue, until it is ancho
 
 // What a restored service no longer knows: a claim of an hour ago, which it promised to anchor.
 const createdAt = new Date(Date.now() - HOUR_MS).toISOString();
-async function lost(
+function lost(
   title: string,
   by: (typeof anvilAccounts)[number] = anvilAccounts[0],
   changes: Partial<AnchorPromise> = {},
@@ -125,42 +125,42 @@ async function lost(
     leaves: [{ task_id: id, created_at: createdAt, leaf }],
     ...changes,
   };
-  const text = await promiseKeyOf(by.privateKey).signPromise(promise);
+  const text = promiseKeyOf(by.privateKey).signPromise(promise);
   return { id, promised: { promise: text, proof_hash, statement_hash: null } };
 }
 const claimAgain = async (body: object) =>
   (await service.call('POST', '/api/v1/tasks', { apiKey: robot.apiKey, body })).body.task;
 
 it('gives a claim that is sent again with its promise the time of before', async () => {
-  const task = await claimAgain({ ...(await lost('Sort')), title: 'Sort' });
+  const task = await claimAgain({ ...lost('Sort'), title: 'Sort' });
 
   expect(task.created_at).toBe(createdAt);
 });
 
 it.each([
-  ['of other work', async () => ({ ...(await lost('Sort')), title: 'Sweep' })],
-  ['by another key', async () => ({ ...(await lost('Sort', anvilAccounts[1])), title: 'Sort' })],
+  ['of other work', () => ({ ...lost('Sort'), title: 'Sweep' })],
+  ['by another key', () => ({ ...lost('Sort', anvilAccounts[1]), title: 'Sort' })],
   [
     'of another service',
-    async () => ({
-      ...(await lost('Sort', anvilAccounts[0], { origin: 'https://staging.example.org' })),
+    () => ({
+      ...lost('Sort', anvilAccounts[0], { origin: 'https://staging.example.org' }),
       title: 'Sort',
     }),
   ],
   [
     'for another chain',
-    async () => ({ ...(await lost('Sort', anvilAccounts[0], { chain_id: 5 })), title: 'Sort' }),
+    () => ({ ...lost('Sort', anvilAccounts[0], { chain_id: 5 }), title: 'Sort' }),
   ],
-  ['of another task', async () => ({ ...(await lost('Sort')), id: randomUUID(), title: 'Sort' })],
+  ['of another task', () => ({ ...lost('Sort'), id: randomUUID(), title: 'Sort' })],
   [
     'that is none',
-    async () => {
-      const { id, promised } = await lost('Sort');
+    () => {
+      const { id, promised } = lost('Sort');
       return { id, promised: { ...promised, promise: 'a.b.c' }, title: 'Sort' };
     },
   ],
 ])('gives a claim with a promise %s the time of now', async (_of, body) => {
-  const task = await claimAgain(await body());
+  const task = await claimAgain(body());
 
   expect(Date.parse(task.created_at)).toBeGreaterThan(Date.parse(createdAt));
 });

@@ -21,7 +21,7 @@ export interface Lie {
   keys?(shown: ShownKey[]): ShownKey[] | Promise<ShownKey[]>;
   wallet?: string;
   /** The answer to a result that the service drops; null for one that it passes on. */
-  drops?(result: { task_id: string; proof: JsonObject }): Promise<object> | object | null;
+  drops?(result: { task_id: string; proof: JsonObject }): object | null;
 }
 
 export interface LyingService {
@@ -43,7 +43,7 @@ export async function startLyingService(): Promise<LyingService> {
 
 async function answer({ method, path, body: sent, response, forward }: Passing, lie: Lie) {
   const [, task_id] = /\/tasks\/([^/]+)\/complete$/.exec(path) ?? [];
-  const dropped = task_id && (await lie.drops?.({ task_id, proof: JSON.parse(sent).proof }));
+  const dropped = task_id && lie.drops?.({ task_id, proof: JSON.parse(sent).proof });
   if (dropped) {
     response.writeHead(202, { 'content-type': 'application/json' });
     response.end(JSON.stringify(dropped));

@@ -1,7 +1,6 @@
 // The key of an anchoring account for promises: Ed25519, derived from the account's private key, so that operators keep
 // one secret only.
 import { createPrivateKey, createPublicKey, hkdfSync, sign } from 'node:crypto';
-import { promisify } from 'node:util';
 import type { Hex } from '../../proof/bytes.ts';
 import { joinSignature } from '../../proof/statements/jws.ts';
 import { type AnchorPromise, PROMISE_TYP, promiseText } from '../../proof/statements/promise.ts';
@@ -11,11 +10,8 @@ export interface PromiseKey {
   readonly kid: string;
   readonly publicKey: PublicKey;
   /** Signs a promise. Returns a JWS. Equal promises have equal signatures. */
-  signPromise(promise: AnchorPromise): Promise<string>;
+  signPromise(promise: AnchorPromise): string;
 }
-
-/** In a thread beside the event loop. */
-const signBeside = promisify(sign);
 
 /** The start of an Ed25519 private key in PKCS #8 (RFC 8410), before its 32 bytes. */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -31,9 +27,9 @@ export function promiseKeyOf(privateKey: Hex): PromiseKey {
   return {
     kid,
     publicKey,
-    async signPromise(promise) {
+    signPromise(promise) {
       const text = promiseText({ alg: 'Ed25519', kid }, promise);
-      return joinSignature(text, await signBeside(null, Buffer.from(text), key));
+      return joinSignature(text, sign(null, Buffer.from(text), key));
     },
   };
 }

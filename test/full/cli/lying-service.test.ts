@@ -284,8 +284,8 @@ describe('a service that loses work', () => {
     const careless = await startWorker('promising');
     let promise = '';
     liar.lie({
-      async drops({ task_id, proof }) {
-        promise = await promised(task_id);
+      drops({ task_id, proof }) {
+        promise = promised(task_id);
         return { ...accepted(proof), promise };
       },
     });
@@ -339,7 +339,7 @@ function accepted(proof: JsonObject): object {
 }
 
 /** By the key of the service, with a deadline before the first block of the chain. */
-function promised(task_id: string): Promise<string> {
+function promised(task_id: string): string {
   const at = new Date(Date.now() - 3_600_000).toISOString();
   return promiseKeyOf(anvilAccounts[0].privateKey).signPromise({
     origin: liar.url,

@@ -2,7 +2,6 @@
 
 import { runYielding } from '../../../base/async/cooperative-yield.ts';
 import { orNull } from '../../../base/or-null.ts';
-import type { PromiseKey } from '../../../chain/keys/promise-key.ts';
 import { DocumentError } from '../../../proof/document-error.ts';
 import { type ClaimContent, hashClaimInPieces } from '../../../proof/hash.ts';
 import { leafHash } from '../../../proof/leaf.ts';
@@ -27,41 +26,19 @@ export async function promiseOf(
 ): Promise<string | undefined> {
   if (tasks.length === 0) return undefined;
   const acceptedAt = Math.min(...tasks.map(({ completion }) => completion.queuedAt));
-  const signer = await signerOf(deps);
-  return signer?.key.signPromise({
+  const accounts = await deps.store.listAnchoringAccounts();
+  const key = deps.keys.find(({ address }) =>
+    accounts.some((one) => one.address === address && one.promiseKey && one.lastBlock === null),
+  );
+  return key?.promiseKey.signPromise({
     origin: deps.settings.baseUrl,
-    chain_id: signer.chainId,
+    chain_id: await anchoringChainId(deps),
     accepted_at: formatTimestamp(acceptedAt),
     anchored_by: formatTimestamp(acceptedAt + deps.settings.promiseMs),
     leaves: tasks.map(({ id, createdAt, completion }) => {
       return { task_id: id, created_at: formatTimestamp(createdAt), leaf: completion.leaf };
     }),
   });
-}
-
-interface Signer {
-  key: PromiseKey;
-  chainId: number;
-}
-
-/** Reading the list for each promise would cost as much as signing it. */
-const KEPT_MS = 1000;
-const signers = new WeakMap<Deps['store'], Signer & { readAt: number }>();
-
-/** The key of a listed account in use; undefined while the list has none that this process has. */
-async function signerOf(deps: Deps): Promise<Signer | undefined> {
-  const { store, keys } = deps;
-  const kept = signers.get(store);
-  if (kept !== undefined && performance.now() - kept.readAt < KEPT_MS) return kept;
-  const readAt = performance.now();
-  const accounts = await store.listAnchoringAccounts();
-  const found = keys.find(({ address }) =>
-    accounts.some((one) => one.address === address && one.promiseKey && one.lastBlock === null),
-  );
-  if (found === undefined) return undefined;
-  const signer = { key: found.promiseKey, chainId: await anchoringChainId(deps), readAt };
-  signers.set(store, signer);
-  return signer;
 }
 
 type Promised = NonNullable<Body<'createTask'>['promised']>;

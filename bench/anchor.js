@@ -42,7 +42,13 @@ const modes = {
   },
   // As many as wait for two or three blocks.
   route: { mostPerSecond: 6000, environment: {}, perCall: BATCH_ITEMS, calls: 1 },
-  slow: { mostPerSecond: 6000, environment: {}, perCall: BATCH_ITEMS, blockTime: SLOW.blockTime },
+  slow: {
+    mostPerSecond: 6000,
+    environment: {},
+    perCall: BATCH_ITEMS,
+    calls: 3,
+    blockTime: SLOW.blockTime,
+  },
 };
 
 async function measure(mode) {

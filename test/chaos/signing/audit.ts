@@ -158,7 +158,9 @@ async function promiseViolations(
   bundles: ReadonlyMap<string, Bundle>,
 ): Promise<string[]> {
   const { owner, promises } = work;
-  const { accounts } = (await owner.call('getAnchoringAccounts')).body;
+  // The service may have ended the idle connection meanwhile.
+  const readList = () => owner.call('getAnchoringAccounts');
+  const { accounts } = (await readList().catch(readList)).body;
   const { kid, public_key } = accounts[0]?.promise_key ?? {};
   if (public_key === undefined || promises.length === 0) return ['no anchor was promised'];
   const check = await openKey(readPublicKey(public_key));

@@ -34,10 +34,13 @@ export function assignmentStore({ leased, wake }: Db) {
   } satisfies Partial<AnchorStore>;
 }
 
-/** The leaves of the attempt go back to the queue when the lease is taken, unless `endAssignment` is called before. */
+/**
+ * The leaves of the attempt go back to the queue when the lease is taken, unless `endAssignment` is called before. Locks
+ * the assignment also if it exists: a write of the same holder waits for a commit whose answer was lost.
+ */
 export async function noteAssignment(tx: Tx, { chainId, sender }: Lease, attemptId: string) {
   await tx.run(sql`INSERT INTO assignments (attempt_id, chain_id, sender)
-    VALUES (${attemptId}, ${chainId}, ${sender}) ON CONFLICT DO NOTHING`);
+    VALUES (${attemptId}, ${chainId}, ${sender}) ON CONFLICT (attempt_id) DO UPDATE SET sender = excluded.sender`);
 }
 
 /** Returns whether there was an assignment. */
@@ -88,15 +91,15 @@ async function moveLeaves(
   return true;
 }
 
-function unfinished(tx: Tx, { chainId, sender }: Lease) {
+function unfinished(tx: Tx, { chainId, sender }: Lease, lock: Sql = sql``) {
   return tx.get<{ id: string; deaths: number }>(sql`SELECT attempt_id AS id,
       (SELECT count(*) FROM attempts a WHERE a.id = attempt_id) AS deaths
-    FROM assignments WHERE chain_id = ${chainId} AND sender = ${sender} LIMIT 1`);
+    FROM assignments WHERE chain_id = ${chainId} AND sender = ${sender} LIMIT 1 ${lock}`);
 }
 
 /** Returns some leaves of an attempt that is dead or was never signed. Forgets the attempt once there are none. */
 export async function returnSome(tx: Tx, lease: Lease, limit: number, now: number): Promise<void> {
-  const attempt = await unfinished(tx, lease);
+  const attempt = await unfinished(tx, lease, onPostgres(sql`FOR UPDATE`));
   if (attempt === undefined) return;
   const { id, deaths } = attempt;
   const live = await tx.all<TaskRow>(sql`SELECT task_id FROM leaves

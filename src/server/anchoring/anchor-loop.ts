@@ -62,6 +62,8 @@ class AnchorLoop {
   wasFull = false;
   /** The last batch needed several commits. */
   isLoaded = false;
+  /** The last batch was not signed, because a leaf was gone. */
+  wasUndone = false;
   /** Why signing is paused; null when it is not. */
   hold: Hold | null = null;
   /**
@@ -285,7 +287,9 @@ async function signQueued(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   queue.rearm();
   const queued = await store.listQueuedProofs(lease, options.batchMax);
   if (queued.length === 0) return;
-  const submission = await submit(context, live, queued, loop.refusals.confirmed);
+  const { confirmed } = loop.refusals;
+  const submission = await submit(context, live, queued, confirmed, loop.wasUndone);
+  loop.wasUndone = submission.outcome === 'not_queued';
   loop.broadcasts.begin(live);
   if (submission.outcome === 'held') loop.hold = submission.reason;
   // Proofs that cannot be refused, because they were signed before, stay at the head of the queue.

@@ -87,7 +87,7 @@ describe('the queue of several instances', () => {
     const left = await world.store.listQueuedProofs(ours, 10);
     expect(await other.listQueuedProofs(theirs, 10)).toEqual([]);
 
-    world.clock.advance(5_000);
+    world.clock.advance(15_000);
 
     expect(await other.listQueuedProofs(theirs, 10)).toEqual(left);
   });
@@ -136,7 +136,7 @@ describe('the queue of several instances', () => {
     // It has had its first look when others were answered after it.
     for (let i = 0; i < 5; i += 1) await other.getChainStatus();
     expect(isWoken).toBe(false);
-    world.clock.advance(5_000);
+    world.clock.advance(15_000);
 
     await woken;
   });

@@ -5,8 +5,11 @@ import { inPages, QUEUED_COLUMNS } from '../anchoring/waits.ts';
 import type { Db } from '../db/database.ts';
 import { NOW, sql } from '../db/sql.ts';
 
-/** How long an offered proof is reserved for one sender, in ms. A sender that crashes delays it by this time. */
-const OFFER_MS = 5_000;
+/**
+ * How long an offered proof is reserved for one sender, in ms: several times what a full batch takes to be assigned, which
+ * would begin again otherwise. A sender that no process takes over delays it by this time.
+ */
+const OFFER_MS = 15_000;
 
 export function queueStore({ leased }: Db): Pick<AnchorStore, 'listQueuedProofs'> {
   return {

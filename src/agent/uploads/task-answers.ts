@@ -219,7 +219,12 @@ export abstract class TaskAnswers extends Uploads {
   protected async failed(record: Claim | Completion, error: SvcError): Promise<void> {
     const verdict = verdictOf(error);
     if (this.isFinal(nameOf(record), error)) return this.#refuse(record, error);
-    if (verdict === 'credits') return this.#outOfCredits(error);
+    if (verdict === 'credits') {
+      if ('state' in record && record.state === 'accepted') {
+        this.retries.failed(nameOf(record), this.service.pauses.poll);
+      }
+      return this.#outOfCredits(error);
+    }
     // Failures of key and connection pause all uploads. The record gets a pause of its own only if it may be the cause.
     if ((verdict === 'link' && !isLost(error)) || verdict === 'key') return;
     const isUnsigned = error.code === 'statement_required';
@@ -240,6 +245,8 @@ export abstract class TaskAnswers extends Uploads {
     if (this.#withoutCredits !== error.code)
       this.logger.error({ code: error.code, reason: error.message }, 'completions paused');
     this.#withoutCredits = error.code;
+    // A batch has as many refusals as items, which are one failure.
+    if (this.retries.waitMs(CREDITS) > 0) return;
     this.retries.failed(CREDITS, this.service.pauses.credits, retryAfterMs(error));
   }
 

@@ -162,6 +162,22 @@ describe('alerts', () => {
     expect(await alerts('?open=true')).toEqual([]);
   });
 
+  it('report an error between an acknowledgement and the next evaluation', async () => {
+    await rule('error_event', 10);
+    const fault = { event_type: 'fault', severity: 'error', message: 'stuck' };
+    await byRobot('events', fault);
+    await evaluate();
+    const [{ id }] = await alerts('?open=true');
+    await call('POST', `alerts/${id}/acknowledge`);
+    clock.advance(1000);
+    await byRobot('events', fault);
+    await evaluate();
+    await evaluate();
+
+    const open = await alerts('?open=true');
+    expect(open).toMatchObject([{ kind: 'error_event', acknowledged_at: null }]);
+  });
+
   it('report credits that cover fewer anchors than the rule requires', async () => {
     await rule('credit_low', 1001);
     await evaluate();

@@ -120,7 +120,10 @@ async function* evaluateAccounts(
           // After an outage none opens for one window, and those that are open stay so.
           (kind !== 'robot_offline' || now - one.threshold * MINUTE_MS >= watchedSince),
       );
-      const closed = open.filter((one) => !one.stays && !wanted.has(keyOf(one)));
+      // The next evaluation opens another alert for an error after the acknowledgement.
+      const closed = open.filter(
+        (one) => !one.stays && (kind === 'error_event' || !wanted.has(keyOf(one))),
+      );
       for (let i = 0; i < Math.max(opened.length, closed.length); i += CHANGES_PER_COMMIT) {
         const some = [i, i + CHANGES_PER_COMMIT] as const;
         await store.changeAlerts(opened.slice(...some), closed.slice(...some), now);

@@ -41,7 +41,9 @@ export interface Workforce {
   readonly signal: AbortSignal;
 }
 
-/** Between two looks at a task, for each that a robot works on: 600 calls a minute are a robot's. */
+/** Between two calls of a robot: it has 600 a minute. */
+const CALL_MS = 105;
+/** Between two looks at a task, for each that a robot works on. */
 const POLL_MS = 130;
 
 /**
@@ -106,7 +108,16 @@ type AskOnce = <T>(
 ) => Promise<Reply<T>>;
 
 function asking({ site, signal }: Workforce, answers: Counts): AskOnce {
+  const freeAt = new Map<string, number>();
+  /** Resolves when the robot may make a call. */
+  const turn = async (apiKey: string) => {
+    const now = performance.now();
+    const at = Math.max(now, freeAt.get(apiKey) ?? 0);
+    freeAt.set(apiKey, at + CALL_MS);
+    await sleep(at - now);
+  };
   return async (route, errand, call) => {
+    await turn(errand.apiKey);
     const url = await site();
     signal.throwIfAborted();
     try {

@@ -62,8 +62,8 @@ class AnchorLoop {
   wasFull = false;
   /** The last batch needed several commits. */
   isLoaded = false;
-  /** The last batch was not signed, because a leaf was gone. */
-  wasUndone = false;
+  /** The last batch was not signed: one of its leaves was gone. */
+  lostLeaf = false;
   /** Why signing is paused; null when it is not. */
   hold: Hold | null = null;
   /**
@@ -288,8 +288,8 @@ async function signQueued(loop: AnchorLoop, live: LiveAttempts): Promise<void> {
   const queued = await store.listQueuedProofs(lease, options.batchMax);
   if (queued.length === 0) return;
   const { confirmed } = loop.refusals;
-  const submission = await submit(context, live, queued, confirmed, loop.wasUndone);
-  loop.wasUndone = submission.outcome === 'not_queued';
+  const submission = await submit(context, live, queued, confirmed, !loop.lostLeaf);
+  loop.lostLeaf = submission.outcome === 'not_queued';
   loop.broadcasts.begin(live);
   if (submission.outcome === 'held') loop.hold = submission.reason;
   // Proofs that cannot be refused, because they were signed before, stay at the head of the queue.

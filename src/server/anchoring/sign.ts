@@ -25,18 +25,19 @@ type Submission =
 
 /**
  * Steps 2 and 3 for the proofs at the head of the queue: preflight, sign, commit. The caller broadcasts next.
- * `not_queued`: another sender took one of them, nothing was written, and the queue must be read again. A refusal
- * fails the proofs only if it equals the confirmed one; otherwise they are held. `isBare`: without free leaves, which
- * their accounts may delete until they are placed.
+ *
+ * `not_queued`: a leaf is gone, because another sender took the proof or an account deleted its free leaf. Read the queue
+ * again, and pass false for `takesFreeLeaves`: otherwise an account that keeps deleting could stop all anchoring. If the
+ * chain refuses the anchor, the proofs fail only when this refusal equals `confirmed`; until then they are held.
  */
 export async function submit(
   context: AnchoringContext,
   live: LiveAttempts,
   queued: readonly QueuedProof[],
   confirmed: RefusalMeaning | null,
-  isBare = false,
+  takesFreeLeaves = true,
 ): Promise<Submission> {
-  const free = isBare ? [] : await freeLeaves(context, queued.length);
+  const free = takesFreeLeaves ? await freeLeaves(context, queued.length) : [];
   const batch = await batchOf(queued, free);
   const { decision, senderState } = await decide(context, live, batch.payload);
   if (decision.decision === 'wait') return { outcome: 'held', reason: decision.reason };

@@ -20,7 +20,7 @@ const FOLLOWS = raw(`substr(l.holder, 1, ${FOLLOWER.length}) = '${FOLLOWER}'`);
 /** The first key of the advisory locks of presence: an arbitrary number, unique in this service. */
 export const PRESENCE = 738_392;
 
-/** A process that is gone so long has ended: one that only lost its session has a new one by then. In ms. */
+/** After this time without presence, in ms, a process counts as ended. One that only lost its session has a new one by then. */
 const GONE_MS = 1_000;
 
 /** The holder of the lease `l` announced its presence, and is gone. */
@@ -62,8 +62,11 @@ function leaseLost(): SvcError {
   );
 }
 
-/** Returns whether the holder is gone, and was at each look of the last `GONE_MS`, all within one session of this process. */
-function looks(presence: Db['presence']) {
+/**
+ * Remembers when each holder was first seen to be gone. Answers whether it was gone at every check for `GONE_MS`, without
+ * a new session of this process in between: a restart of PostgreSQL ends the sessions of all.
+ */
+function watchHolders(presence: Db['presence']) {
   const firstGone = new Map<string, number>();
   return (lease: string, isGone: boolean | 0 | 1): boolean => {
     const session = presence();
@@ -76,7 +79,7 @@ function looks(presence: Db['presence']) {
 }
 
 export function leaseStore({ read, write, presence }: Db) {
-  const hasEnded = looks(presence);
+  const hasEnded = watchHolders(presence);
   const ownPresence = () => presence()?.key ?? null;
 
   async function update(lease: Lease, change: Sql): Promise<void> {

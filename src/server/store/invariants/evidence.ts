@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { orNull } from '../../../base/or-null.ts';
 import type { Hex } from '../../../proof/bytes.ts';
-import { commitLeaves } from '../../../proof/commit-leaves.ts';
 import { leafHash } from '../../../proof/leaf.ts';
 import { decodePayload, encodePayload } from '../../../proof/payload.ts';
+import { merkleTree } from '../../../proof/tree.ts';
 import type { AttemptState } from '../../ports/anchoring.ts';
 import { isAnchor, provesPlace } from '../../rules/anchoring.ts';
 import {
@@ -125,20 +125,17 @@ function bindsItsTask({ leaf, task_id, robot_id, ...hashes }: LeafRow): boolean 
 }
 
 function rebuilds(first: LeafRow, leaves: LeafRow[]): boolean {
-  const payload = decodePayload(first.payload);
-  const { payload: rebuilt, inclusions } = commitLeaves(
-    leaves.map(({ leaf, proof_hash }) => ({
-      leaf,
-      proof_hash: proof_hash ?? (payload?.kind === 'single' ? payload.proof_hash : leaf),
-    })),
-  );
+  const { leaf, payload } = first;
+  if (leaves.length === 1) {
+    const decoded = decodePayload(payload);
+    const proof_hash = first.proof_hash ?? (decoded?.kind === 'single' ? decoded.proof_hash : leaf);
+    return encodePayload({ kind: 'single', proof_hash, leaf }) === payload && first.root === null;
+  }
+  const { root, path } = merkleTree(leaves.map((one) => one.leaf));
   return (
-    encodePayload(rebuilt) === first.payload &&
-    first.root === (rebuilt.kind === 'batch' ? rebuilt.root : null) &&
-    leaves.every(
-      ({ settled_at, path }, i) =>
-        settled_at === null || path?.equals(pathBytes((inclusions[i]?.path ?? []) as Hex[])),
-    )
+    encodePayload({ kind: 'batch', root, leaf_count: leaves.length }) === payload &&
+    first.root === root &&
+    leaves.every((one, i) => one.settled_at === null || one.path?.equals(pathBytes(path(i))))
   );
 }
 

@@ -23,7 +23,9 @@ export const statements: Readonly<Record<string, string>> = {
     SELECT 'reserve ' || r.seq || ' of task ' || r.task_id || ' is open without a proof' FROM ledger r
     WHERE r.kind = 'reserve'
       AND NOT EXISTS (SELECT 1 FROM ledger e WHERE e.task_id = r.task_id AND e.cycle = r.cycle
-        AND e.kind IN ('settle', 'release'))
+        AND e.kind = 'settle')
+      AND NOT EXISTS (SELECT 1 FROM ledger e WHERE e.task_id = r.task_id AND e.cycle = r.cycle
+        AND e.kind = 'release')
       AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.task_id = r.task_id
         AND c.cycle = r.cycle AND c.state IN ('queued', 'submitted'))
       AND NOT EXISTS (SELECT 1 FROM leaves l WHERE l.task_id = r.task_id AND l.live)`,
@@ -242,11 +244,10 @@ export const statements: Readonly<Record<string, string>> = {
       WHERE s.task_id = c.task_id AND s.statement_hash = c.statement_hash)`,
 
   counts_are_kept: `
-    SELECT 'the count of tasks with ' || coalesce(h.proof_hash, c.proof_hash) || ' is wrong'
-    FROM proof_hashes h
-    FULL JOIN (SELECT proof_hash, count(*) AS occurrences FROM completions GROUP BY proof_hash) c
-      ON c.proof_hash = h.proof_hash
-    WHERE c.occurrences IS DISTINCT FROM h.occurrences
+    SELECT 'the count of tasks with ' || proof_hash || ' is wrong' FROM (
+      SELECT proof_hash, occurrences FROM proof_hashes
+      UNION ALL SELECT proof_hash, -1 FROM completions) h
+    GROUP BY proof_hash HAVING sum(occurrences) <> 0 OR max(occurrences) = 0
     UNION ALL
     SELECT 'the count of tasks of robot ' || r.id || ' is wrong' FROM robots r
     LEFT JOIN task_counts c ON c.robot_id = r.id

@@ -4,9 +4,7 @@
  *
  *   --statements N   (default 100000)
  */
-import { spawn } from 'node:child_process';
 import { createPublicKey, verify } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,11 +15,11 @@ import { kidOf } from '../src/proof/statements/key-text.ts';
 import { readStatement } from '../src/proof/statements/statement.ts';
 import { grantOf, newSigner, SigningRobot } from '../test/support/signing-robot.ts';
 import { byTurns } from './by-turns.js';
+import { runToEnd } from './peak-memory.js';
 import { report } from './report.js';
 
 const ROBOT = '01900000-0000-7000-8000-00000000000a';
 const TASK = { id: '01900000-0000-7000-8000-00000000000b', title: 'Sort the parcels' };
-const MB = 1024 * 1024;
 
 const { values } = parseArgs({ options: { statements: { type: 'string', default: '100000' } } });
 const count = Number(values.statements);
@@ -57,20 +55,10 @@ async function writeArchive(name, most) {
 }
 
 /** Seconds and peak memory in MB of one verification. */
-async function verifyArchive(file) {
+function verifyArchive(file) {
   const svc = fileURLToPath(new URL('../bin/svc.cjs', import.meta.url));
-  const peak = 'process.on("exit", () => console.error(process.resourceUsage().maxRSS))';
-  const preload = `data:text/javascript,${encodeURIComponent(peak)}`;
-  const args = ['--import', preload, svc, 'verify', file, '--owner', account.address];
-  const started = performance.now();
-  const child = spawn(process.execPath, args, { env: { SVC_CONFIG_DIR: folder } });
-  const errors = [];
-  child.stderr.on('data', (chunk) => errors.push(chunk));
-  const [code] = await once(child, 'close');
-  const stderr = Buffer.concat(errors).toString();
-  if (code !== 0) throw new Error(`svc verify ended with ${code}: ${stderr}`);
-  const [kilobytes = 0] = stderr.match(/\d+(?=\s*$)/) ?? [];
-  return { seconds: (performance.now() - started) / 1000, megabytes: (kilobytes * 1024) / MB };
+  const command = [svc, 'verify', file, '--owner', account.address];
+  return runToEnd(command, { SVC_CONFIG_DIR: folder });
 }
 
 function checkSignatures() {

@@ -24,6 +24,7 @@ const all = [
   'console',
   'postgres',
   'telemetry-size',
+  'size',
   'agent',
   'memory',
   'alerts',

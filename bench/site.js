@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { createClient } from '../dist/client/client.js';
@@ -42,22 +43,35 @@ export async function openSite({ blockTime, robots, environment, profile, monito
     SVC_ANCHOR_TIMEOUT_MS: '600000',
     ...environment,
   };
-  const server = await startProgram({
-    command: [program, 'start'],
-    env: settings,
-    log: path.join(folder, 'server.log'),
-    profile,
-    monitored,
-  });
+  const start = () =>
+    startProgram({
+      command: [program, 'start'],
+      env: settings,
+      log: path.join(folder, 'server.log'),
+      profile,
+      monitored,
+    });
+  let server = await start();
   const accounts = Array.from({ length: Math.ceil(robots / ROBOTS_OF_ACCOUNT) }, async (_, i) => {
     const count = Math.min(ROBOTS_OF_ACCOUNT, robots - i * ROBOTS_OF_ACCOUNT);
     return openAccount({ url: server.url, settings }, count);
   });
   return {
     ...server,
+    folder,
+    settings,
     rpcUrl: anvil.url,
     anvilPid: anvil.pid,
     robots: (await Promise.all(accounts)).flat(),
+    /** Starts the server again after it ended. Answers the seconds until it says that it is ready. */
+    async restart() {
+      const startedAt = performance.now();
+      server = await start();
+      for (;;) {
+        if ((await fetch(`${server.url}/readyz`)).ok) return (performance.now() - startedAt) / 1000;
+        await sleep(10);
+      }
+    },
     async close() {
       await server.end('SIGTERM');
       await anvil.close();

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/server/ports/store.ts';
+import { statements } from '../../src/server/store/invariants/statements.ts';
 import { openSqliteStore } from '../../src/server/store/sqlite/open-store.ts';
 import { createTestClock } from '../support/clock.ts';
 import { writeHistory } from './store-history.ts';
@@ -45,6 +46,13 @@ function damage(sql: string): void {
   db.exec('DROP TRIGGER ledger_no_update; DROP TRIGGER ledger_no_delete');
   db.exec(sql);
   db.close();
+}
+
+/** Of `EXPLAIN QUERY PLAN`. */
+interface PlanRow {
+  id: number;
+  parent: number;
+  detail: string;
 }
 
 const aSettled = `(SELECT task_id FROM receipts LIMIT 1)`;
@@ -226,6 +234,22 @@ describe('the check of the invariants', () => {
     const found = findings.find((finding) => finding.invariant === invariant);
     expect(found?.violations[0], JSON.stringify(findings)).toMatch(/^\S+ .+/);
   });
+
+  it.each(Object.entries(statements))(
+    'reads the rows of a large database once for %s',
+    (_, text) => {
+      const db = new Database(path, { readonly: true });
+      const plan = db.prepare<[], PlanRow>(`EXPLAIN QUERY PLAN ${text}`).all();
+      db.close();
+
+      // Rows of one loop have the same parent, and what runs for each row of a loop is correlated. One row needs no index.
+      const walks = plan.filter(({ detail }) => /^SCAN (?!i$)/.test(detail));
+      const parents = walks.map(({ parent }) => parent);
+      const perRow = plan.filter(({ detail }) => detail.startsWith('CORRELATED'));
+      expect(new Set(parents).size, JSON.stringify(plan)).toBe(parents.length);
+      expect(perRow.filter(({ id }) => parents.includes(id))).toEqual([]);
+    },
+  );
 
   it('reports some violations in full and counts the others', async () => {
     damage(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)

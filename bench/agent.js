@@ -8,10 +8,14 @@
 import { parseArgs } from 'node:util';
 import { measureDrain } from './agent/drain.js';
 import { measureIngest } from './agent/ingest.js';
+import { sized } from './quick.js';
 import { report } from './report.js';
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '20' }, minutes: { type: 'string' } },
+  options: {
+    seconds: { type: 'string', default: sized('20', '1') },
+    minutes: { type: 'string', default: sized(undefined, '0.02') },
+  },
 });
 
 const ingest = await measureIngest(Number(values.seconds));

@@ -16,6 +16,7 @@ import { openSqliteStore } from '../src/server/store/sqlite/open-store.ts';
 import { evaluateRules } from '../test/support/alerts.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { createDatabase } from '../test/support/temporary-database.ts';
+import { sized } from './quick.js';
 import { report } from './report.js';
 
 const ACCOUNTS = 20;
@@ -24,7 +25,9 @@ const AT_ONCE = 100;
 /** Events of each robot. */
 const EVENTS = 20;
 
-const { values } = parseArgs({ options: { robots: { type: 'string', default: '500' } } });
+const { values } = parseArgs({
+  options: { robots: { type: 'string', default: sized('500', '5') } },
+});
 const robots = Number(values.robots);
 const folder = await mkdtemp(path.join(tmpdir(), 'svc-bench-'));
 const postgres = await startPostgres();

@@ -16,12 +16,15 @@ import { readStatement } from '../src/proof/statements/statement.ts';
 import { grantOf, newSigner, SigningRobot } from '../test/support/signing-robot.ts';
 import { byTurns } from './by-turns.js';
 import { runToEnd } from './peak-memory.js';
+import { sized } from './quick.js';
 import { report } from './report.js';
 
 const ROBOT = '01900000-0000-7000-8000-00000000000a';
 const TASK = { id: '01900000-0000-7000-8000-00000000000b', title: 'Sort the parcels' };
 
-const { values } = parseArgs({ options: { statements: { type: 'string', default: '100000' } } });
+const { values } = parseArgs({
+  options: { statements: { type: 'string', default: sized('100000', '1000') } },
+});
 const count = Number(values.statements);
 
 const account = privateKeyToAccount(generatePrivateKey());

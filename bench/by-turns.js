@@ -1,4 +1,6 @@
-const ROUNDS = 3;
+import { sized } from './quick.js';
+
+const ROUNDS = sized(3, 1);
 
 /**
  * Measures a figure and its raw limit by turns: a machine that others share does more in one minute than in the next.

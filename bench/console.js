@@ -14,6 +14,7 @@ import { openSqliteStore } from '../dist/server/store/sqlite/open-store.js';
 import { sharedBrowser } from '../test/support/browser.ts';
 import { browse } from '../test/support/dashboard.ts';
 import { waitFor } from '../test/support/wait-for.ts';
+import { sized } from './quick.js';
 import { report } from './report.js';
 import { openSite } from './site.js';
 
@@ -29,7 +30,9 @@ const NETWORK = {
 const MINUTE_MS = 60_000;
 const MINUTE_AT_SPEED_MS = 2_000;
 
-const { values } = parseArgs({ options: { hours: { type: 'string', default: '8' } } });
+const { values } = parseArgs({
+  options: { hours: { type: 'string', default: sized('8', '0.02') } },
+});
 
 const account = privateKeyToAccount(generatePrivateKey());
 const apiKeys = Array.from({ length: ROBOTS }, (_, i) => `svc_${String(i).padStart(40, '0')}`);
@@ -122,7 +125,7 @@ async function measureTyping(storageState) {
   const { context, page } = await newPage(storageState);
   await page.goto(`${server.url}/robots`);
   await page.getByRole('link', { name: 'robot 1', exact: true }).waitFor();
-  await sleep(3_000);
+  await sleep(sized(3_000, 500));
   await page.evaluate(`
     window.longest = { task: 0, event: 0 };
     const note = (kind) => (list) => {
@@ -133,13 +136,13 @@ async function measureTyping(storageState) {
     new PerformanceObserver(note('task')).observe({ type: 'longtask' });
     new PerformanceObserver(note('event')).observe({ type: 'event', durationThreshold: 16 });`);
   const updates = (async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < sized(10, 2); round += 1) {
       await reportAll(robots.slice(0, REPORTING));
       await sleep(500);
     }
   })();
   const search = page.getByLabel('Search robots');
-  for (let round = 0; round < 4; round += 1) {
+  for (let round = 0; round < sized(4, 1); round += 1) {
     await search.pressSequentially('robot 49', { delay: 80 });
     for (let key = 0; key < 8; key += 1) await search.press('Backspace', { delay: 40 });
   }
@@ -153,12 +156,12 @@ async function measureQuiet(storageState) {
   const { context, page, tools } = await newPage(storageState);
   await page.goto(`${server.url}/robots`);
   // All views are loaded, and the page has read once more.
-  await sleep(20_000);
+  await sleep(sized(20_000, 500));
   let bytes = 0;
   tools.on('Network.dataReceived', ({ encodedDataLength }) => {
     bytes += encodedDataLength;
   });
-  await sleep(MINUTE_MS);
+  await sleep(sized(MINUTE_MS, 500));
   await context.close();
   return bytes / 1000;
 }

@@ -11,11 +11,14 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { digestFile } from '../dist/client/files.js';
 import { byTurns } from './by-turns.js';
+import { sized } from './quick.js';
 import { report } from './report.js';
 
 const MIB = 2 ** 20;
 
-const { values } = parseArgs({ options: { mebibytes: { type: 'string', default: '512' } } });
+const { values } = parseArgs({
+  options: { mebibytes: { type: 'string', default: sized('512', '4') } },
+});
 const mebibytes = Number(values.mebibytes);
 const file = path.join(tmpdir(), `svc-bench-files-${process.pid}`);
 

@@ -9,9 +9,12 @@ import { parseArgs } from 'node:util';
 import { soakAgent } from './memory/agent.js';
 import { restOfServer, soakServer } from './memory/server.js';
 import { trendOf } from './memory/trend.js';
+import { sized } from './quick.js';
 import { report } from './report.js';
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } });
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: sized('10', '0.03') } },
+});
 const minutes = Number(values.minutes);
 
 const restMb = await restOfServer();

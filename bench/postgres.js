@@ -6,13 +6,16 @@
  *   --seconds N    of each measurement (default 20)
  */
 import { parseArgs } from 'node:util';
+import { sized } from './quick.js';
 import { report } from './report.js';
 import { claimsPerSecond } from './service/claims.js';
 import { completionsPerSecond } from './service/completions.js';
 import { measurePostgres } from './service/postgres.js';
 import { samplesPerSecond } from './service/telemetry.js';
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '20' } } });
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: sized('20', '1') } },
+});
 const seconds = Number(values.seconds);
 
 const samples = await samplesPerSecond({ seconds, environment: {} });

@@ -1,3 +1,5 @@
+import { sized } from './quick.js';
+
 /**
  * Prints figures beside their goals and sets the exit code to 1 when one is missed.
  *
@@ -14,5 +16,5 @@ export function report(lines) {
   }
   if (missed.length === 0) return;
   process.stdout.write(`missed: ${missed.join(', ')}; see docs/performance.md\n`);
-  process.exitCode = 1;
+  process.exitCode = sized(1, 0);
 }

@@ -8,11 +8,12 @@
  */
 import { parseArgs } from 'node:util';
 import { byTurns } from './by-turns.js';
+import { sized } from './quick.js';
 import { report } from './report.js';
 import { claimsPerSecond, echoesPerSecond } from './service/claims.js';
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '10' }, profile: { type: 'string' } },
+  options: { seconds: { type: 'string', default: sized('10', '1') }, profile: { type: 'string' } },
 });
 const seconds = Number(values.seconds);
 

@@ -14,14 +14,15 @@ import { kidOf } from '../src/proof/statements/key-text.ts';
 import { grantOf, newSigner, SigningRobot } from '../test/support/signing-robot.ts';
 import { readAnchors } from './anchor/anchors.js';
 import { byTurns } from './by-turns.js';
+import { sized } from './quick.js';
 import { report } from './report.js';
 import { post } from './service/calls.js';
 import { openSite } from './site.js';
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '20' },
-    robots: { type: 'string', default: '100' },
+    seconds: { type: 'string', default: sized('20', '1') },
+    robots: { type: 'string', default: sized('100', '5') },
   },
 });
 const count = Number(values.robots);

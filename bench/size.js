@@ -21,6 +21,7 @@ import { startPostgres } from '../test/support/postgres.ts';
 import { createDatabase } from '../test/support/temporary-database.ts';
 import { claimTasks, completeAll } from './anchor/load.js';
 import { runToEnd } from './peak-memory.js';
+import { sized } from './quick.js';
 import { report } from './report.js';
 import { openSite } from './site.js';
 
@@ -31,8 +32,8 @@ const CALLS = 100;
 
 const { values } = parseArgs({
   options: {
-    proofs: { type: 'string', default: '1000000' },
-    samples: { type: 'string', default: '50000000' },
+    proofs: { type: 'string', default: sized('1000000', '1000') },
+    samples: { type: 'string', default: sized('50000000', '5000') },
   },
 });
 const proofs = Number(values.proofs);

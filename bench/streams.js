@@ -6,12 +6,15 @@
  */
 import { parseArgs } from 'node:util';
 import { byTurns } from './by-turns.js';
+import { sized } from './quick.js';
 import { report } from './report.js';
 import { claimsPerSecond } from './service/claims.js';
 
 const STREAMS = 500;
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '10' } } });
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: sized('10', '1') } },
+});
 const options = { seconds: Number(values.seconds), environment: {} };
 
 const { measured, raw, ratio } = await byTurns({

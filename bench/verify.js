@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { Client } from 'undici';
 import { claimTasks } from './anchor/load.js';
 import { byTurns } from './by-turns.js';
+import { sized } from './quick.js';
 import { report } from './report.js';
 import { callsPerSecond, inTurn, post } from './service/calls.js';
 import { openSite } from './site.js';
@@ -23,8 +24,8 @@ const ROBOTS = 100;
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '20' },
-    proofs: { type: 'string', default: '500' },
+    seconds: { type: 'string', default: sized('20', '1') },
+    proofs: { type: 'string', default: sized('500', '100') },
   },
 });
 const seconds = Number(values.seconds);

@@ -2,15 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { askAgent } from '../../dist/agent/commands/local-client.js';
 import { createClient } from '../../dist/client/client.js';
 import { limits } from '../../dist/protocol/limits.js';
+import { sized } from '../quick.js';
 import { openSite } from '../site.js';
 import { startCallCounter } from './call-counter.js';
 import { prepareAgent } from './daemon.js';
 
-const DAY_SAMPLES = 86_400;
-const TASKS = 2_000;
-const IDLE_SECONDS = 60;
+const DAY_SAMPLES = sized(86_400, 500);
+const TASKS = sized(2_000, 20);
+const IDLE_SECONDS = sized(60, 1);
 /** Left out of the rate: in the first seconds a burst is allowed. */
-const WARM_UP_SECONDS = 20;
+const WARM_UP_SECONDS = sized(20, 0);
 
 /**
  * An agent that idles, then one with a day's backlog, against a real service with its ordinary limit; live samples go on

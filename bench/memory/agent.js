@@ -1,9 +1,10 @@
 import { prepareAgent } from '../agent/daemon.js';
 import { sendSamples } from '../agent/ingest.js';
+import { sized } from '../quick.js';
 import { openSite } from '../site.js';
 import { watchMemory } from './trend.js';
 
-const TOP_SECONDS = 15;
+const TOP_SECONDS = sized(15, 1);
 
 /** An agent that delivers to a service, while robot programs hand it half the samples a second that it can take. */
 export async function soakAgent(minutes) {

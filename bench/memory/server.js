@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { complete, connect } from '../anchor/load.js';
+import { sized } from '../quick.js';
 import { callsPerSecond, inTurn, post } from '../service/calls.js';
 import { SAMPLES_PER_REQUEST, sampleAt } from '../service/telemetry.js';
 import { openSite } from '../site.js';
 import { watchMemory } from './trend.js';
 
-const REST_SECONDS = 30;
-const TOP_SECONDS = 15;
+const REST_SECONDS = sized(30, 1);
+const TOP_SECONDS = sized(15, 1);
 const ROBOTS = 1000;
 const CONNECTIONS = 64;
 /** Robots that hand in a proof, wait for its receipt, and hand in the next. */

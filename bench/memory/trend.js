@@ -1,3 +1,5 @@
+import { sized } from '../quick.js';
+
 /**
  * The straight line through the second half of a soak (least squares): by how much it rises over that half, and the
  * standard deviation around it; the first half is for caches to fill.
@@ -18,12 +20,12 @@ export function trendOf(memory) {
   };
 }
 
-/** Reads `residentMb` every two seconds until `work` ends. */
+/** Reads `residentMb` again and again until `work` ends. */
 export async function watchMemory(residentMb, work) {
   const memory = [];
   const timer = setInterval(
     async () => memory.push({ at: performance.now(), mb: await residentMb() }),
-    2_000,
+    sized(2_000, 100),
   );
   try {
     return { result: await work, memory };

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'undici';
+import { sized } from '../quick.js';
 
 /**
  * Calls one after the other on each of many connections. Answers how many were answered with `expected`, warm-up
@@ -9,7 +10,15 @@ import { Client } from 'undici';
  *   next: () => import('undici').Dispatcher.RequestOptions, begin?: () => Promise<void> }} options
  */
 export async function callsPerSecond(options) {
-  const { url, connections, warmUpSeconds = 3, seconds, expected, next, begin } = options;
+  const {
+    url,
+    connections,
+    warmUpSeconds = sized(3, 0.2),
+    seconds,
+    expected,
+    next,
+    begin,
+  } = options;
   const everyMs = 1000 / (options.mostPerSecond ?? Number.POSITIVE_INFINITY);
   const begunAt = performance.now();
   let sent = 0;

@@ -1,0 +1,20 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const main = await readFile(new URL('../../../bench/main.js', import.meta.url), 'utf8');
+const names = /const all = \[(.*?)\]/s.exec(main)?.[1]?.match(/[a-z-]+/g) ?? [];
+
+it.each(names)('the benchmark %s runs', async (name) => {
+  const { VITEST, ...environment } = process.env;
+  const options = { cwd: root, env: { ...environment, BENCH_QUICK: '1' } };
+  const args = ['--import', './test/support/typescript.js', `bench/${name}.js`];
+
+  const { stdout } = await promisify(execFile)(process.execPath, args, options);
+
+  expect(stdout).toMatch(/\d/);
+  expect(stdout).not.toMatch(/NaN|Infinity|undefined/);
+});

@@ -81,7 +81,7 @@ async function recordSamples({ robots, settings }, url) {
     url === undefined
       ? { kind: 'sqlite', path: path.join(settings.SVC_DATA_DIR, 'svc.db') }
       : { kind: 'postgres', url, poolMax: 10, pooler: false };
-  const store = await openStore(database, { clock: systemClock, serves: false });
+  const store = await openStore(database, { clock: systemClock, serves: true });
   const ofRobot = samples / ROBOTS;
   const begin = Date.now() - ofRobot * 1000;
   const work = async (own) => {

@@ -1,8 +1,8 @@
 // Generates docs/http-api.md from the route table.
 import { readFileSync } from 'node:fs';
-import { type ErrorCode, errors } from '../src/protocol/errors.ts';
+import { errors } from '../src/protocol/errors.ts';
 import { limits } from '../src/protocol/limits.ts';
-import { errorsOf } from '../src/protocol/openapi/errors-of.ts';
+import { accessErrors, bodyErrors, everywhere } from '../src/protocol/openapi/errors-of.ts';
 import { exampleOf } from '../src/protocol/openapi/example.ts';
 import { plain } from '../src/protocol/openapi/references.ts';
 import type { Route } from '../src/protocol/route.ts';
@@ -26,14 +26,15 @@ function intro(): string {
     '- A robot sends its API key: `Authorization: Bearer svc_…`. A browser sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. A script sends an account token: `Authorization: Bearer svct_…`. After a sign-in through a browser, `svc` gets its own session from `POST /api/auth/cli/token`, and sends this session in the cookie `svc_session`.',
     '- Bodies are JSON in UTF-8. Unknown fields are refused; the error names the field, and the known one that is nearest. Values of the wrong type are refused, not converted. Ids are returned in lower case and times in UTC. In the body of a POST, an optional member that is null counts as absent, unless its type allows null.',
     '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. For an authenticated caller, the first three show the count of the robot key or the account. A request with a valid robot key to a path under `/api/v1` counts toward the limit of this key, even if the endpoint accepts no robot key. Exception: requests to public endpoints (`Access: anyone`) do not count toward this limit. For accounts, requests to endpoints with `Rate limit: none` do not count. On public endpoints with `Rate limit: none`, the first three headers have fixed values (see [`unmeteredPerWindow`](#limits)). A 429 or 503 also has `Retry-After`.',
-    '- Every error body has `error` and `message`; some errors add members, such as `proof_hash` or `retry_after`. Every endpoint can return `request_timeout`, `headers_too_large` and `internal_error`.',
+    `- Every error body has \`error\` and \`message\`; some errors add members, such as \`proof_hash\` or \`retry_after\`. Endpoints name only errors of their own; the OpenAPI document lists all. Every endpoint can return ${quoted('invalid_request', 'storage_unavailable', ...everywhere)}; one with another method than GET also ${quoted(...bodyErrors)}; one that accepts a robot key ${quoted(...accessErrors.robot)}; one that accepts a session or account token ${quoted(...accessErrors.session, 'invalid_token', 'insufficient_scope')}. Changes by a suspended account get ${quoted('account_suspended')}, and calls above a rate limit ${quoted('rate_limited')}.`,
     '- `GET /metrics` returns Prometheus text. Without `SVC_METRICS_TOKEN`, this endpoint answers only requests from loopback. With `SVC_METRICS_TOKEN`, this endpoint answers every request that has the header `Authorization: Bearer $SVC_METRICS_TOKEN`.',
   ].join('\n');
 }
 
 function section(name: string, route: Route): string {
-  const { method, path, summary, description, body } = route;
-  const example = body && (route.example ?? exampleOf(plain(body)));
+  const { method, path, summary, description, example } = route;
+  const own = [route.fieldErrors, route.countErrors, route.errors];
+  const codes = new Set(own.flatMap((some) => Object.values(some ?? {})));
   return [
     `## ${name}`,
     `\`${method} ${path}\`: ${summary}.${description === undefined ? '' : ` ${description}`}`,
@@ -44,7 +45,7 @@ function section(name: string, route: Route): string {
       `Response ${status}:`,
       json(exampleOf(plain(schema))),
     ]),
-    `Errors: ${errorsOf(route).filter(isOwn).map(quoted).join(', ')}.`,
+    ...(codes.size === 0 ? [] : [`Errors: ${quoted(...codes)}.`]),
   ].join('\n\n');
 }
 
@@ -128,14 +129,8 @@ const counted: Readonly<Record<Route['limit'], string>> = {
   none: 'none',
 };
 
-const anywhere: readonly ErrorCode[] = ['request_timeout', 'headers_too_large', 'internal_error'];
-
-function isOwn(code: ErrorCode): boolean {
-  return !anywhere.includes(code);
-}
-
-function quoted(text: string): string {
-  return `\`${text}\``;
+function quoted(...texts: string[]): string {
+  return texts.map((text) => `\`${text}\``).join(', ');
 }
 
 function json(value: unknown): string {

@@ -30,7 +30,7 @@ function when(applies: boolean | undefined, ...codes: ErrorCode[]): ErrorCode[] 
 }
 
 /** Also for routes without a body: they accept an empty one, and refuse one that they cannot read. */
-const bodyErrors = [
+export const bodyErrors = [
   'invalid_json',
   'payload_too_large',
   'unsupported_media_type',
@@ -38,11 +38,11 @@ const bodyErrors = [
   'overloaded',
 ] as const;
 
-const accessErrors: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
+export const accessErrors: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
   public: [],
   robot: ['missing_api_key', 'invalid_api_key'],
   session: ['missing_session', 'invalid_session'],
   robot_or_session: ['missing_api_key', 'invalid_api_key', 'invalid_session'],
 };
 
-const everywhere = ['request_timeout', 'headers_too_large', 'internal_error'] as const;
+export const everywhere = ['request_timeout', 'headers_too_large', 'internal_error'] as const;

@@ -1729,7 +1729,7 @@ def verify_other(named, options, owner, robot_key):
         return 2
 
 
-def main(arguments):
+def main(arguments: "list[str]") -> int:
     read = read_arguments(arguments)
     if read is None:
         print(__doc__.split("\n\n")[1], file=sys.stderr)

@@ -10,7 +10,8 @@ const root = path.join(import.meta.dirname, '..');
 async function readPages(): Promise<Map<string, string>> {
   const names = await readdir(root);
   const found = await readdir(path.join(root, 'docs'), { recursive: true });
-  const pages = [...names, ...found.map((name) => path.join('docs', name))];
+  const inDocs = found.map((name) => path.join('docs', name));
+  const pages = [...names, ...inDocs, 'clients/python/README.md'];
   const texts = new Map<string, string>();
   for (const page of pages.filter((name) => name.endsWith('.md'))) {
     texts.set(page, await readFile(path.join(root, page), 'utf8'));

@@ -25,7 +25,14 @@ const pattern = new RegExp(`\\b(?:${retired.join('|').replaceAll(' ', '\\s+')})\
 async function pages(): Promise<string[]> {
   const found = await readdir(path.join(root, 'docs'), { recursive: true });
   const inDocs = found.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
-  return ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...inDocs.sort()];
+  return [
+    'README.md',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'clients/python/README.md',
+    ...inDocs.sort(),
+  ];
 }
 
 async function retiredIn(page: string): Promise<string[]> {

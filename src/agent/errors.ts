@@ -3,7 +3,7 @@ import { SvcError, type SvcErrorOptions } from '../base/svc-error.ts';
 import { type ErrorCode, errors } from '../protocol/errors.ts';
 
 /** Codes that the service does not have. */
-const agentErrors = {
+export const agentErrors = {
   invalid_token: { status: 401, retryable: false },
   spool_full: { status: 507, retryable: true },
   service_unreachable: { status: 503, retryable: true },

@@ -30,6 +30,7 @@ export default async function setUpRun(project: TestProject): Promise<() => Prom
       return { path: await chromium.executablePath() };
     }),
     package: single(packPackage),
+    python: single(async () => (await import('./python-client.ts')).makePythonClient()),
     build: single(() => buildIfStale(path.resolve(import.meta.dirname, '../..'))),
   };
   const server = createServer(async (request, response) => {

@@ -9,6 +9,8 @@ const packages = {
   nginx: 'nginx libnginx-mod-stream',
   openssl: 'openssl',
   python3: 'python3',
+  'python3-build': 'python3-build python3-venv python3-setuptools python3-wheel',
+  mypy: 'mypy',
   pgbouncer: 'pgbouncer',
   promtool: 'prometheus',
   'systemd-notify': 'systemd',

@@ -8,7 +8,7 @@ declare module 'vitest' {
   }
 }
 
-type Thing = 'postgres' | 'chromium' | 'package' | 'build';
+type Thing = 'postgres' | 'chromium' | 'package' | 'python' | 'build';
 
 /** Something that is made when the first worker asks for it, and ends with the run. */
 export async function askRun<Answer>(thing: Thing): Promise<Answer> {

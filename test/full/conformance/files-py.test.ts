@@ -102,12 +102,12 @@ print(json.dumps([judged(part, entries) for part in parts]))
   });
 });
 
-describe('examples/robot.py', () => {
+describe('the Python client', () => {
   it('writes the manifest of the vectors', (context) => {
     const code = `
-import robot
-from pathlib import Path
-print(json.dumps(robot.manifest([Path(path) for path in json.load(sys.stdin)])))
+sys.path.insert(0, 'clients/python/src')
+from robot_svc.evidence import with_files
+print(json.dumps(with_files({}, json.load(sys.stdin))['files']))
 `;
     const paths = vectors.files.map(({ bytes }) => fileOf(bytes));
 

@@ -14,6 +14,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 /** What may be in it: the programs, the library with its types, the dashboard, and what people read. */
 const shapes = [
   /^((package|npm-shrinkwrap)\.json|\.env\.example|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md)$/,
+  /^clients\/python\/([\w-]+\.(md|py|toml)|MANIFEST\.in|LICENSE|src\/robot_svc\/(\w+\.py|py\.typed))$/,
   /^bin\/svc(-agent|-server)?\.c?js$/,
   /^dist\/(base|client|proof|protocol)\/([\w-]+\/)*[\w-]+\.js$/,
   /^dist\/(client\/(client|files|index)|base\/svc-error|proof\/([\w-]+\/)?[\w-]+|protocol\/(routes\/)?[\w-]+)\.d\.ts$/,
@@ -64,9 +65,9 @@ it('contains every page that its pages link to', async () => {
   expect(missing).toEqual([]);
 });
 
-it('is smaller than 4.3 MB, and than 11.8 MB unpacked', () => {
+it('is smaller than 4.3 MB, and than 11.9 MB unpacked', () => {
   expect(packed.size).toBeLessThan(4_300_000);
-  expect(packed.unpackedSize).toBeLessThan(11_800_000);
+  expect(packed.unpackedSize).toBeLessThan(11_900_000);
 });
 
 it('is a valid package for npm, Node.js and bundlers', async () => {

@@ -1,0 +1,140 @@
+"""Telemetry in the background: the caller only appends to a queue, and a thread sends batches."""
+
+import threading
+import uuid
+from collections import deque
+from typing import Any, Callable, Deque, Dict, List, Optional
+
+from .errors import SvcError
+from .evidence import exact, finite
+from .http import log
+
+#: Samples in one call, at most.
+BATCH = 50
+#: Seconds for which samples wait for others of their batch.
+GATHER_S = 1.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
+#: Statuses of a batch with a sample that is refused for its content. Any other refusal can end, so the batch waits.
+CONTENT_STATUSES = (400, 409, 413)
+
+Sample = Dict[str, Any]
+
+
+class Telemetry:
+    """A bounded queue of samples, and the thread that sends them. The thread starts with the first sample."""
+
+    def __init__(self, send: Callable[[List[Sample]], int], limit: int) -> None:
+        self._send = send
+        self._limit = limit
+        self._waiting: Deque[Sample] = deque()
+        self._changed = threading.Condition()
+        self._thread: Optional[threading.Thread] = None
+        self._is_sending = self._is_urgent = self._is_closed = False
+        #: Samples that were lost because the queue was full, or not sent when the client was closed.
+        self.dropped = 0
+        #: Samples that were refused for their content.
+        self.refused = 0
+        #: Why samples wait or were refused; None after a batch that was accepted.
+        self.last_error: Optional[SvcError] = None
+
+    def add(self, sample: Sample) -> None:
+        """Appends a sample. If the queue is full, drops the oldest sample."""
+        with self._changed:
+            if self._is_closed:
+                raise ValueError("The client is closed.")
+            if len(self._waiting) == self._limit:
+                self._waiting.popleft()
+                self.dropped += 1
+            self._waiting.append(sample)
+            if len(self._waiting) in (1, BATCH):
+                self._changed.notify_all()
+            # Also after a fork, which copies no threads.
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="robot_svc", daemon=True)
+                self._thread.start()
+
+    def flush(self, timeout: Optional[float] = None) -> bool:
+        """Waits until every sample is sent. False if the time is over before."""
+        with self._changed:
+            self._is_urgent = True
+            self._changed.notify_all()
+            try:
+                return self._changed.wait_for(
+                    lambda: not self._waiting and not self._is_sending, timeout
+                )
+            finally:
+                self._is_urgent = False
+
+    def close(self, timeout: float) -> None:
+        """Sends what waits for at most ``timeout`` seconds, and drops the rest."""
+        self.flush(timeout)
+        with self._changed:
+            self._is_closed = True
+            lost = len(self._waiting)
+            self._waiting.clear()
+            self.dropped += lost
+            self._changed.notify_all()
+        if lost:
+            log.warning("%d samples were not sent before the client was closed.", lost)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._is_closed)
+                self._changed.wait_for(self._is_due, GATHER_S)
+                if self._is_closed:
+                    return
+                batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+                self._is_sending = True
+            try:
+                self._deliver(self._checked(batch))
+            finally:
+                with self._changed:
+                    self._is_sending = False
+                    self._changed.notify_all()
+
+    def _is_due(self) -> bool:
+        return len(self._waiting) >= BATCH or self._is_urgent or self._is_closed
+
+    def _checked(self, batch: List[Sample]) -> List[Sample]:
+        """The samples as JSON, each with an id: a batch that is sent again stores nothing twice."""
+        checked: List[Sample] = []
+        for sample in batch:
+            values = {**sample, "id": str(uuid.uuid4()), "metrics": finite(sample["metrics"])}
+            try:
+                # The service rounds large integers in samples. As texts, they would not be in its charts.
+                checked.append(exact(finite(values), big=int))
+            except SvcError as error:
+                self._refuse(error)
+        return checked
+
+    def _deliver(self, batch: List[Sample]) -> None:
+        pause = FIRST_PAUSE_S
+        while batch:
+            try:
+                self.refused += self._send(batch)
+                self.last_error = None
+                return
+            except SvcError as error:
+                if error.status in CONTENT_STATUSES and not error.retryable:
+                    if len(batch) == 1:
+                        self._refuse(error)
+                        return
+                    half = len(batch) // 2
+                    self._deliver(batch[:half])
+                    batch = batch[half:]
+                    continue
+                if self.last_error is None:
+                    log.warning("Telemetry waits: %s", error)
+                self.last_error = error
+                delay = max(error.retry_after or 0.0, pause)
+            with self._changed:
+                if self._changed.wait_for(lambda: self._is_closed, delay):
+                    self.dropped += len(batch)
+                    return
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _refuse(self, error: SvcError) -> None:
+        self.refused += 1
+        self.last_error = error
+        log.warning("A sample was refused: %s", error)

@@ -107,38 +107,6 @@ describe('examples/robot.sh', () => {
   });
 });
 
-describe('examples/ros2/svc_bridge.py', () => {
-  it('scales the battery, and converts values to JSON, without ROS', async () => {
-    const script = `
-import json, os, sys
-sys.path.insert(0, sys.argv[1])
-from svc_bridge import make_sample, post_samples
-nan = float("nan")
-samples = [
-    make_sample(0.42, 100.0, False, (1.5, -2.0), 0.3),
-    make_sample(42.0, 1.0, True, None, None),
-    make_sample(42.0, 100.0, False, (nan, 1.0), 0.0),
-    make_sample(nan, 100.0, False, None, None),
-]
-print(json.dumps(post_samples(os.environ["SVC_AGENT_SOCKET"], samples)))
-`;
-    const [status, { samples }] = await runExample(
-      'python3',
-      '-Bc',
-      script,
-      path.join(examples, 'ros2'),
-    );
-
-    expect(status).toBe(201);
-    expect(samples).toMatchObject([
-      { battery_pct: 42, state: 'busy', metrics: { x_m: 1.5, y_m: -2, speed_m_s: 0.3 } },
-      { battery_pct: 42, state: 'charging', metrics: {} },
-      { battery_pct: null, state: 'idle', metrics: { y_m: 1, speed_m_s: 0 } },
-      { battery_pct: null, state: 'idle', metrics: {} },
-    ]);
-  });
-});
-
 describe('svc-agent run', () => {
   it('notifies systemd when it is ready and when it stops', async (context) => {
     needsProgram(context, 'systemd-notify');

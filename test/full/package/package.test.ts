@@ -27,7 +27,7 @@ const shapes = [
   /^deploy\/([\w-]+\.(conf|json|sh|yaml|yml)|Containerfile)$/,
   /^docs\/((decisions|guides)\/)?[\w-]+\.md$/,
   /^docs\/pictures\/[\w-]+\.(svg|webp)$/,
-  /^examples\/([\w-]+\/)?[\w-]+\.(datalog|js|md|py|sh)$/,
+  /^examples\/([\w-]+\/)?[\w-]+\.(datalog|js|md|py|sh|yaml)$/,
 ];
 
 let packed: PackedPackage;

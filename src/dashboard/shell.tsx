@@ -7,6 +7,7 @@ import { Link, useLocation } from 'wouter';
 import { Brand, ColorSchemeButton, TimeZoneButton } from './public-shell.tsx';
 import { accountQuery, secretsQuery, useSignOut } from './queries.ts';
 import { Icon, type IconName } from './ui/icon.tsx';
+import { ServiceStrip } from './ui/service-status.tsx';
 import { shorten } from './ui/values.tsx';
 import { WalletNotice } from './wallet/wallet-notice.tsx';
 
@@ -88,6 +89,7 @@ export default function Shell({ children }: { children: ReactNode }) {
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
+        <ServiceStrip />
         <WalletNotice />
         <div className="content">{children}</div>
         {secrets && (

@@ -28,6 +28,9 @@ const shownBy: Record<Change['kind'], readonly string[]> = {
  */
 const followed = ['robots', 'telemetry', 'tasks', 'events', 'alerts', 'alert-rules', 'fleets'];
 
+/** What is read again after the stream broke. */
+const all = [...followed, ...Object.values(shownBy).flat(), 'service-status'];
+
 function isFollowed({ queryKey, state }: Query): boolean {
   return followed.includes(String(queryKey[0])) && state.status === 'success';
 }
@@ -55,7 +58,7 @@ export function followStream(queries: QueryClient): () => void {
   }
   function note(changes: readonly Change[] | null): void {
     const names = changes?.flatMap(({ kind }) => shownBy[kind] ?? []);
-    for (const name of names ?? [...followed, ...Object.values(shownBy).flat()]) due.add(name);
+    for (const name of names ?? all) due.add(name);
     timer ??= setTimeout(read, READ_MS);
   }
   /** Nothing has changed, so what is shown is as of now. */

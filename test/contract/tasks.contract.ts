@@ -209,4 +209,22 @@ export function taskContract(open: OpenStore): void {
       expect(found?.occurrences).toBe(1);
     });
   });
+
+  it('counts the proofs of an account that wait for a block, since the first of them', async () => {
+    const lease = await world.lease();
+    const count = (limit = 10) => world.store.countWaiting(robot.wallet, limit);
+    await world.task(robot.id);
+    await world.queued((await world.robot()).id, 1);
+    expect(await count()).toEqual({ proofs: 0, since: null });
+
+    const since = world.now;
+    await world.queued(robot.id, 1);
+    world.clock.advance(1000);
+    await world.queued(robot.id, 2);
+    expect(await count()).toEqual({ proofs: 3, since });
+    expect(await count(2)).toEqual({ proofs: 2, since: since + 1000 });
+
+    await world.settled(lease);
+    expect(await count()).toEqual({ proofs: 0, since: null });
+  });
 }

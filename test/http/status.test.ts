@@ -49,6 +49,26 @@ describe('network details and health', () => {
     expect(ready.body.degraded).toContain('chain_unreachable');
   });
 
+  it('tell an account what is degraded, and since when its proofs wait', async () => {
+    const chainless = await startTestService({ chain: 'mining', settings: { anchorTimeoutMs: 1 } });
+    onTestFinished(chainless.close);
+    const { owner, robot } = await chainless.signInWithRobot();
+    const other = await chainless.signIn();
+    await chainless.endChain();
+    const taskId = await chainless.claim(robot);
+    expect((await chainless.complete(robot, taskId)).body.error).toBe('anchor_queued');
+    const read = (path: string, { session }: { session: string }) =>
+      chainless.call('GET', `/api/v1/${path}`, { session });
+    const { anchor } = (await read(`tasks/${taskId}`, owner)).body;
+
+    const { body } = await read('service-status', owner);
+
+    expect(body.degraded).toContain('chain_unreachable');
+    expect(body.waiting).toEqual({ proofs: 1, since: anchor.updated_at });
+    const none = { proofs: 0, since: null };
+    expect((await read('service-status', other)).body.waiting).toEqual(none);
+  });
+
   it('are not ready while the server stops', async () => {
     const stopping = await startTestService();
     onTestFinished(stopping.close);

@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { ask } from '../api.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
 import { FirstCall } from '../ui/first-call.tsx';
+import { WaitingReason } from '../ui/service-status.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago } from '../ui/time.tsx';
 import { PagedList } from './paged-list.tsx';
@@ -30,6 +31,7 @@ export default function TaskList({ filter }: { filter: Record<string, string> })
           cell: (task) => (
             <>
               <Link href={`/tasks/${task.id}`}>{task.title}</Link>
+              {task.anchor?.state === 'queued' && <WaitingReason />}
               <div className="narrow-only">
                 {withRobot && <>{linkTo(task.robot_id)} · </>}
                 <Ago at={task.created_at} />

@@ -8,6 +8,7 @@ import { taskQuery } from '../queries.ts';
 import { AnchorBadge } from '../ui/badge.tsx';
 import { Card, Fact, HexFact } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
+import { WaitingReason } from '../ui/service-status.tsx';
 import { Waiting } from '../ui/states.tsx';
 import { Ago, dateAndTime, Freshness } from '../ui/time.tsx';
 import { Json } from '../ui/values.tsx';
@@ -41,6 +42,7 @@ export default function Task() {
           {linkTo(task.robot_id)} · claimed <Ago at={task.created_at} /> ·{' '}
           {task.outcome && `${task.outcome} · `}
           <Freshness query={query} />
+          {anchor?.state === 'queued' && <WaitingReason />}
         </>
       }
     >

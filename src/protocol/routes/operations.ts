@@ -1,7 +1,7 @@
-// Routes of health, readiness and the OpenAPI document.
+// Routes of health, readiness, the status for an account, and the OpenAPI document.
 import { Type } from 'typebox';
-import { Address, Closed, Decimal, Nullable, OneOf } from '../fields.ts';
-import { publicRead, type Route } from '../route.ts';
+import { Address, Closed, Decimal, Nullable, OneOf, Timestamp } from '../fields.ts';
+import { accountRead, publicRead, type Route } from '../route.ts';
 
 const Readiness = Closed({
   status: OneOf(['ready', 'degraded']),
@@ -36,6 +36,24 @@ export const operationsRoutes = {
       'Check that the service can handle requests; the response is 503 if the database is unavailable or the service is stopping',
     responses: { 200: Readiness },
     errors: ['storage_unavailable'],
+  },
+  getServiceStatus: {
+    ...accountRead,
+    path: '/api/v1/service-status',
+    summary:
+      "Read what is degraded, how many of the account's proofs wait for a block, and since when",
+    responses: {
+      200: Closed({
+        degraded: Type.Array(Type.String(), { description: 'the reasons of `/readyz`' }),
+        waiting: Closed({
+          proofs: Type.Integer({
+            minimum: 0,
+            description: 'those of the newest 1000 claimed tasks',
+          }),
+          since: Nullable(Timestamp),
+        }),
+      }),
+    },
   },
   getOpenApi: {
     ...publicRead,

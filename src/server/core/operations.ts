@@ -1,10 +1,11 @@
-// Readiness, the details of the anchoring chain, and the public list of anchoring accounts.
+// Readiness, the status for an account, the details of the anchoring chain, and the public list of anchoring accounts.
 import { inTime } from '../../base/async/in-time.ts';
 import { knownChain } from '../../chain/known-chain.ts';
 import { thumbprintOf } from '../../proof/statements/public-key.ts';
 import { type AnchorsList, listText } from '../../protocol/anchoring-accounts.ts';
 import type { ChainDetails } from '../../protocol/resources.ts';
 import type { Answer } from '../../protocol/routes.ts';
+import { formatIfAny } from '../../protocol/timestamp.ts';
 import type { ServerConfig } from '../config.ts';
 import { wireError } from '../ports/errors.ts';
 import type { Deps, Network, Settings } from './deps.ts';
@@ -49,6 +50,22 @@ export function createReadiness(deps: Deps): () => Readiness {
     }
     return last.readiness;
   };
+}
+
+/** Claimed tasks of an account that are looked through for waiting proofs. */
+const WAITING_AMONG = 1000;
+
+/** What `readReadiness` found to be degraded, and the proofs of an account that wait for a block. */
+export async function readStatus(
+  { store }: Deps,
+  readReadiness: () => Readiness,
+  wallet: string,
+): Promise<Answer<'getServiceStatus'>['body']> {
+  const [{ degraded }, { proofs, since }] = await Promise.all([
+    readReadiness(),
+    store.countWaiting(wallet, WAITING_AMONG),
+  ]);
+  return { degraded, waiting: { proofs, since: formatIfAny(since) } };
 }
 
 async function readReadiness(

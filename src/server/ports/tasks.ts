@@ -98,6 +98,8 @@ export interface TaskStore {
     limit: number,
     after: TimePlace | null,
   ): Promise<TaskListRecord[] | null>;
+  /** Proofs in no block yet among the newest `limit` claimed tasks of the account, and when the first was queued. */
+  countWaiting(wallet: string, limit: number): Promise<{ proofs: number; since: number | null }>;
   /** The task with this hash: the named one, else the first anchored, else the first queued. */
   findPublicAnchor(proofHash: Hex, taskId: string | null): Promise<PublicAnchor | null>;
   /** Whether this service signed the transaction. */

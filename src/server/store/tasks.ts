@@ -138,6 +138,16 @@ export function taskStore({ read }: Db): Omit<TaskStore, 'createTask'> {
         const start = after ?? { at: Number.MAX_SAFE_INTEGER, id: NO_ID };
         return (await listNewest(tx, owner, status, start, limit)).map(toListedTask);
       }),
+
+    async countWaiting(wallet, limit) {
+      const waiting = await read((tx) =>
+        tx.get<{ proofs: number; since: number | null }>(sql`
+          SELECT count(*) AS proofs, min(c.queued_at) AS since FROM (SELECT id FROM tasks
+            WHERE wallet = ${wallet} AND status = 'claimed' ${NEWEST_FIRST} LIMIT ${limit}) AS claimed
+          JOIN completions c ON c.task_id = claimed.id AND c.state IN ('queued', 'submitted')`),
+      );
+      return waiting ?? { proofs: 0, since: null };
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { beginDeletion, listAuditLog, listLedger, readAccount } from '../../core/account.ts';
 import { exportAccount } from '../../core/account-export.ts';
 import type { Deps } from '../../core/deps.ts';
+import { readStatus } from '../../core/operations.ts';
 import {
   authenticateSession,
   createToken,
@@ -23,9 +24,9 @@ import { bearerKey, createCookies, sessionToken, signInCookies } from '../server
 import { createEventStreams } from '../server/event-streams.ts';
 import type { LongReads } from '../server/in-flight.ts';
 import { applyCount } from '../server/rate-limit-headers.ts';
-import { sourceOf } from '../server/strangers.ts';
+import { type HttpDeps, sourceOf } from '../server/strangers.ts';
 
-export function accountHandlers(deps: Deps, longReads: LongReads) {
+export function accountHandlers(deps: HttpDeps, longReads: LongReads) {
   const cookies = createCookies(() => deps.settings.baseUrl.startsWith('https:'));
   const readGate = createGateReader(deps);
   const signIn = createSignIn(deps);
@@ -82,6 +83,7 @@ export function accountHandlers(deps: Deps, longReads: LongReads) {
     revokeToken: ({ caller, params }) => endSession(deps, caller, params.id, 'token'),
     listAuditLog: ({ caller, query }) => listAuditLog(deps, caller.wallet, query),
     getAccount: ({ caller }) => readAccount(deps, readGate, caller.wallet),
+    getServiceStatus: ({ caller }) => readStatus(deps, deps.readReadiness, caller.wallet),
     async exportAccount(call) {
       await signIn.requireFreshSignature(signedOf(call), 'export_account');
       const { caller, reply } = call;

@@ -1,3 +1,4 @@
+import { v7 as uuid } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createEvaluation } from '../../src/server/core/alert-evaluation.ts';
 import { FUNDED_MS } from '../../src/server/rules/storage.ts';
@@ -93,6 +94,23 @@ export function alertContract(open: OpenStore): void {
       await world.settled(lease);
       expect(await world.store.countRefused(wallet, 10)).toEqual(none);
     });
+  });
+
+  it('finds the robots that stayed in a state of the rule', async () => {
+    const { id, wallet, keyHash } = await world.robot();
+    const states = ['error', 'st"uck'];
+    const rule = { kind: 'robot_state', threshold: 5, states } as const;
+    await world.store.saveAlertRule(wallet, { ...rule, states: ['lost'] });
+    await world.store.saveAlertRule(wallet, { ...rule, states });
+    expect(await world.store.listAlertRules(wallet)).toEqual([rule]);
+    const sample = { id: uuid(), recordedAt: world.now, batteryPct: null, metrics: '{}' };
+    const samples = [{ ...sample, state: 'st"uck' }];
+    await world.store.recordSamples({ robotId: id, keyHash, samples, now: world.now });
+
+    const firing = (at: number) => world.store.listFiring('robot_state', [wallet], at);
+    expect(await firing(world.now + 299_999)).toEqual([]);
+    const found = { wallet, kind: 'robot_state', threshold: 5, robot_id: id };
+    expect(await firing(world.now + 300_000)).toEqual([found]);
   });
 
   it('lists accounts with a rule, an open alert or a failed webhook, and none at rest', async () => {

@@ -136,6 +136,33 @@ describe('alerts', () => {
     expect(await alerts()).toHaveLength(1);
   });
 
+  it('report a robot that stays in a state of the rule, by default error', async () => {
+    const states = async () => (await call('GET', 'alert-rules')).body.rules;
+    const report = (state: string) => byRobot('telemetry', { state });
+    const open = async () => {
+      await evaluate();
+      return alerts('?open=true');
+    };
+    await rule('robot_state', 5);
+    expect(await states()).toEqual([{ kind: 'robot_state', threshold: 5, states: ['error'] }]);
+    await report('error');
+    await watch(4);
+    expect(await open()).toEqual([]);
+    await watch(1);
+    expect(await open()).toMatchObject([{ kind: 'robot_state', robot_id: robot.id }]);
+    await report('stuck');
+    expect(await open()).toEqual([]);
+
+    const named = { kind: 'robot_state', threshold: 1, states: ['lost', 'stuck'] };
+    await call('POST', 'alert-rules', named);
+    expect(await states()).toEqual([named]);
+    await watch(1);
+    expect(await open()).toMatchObject([{ kind: 'robot_state', threshold: 1 }]);
+
+    const refused = await call('POST', 'alert-rules', { ...named, kind: 'battery_low' });
+    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_request']);
+  });
+
   it('report events of severity error until they are acknowledged, and then those after', async () => {
     await rule('error_event', 10);
     await byRobot('events', { event_type: 'fault', severity: 'warn', message: 'slow' });

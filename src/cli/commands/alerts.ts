@@ -12,6 +12,12 @@ const kindArgument: ArgumentSpec = {
   choices: kinds,
 };
 
+interface Watch {
+  kind: AlertKind;
+  threshold: number;
+  state?: string[];
+}
+
 export const alertCommands: readonly CommandSpec[] = [
   {
     path: 'alerts list',
@@ -59,6 +65,7 @@ export const alertCommands: readonly CommandSpec[] = [
       await output.table(body, body.rules, [
         { title: 'kind', value: (r) => r.kind },
         { title: 'threshold', value: (r) => r.threshold },
+        { title: 'states', value: (r) => r.states?.join(', ') ?? null },
         { title: 'condition', value: (r) => alertKinds[r.kind], shrinks: true },
       ]);
     },
@@ -72,10 +79,16 @@ export const alertCommands: readonly CommandSpec[] = [
     arguments: [kindArgument],
     options: [
       { flags: '--threshold <n>', summary: 'N of the condition', parse: positive, default: 10 },
+      { flags: '--state <state...>', summary: 'states for robot_state (default: error)' },
     ],
-    examples: ['svc alerts watch robot_offline --threshold 15'],
-    async run({ call, output }, rule: { kind: AlertKind; threshold: number }) {
-      const { body } = await call('saveAlertRule', { body: rule });
+    examples: [
+      'svc alerts watch robot_offline --threshold 15',
+      'svc alerts watch robot_state --threshold 1 --state error stuck',
+    ],
+    async run({ call, output }, { state: states, ...rule }: Watch) {
+      const { body } = await call('saveAlertRule', {
+        body: { ...rule, ...(states && { states }) },
+      });
       const { kind, threshold } = rule;
       output.done(body, `Watching ${kind}, N = ${threshold}: ${alertKinds[kind]}.`);
     },

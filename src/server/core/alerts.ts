@@ -8,11 +8,16 @@ import type { AccountCaller } from '../ports/sign-in.ts';
 import { type Deps, deleted, found, recording } from './deps.ts';
 import { pageById } from './paging.ts';
 
-/** Throws `invalid_request` for a percentage above 100. */
-export async function saveRule(deps: Deps, { wallet, by }: AccountCaller, rule: AlertRule) {
-  if (rule.kind === 'battery_low' && rule.threshold > 100) {
+/** Throws `invalid_request` for a percentage above 100, and for states of another kind than `robot_state`. */
+export async function saveRule(deps: Deps, { wallet, by }: AccountCaller, given: AlertRule) {
+  if (given.kind === 'battery_low' && given.threshold > 100) {
     throw wireError('invalid_request', 'threshold must be at most 100 for battery_low.');
   }
+  if (given.kind !== 'robot_state' && given.states) {
+    throw wireError('invalid_request', 'states is only for robot_state.');
+  }
+  const rule: AlertRule =
+    given.kind === 'robot_state' ? { ...given, states: given.states ?? ['error'] } : given;
   await recording(deps, wallet, () => deps.store.saveAlertRule(wallet, rule, by));
   deps.store.changed(wallet, null);
   return { rule };

@@ -17,7 +17,7 @@ import type {
 import { FUNDED_MS } from '../rules/storage.ts';
 import { recordAudit } from './audit-log.ts';
 import type { Db } from './db/database.ts';
-import { among } from './db/dialect.ts';
+import { among, inList } from './db/dialect.ts';
 import { insertNew, LAST_ID, NO_ID } from './db/rows.ts';
 import { raw, type Sql, sql } from './db/sql.ts';
 import type { Tx } from './db/tx.ts';
@@ -39,15 +39,18 @@ type AnchorRow = AnchorCursor & Firing;
 export function alertStore({ read, write }: Db): AlertStore {
   return {
     listAlertRules: (wallet) => read((tx) => listRules(tx, wallet)),
-    saveAlertRule: (wallet, { kind, threshold }, by) =>
+    saveAlertRule: (wallet, { kind, threshold, states }, by) =>
       write(async (tx) => {
-        const changed = await tx.run(sql`INSERT INTO alert_rules (wallet, kind, threshold)
-          VALUES (${wallet}, ${kind}, ${threshold})
-          ON CONFLICT (wallet, kind) DO UPDATE SET threshold = excluded.threshold
-            WHERE alert_rules.threshold <> excluded.threshold`);
+        const named = states ? JSON.stringify(states) : null;
+        const changed = await tx.run(sql`INSERT INTO alert_rules (wallet, kind, threshold, states)
+          VALUES (${wallet}, ${kind}, ${threshold}, ${named})
+          ON CONFLICT (wallet, kind) DO UPDATE SET threshold = excluded.threshold,
+              states = excluded.states
+            WHERE alert_rules.threshold <> excluded.threshold
+              OR alert_rules.states <> excluded.states`);
         if (changed === 0) return;
         await recordAudit(tx, wallet, 'alert_rule_changed', by, {
-          detail: `${kind}: ${threshold}`,
+          detail: `${kind}: ${threshold}${states ? `, ${states.join(', ')}` : ''}`,
         });
       }),
     deleteAlertRule: (wallet, kind, by) =>
@@ -156,9 +159,11 @@ export function alertStore({ read, write }: Db): AlertStore {
   };
 }
 
-function listRules(tx: Tx, wallet: string) {
-  return tx.all<AlertRule>(
-    sql`SELECT kind, threshold FROM alert_rules WHERE wallet = ${wallet} ORDER BY kind`,
+async function listRules(tx: Tx, wallet: string): Promise<AlertRule[]> {
+  const rows = await tx.all<Omit<AlertRule, 'states'> & { states: string | null }>(sql`
+    SELECT kind, threshold, states FROM alert_rules WHERE wallet = ${wallet} ORDER BY kind`);
+  return rows.map(({ states, ...rule }) =>
+    states === null ? rule : { ...rule, states: JSON.parse(states) },
   );
 }
 
@@ -187,13 +192,15 @@ function nextWatched(after: string | Sql): Sql {
       WHERE wallet > ${after} AND disabled_for IN ('failures', 'backlog')) AS first)`;
 }
 
-type RobotKind = 'robot_offline' | 'battery_low' | 'error_event';
+type RobotKind = 'robot_offline' | 'battery_low' | 'robot_state' | 'error_event';
 
 /** The rules that hold for robots of the accounts. Their thresholds of time are in minutes. */
 function firing(kind: RobotKind, wallets: readonly string[], now: number): Sql {
   const condition = {
     robot_offline: sql`b.last_seen_at <= ${now} - r.threshold * 60000`,
     battery_low: sql`b.battery_pct < r.threshold`,
+    robot_state: sql`b.state ${inList(sql`r.states`)}
+      AND b.state_since <= ${now} - r.threshold * 60000`,
     // An acknowledgement covers the errors before it.
     error_event: sql`EXISTS (SELECT 1 FROM (SELECT created_at AS at FROM events
         WHERE robot_id = b.id AND severity = 'error' ORDER BY seq DESC LIMIT 1) AS newest_error

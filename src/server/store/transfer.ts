@@ -71,7 +71,7 @@ export const transferTables: readonly TransferTable[] = `
   events: seq: robot_id id event_type severity message payload occurred_at created_at
   webhooks: id: wallet url events secret old_secret old_until created_at failures failing_since next_at disabled_at disabled_for last_number stored_bytes missing_from funded
   webhook_deliveries: id: webhook_id type data state created_at number attempts last_status last_error attempted_at
-  alert_rules: wallet kind: threshold
+  alert_rules: wallet kind: threshold states
   alerts: id: wallet kind threshold robot_id opened_at acknowledged_at closed_at
   alert_watch: id: evaluated_at since
   activity_hours: scope at: samples info warn error

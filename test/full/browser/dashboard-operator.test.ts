@@ -240,6 +240,25 @@ describe('alerts', () => {
   });
 });
 
+describe('a rule about states', () => {
+  it('names the states in which a robot opens an alert', async () => {
+    const { page, owner, robots, show } = await openWith(['arm-1']);
+    await robots[0]?.client.call('recordSamples', { body: { state: 'stuck' } });
+    await show('/alerts');
+    await page.getByLabel('Robot in a bad state: states').fill('error, stuck');
+    await page.getByLabel('Robot in a bad state', { exact: true }).click();
+    const rules = async () => (await owner.call('listAlertRules')).body.rules;
+    const rule = { kind: 'robot_state', threshold: 1, states: ['error', 'stuck'] };
+    await expect.poll(rules).toEqual([rule]);
+
+    await pass(page, MINUTE_MS);
+    await evaluateRules({ store: service.store, clock });
+
+    const open = page.getByRole('region', { name: 'Open alerts', exact: true });
+    await waitAhead(page, open.getByRole('link', { name: 'arm-1' }));
+  });
+});
+
 describe('webhooks', () => {
   it('are created with a secret that is shown once, tested, replayed and rotated', async () => {
     const { page, show } = await openWith([]);

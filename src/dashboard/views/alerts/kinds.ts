@@ -13,6 +13,7 @@ interface Kind {
 export const kinds: Readonly<Record<AlertKind, Kind>> = {
   robot_offline: { title: 'Robot offline', condition: ['not seen for', 'minutes'], usual: 15 },
   battery_low: { title: 'Battery low', condition: ['below', 'percent'], usual: 20 },
+  robot_state: { title: 'Robot in a bad state', condition: ['for', 'minutes in'], usual: 1 },
   error_event: { title: 'Error reported', condition: ['in the last', 'minutes'], usual: 15 },
   anchor_failed: { title: 'Anchor failed', condition: ['in the last', 'minutes'], usual: 60 },
   anchor_stuck: {

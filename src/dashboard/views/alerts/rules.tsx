@@ -11,19 +11,16 @@ import { Loaded, Problem } from '../../ui/states.tsx';
 import { kinds } from './kinds.ts';
 import './alerts.css';
 
-interface Change {
-  kind: AlertKind;
-  threshold: number | null;
-}
+type Change = AlertRule | { kind: AlertKind; threshold: null };
 
 export function Rules() {
   const rules = useQuery(reading(['alert-rules'], 'GET /api/v1/alert-rules'));
   const change = useMutation({
     /** Without a threshold, the rule ends. */
-    mutationFn: ({ kind, threshold }: Change): Promise<unknown> =>
-      threshold === null
-        ? ask('DELETE /api/v1/alert-rules/:kind', { params: { kind } })
-        : ask('POST /api/v1/alert-rules', { body: { kind, threshold } }),
+    mutationFn: (rule: Change): Promise<unknown> =>
+      rule.threshold === null
+        ? ask('DELETE /api/v1/alert-rules/:kind', { params: { kind: rule.kind } })
+        : ask('POST /api/v1/alert-rules', { body: rule }),
   });
   return (
     <Card title="Rules">
@@ -35,10 +32,10 @@ export function Rules() {
               const rule = found.rules.find((one) => one.kind === kind);
               return (
                 <Rule
-                  key={`${kind} ${rule?.threshold}`}
+                  key={JSON.stringify([kind, rule])}
                   kind={kind}
                   rule={rule}
-                  onChange={(threshold) => change.mutate({ kind, threshold })}
+                  onChange={change.mutate}
                 />
               );
             })}
@@ -52,24 +49,32 @@ export function Rules() {
 interface RuleProps {
   kind: AlertKind;
   rule: AlertRule | undefined;
-  onChange: (threshold: number | null) => void;
+  onChange: (change: Change) => void;
 }
 
 function Rule({ kind, rule, onChange }: RuleProps) {
   const { title, condition, usual } = kinds[kind];
   const [before, after] = condition;
   const [typed, field] = useField(String(rule?.threshold ?? usual));
-  const threshold = Number(typed);
+  const [named, statesField] = useField(rule?.states?.join(', ') ?? 'error');
+  const states = named.split(',').flatMap((state) => state.trim() || []);
+  const wanted: AlertRule = {
+    kind,
+    threshold: Number(typed),
+    ...(kind === 'robot_state' && { states }),
+  };
   const save = (event: FormEvent) => {
     event.preventDefault();
-    onChange(threshold);
+    onChange(wanted);
   };
   return (
     <li>
       <Checkbox
         label={title}
         checked={rule !== undefined}
-        onChange={({ currentTarget }) => onChange(currentTarget.checked ? threshold : null)}
+        onChange={({ currentTarget }) =>
+          onChange(currentTarget.checked ? wanted : { kind, threshold: null })
+        }
       />
       <form onSubmit={save}>
         <Text>{before}</Text>
@@ -85,7 +90,15 @@ function Rule({ kind, rule, onChange }: RuleProps) {
           />
         )}
         <Text>{after}</Text>
-        {rule !== undefined && threshold !== rule.threshold && (
+        {wanted.states && (
+          <TextField
+            aria-label={`${title}: states, separated by commas`}
+            size="xs"
+            w="10rem"
+            {...statesField}
+          />
+        )}
+        {rule !== undefined && JSON.stringify(wanted) !== JSON.stringify(rule) && (
           <Button size="xs" variant="filled" type="submit">
             Save
           </Button>

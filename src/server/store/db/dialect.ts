@@ -35,6 +35,14 @@ export function among(type: 'uuid' | 'text', values: readonly string[]): Sql {
   return selected(each(type, values));
 }
 
+/** A condition: the value before it is in the JSON array of texts in the column. */
+export function inList(column: Sql): Sql {
+  return perDialect({
+    sqlite: sql`IN (SELECT value FROM json_each(${column}))`,
+    postgres: sql`IN (SELECT json_array_elements_text(${column}::json))`,
+  });
+}
+
 /** The elements of a JSON array as rows with a column `value`, which is JSON. */
 export function elements(values: readonly unknown[]): Sql {
   const json = JSON.stringify(values);

@@ -170,3 +170,5 @@ CREATE TABLE assignments (
 -- The last acknowledgement of a robot's errors.
 CREATE INDEX alerts_acknowledged ON alerts (robot_id, acknowledged_at)
   WHERE kind = 'error_event' AND acknowledged_at IS NOT NULL;
+-- JSON array of the states that a rule of the kind robot_state names; NULL for other kinds.
+ALTER TABLE alert_rules ADD COLUMN states TEXT;

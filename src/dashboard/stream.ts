@@ -14,7 +14,7 @@ const READ_MS = 1_000;
 /** First parts of the keys of the queries that show records of a kind. */
 const shownBy: Record<Change['kind'], readonly string[]> = {
   robot: ['robots', 'telemetry', 'stats'],
-  task: ['tasks', 'stats'],
+  task: ['tasks', 'stats', 'robots'],
   anchor: ['tasks', 'stats'],
   event: ['events', 'stats'],
   credit: ['account', 'ledger'],

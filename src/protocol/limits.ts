@@ -50,6 +50,8 @@ export const limits = {
   webhookOverlapMs: 24 * 60 * 60_000,
   /** Alerts kept per account. Above this number, the oldest closed alerts are deleted. */
   alertsKept: 10_000,
+  /** Alerts that one request acknowledges. */
+  alertsPerRequest: 1000,
   /** States that an alert rule of the kind `robot_state` names. */
   alertStates: 16,
   /** Sign-in challenges that the service stores for all wallets together. */

@@ -137,6 +137,24 @@ export const Robot = Closed({
   battery_low_since: Nullable(Timestamp),
   state: Nullable(Type.String()),
   state_since: Nullable(Timestamp),
+  state_at: Nullable({ ...Timestamp, description: 'when the robot last reported a state' }),
+  clock_behind_s: Nullable(
+    Type.Integer({
+      minimum: 0,
+      description:
+        "by how much the robot's clock is behind, if its newest samples were late by the same time, at least 5 minutes",
+    }),
+  ),
+  last_error: Nullable(
+    Closed({
+      event_id: Uuid,
+      event_type: Type.String(),
+      message: Type.String({ description: 'its first 200 characters' }),
+      occurred_at: Nullable(Type.String()),
+      created_at: Timestamp,
+    }),
+  ),
+  current_task: Nullable(Closed({ id: Uuid, title: Type.String(), created_at: Timestamp })),
 });
 
 export const ApiKey = Type.String({

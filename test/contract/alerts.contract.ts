@@ -49,6 +49,16 @@ export function alertContract(open: OpenStore): void {
       expect(await find()).toEqual(acknowledged);
     });
 
+    it('is acknowledged with others, and counted if it was not before', async () => {
+      const { wallet, find, alert } = await opened();
+      const ids = [alert.id, uuid()];
+      const acknowledge = (by = wallet) => world.store.acknowledgeAlerts(ids, by, world.now);
+
+      expect(await acknowledge(newWallet())).toBe(0);
+      expect([await acknowledge(), await acknowledge()]).toEqual([1, 0]);
+      expect(await find()).toEqual({ ...alert, acknowledged_at: world.now });
+    });
+
     it('is acknowledged by its own account alone', async () => {
       const { find, alert } = await opened();
 

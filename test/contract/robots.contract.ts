@@ -35,6 +35,10 @@ export function robotContract(open: OpenStore): void {
         batteryLowSince: null,
         state: null,
         stateSince: null,
+        stateAt: null,
+        clockBehind: null,
+        lastError: null,
+        currentTask: null,
       },
     });
   });

@@ -15,8 +15,9 @@ const shortWalks = [
   'SCAN rate_counters',
   // The refused tasks of an account, at most a limit of them.
   'SCAN first',
-  // The newest error of a robot.
+  // The newest error of a robot, and its newest claimed task.
   'SCAN newest_error',
+  'SCAN current_task',
   // One row for each account that ever anchored.
   'SCAN leases',
   'SCAN anchoring_accounts',

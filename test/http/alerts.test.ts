@@ -284,6 +284,20 @@ describe('alerts', () => {
     expect(second.body).toEqual(first.body);
   });
 
+  it('are acknowledged together', async () => {
+    await rule('battery_low', 20);
+    await rule('credit_low', 1001);
+    await charge(12);
+    await evaluate();
+    const alert_ids = (await alerts()).map(({ id }: { id: string }) => id);
+
+    const { body } = await call('POST', 'alerts/acknowledge', { alert_ids });
+
+    expect(body).toEqual({ acknowledged: 2 });
+    const acknowledged_at = new Date(clock.now()).toISOString();
+    expect(await alerts()).toMatchObject([{ acknowledged_at }, { acknowledged_at }]);
+  });
+
   it('are listed in pages, newest first', async () => {
     await rule('battery_low', 20);
     for (let i = 0; i < 3; i += 1) {

@@ -67,6 +67,7 @@ function bodyOf(name: RouteName, { owner, robot, fleetId }: Scene): unknown {
     createEvent: { event_type: 'info' },
     createWebhook: { url: 'https://ops.example.org', events: ['task.failed'] },
     patchWebhook: { enabled: false },
+    acknowledgeAlerts: { alert_ids: [robot.id] },
     saveAlertRule: { kind: 'battery_low', threshold: 20 },
   };
   return name in bodies ? bodies[name as WithBody] : undefined;

@@ -37,10 +37,40 @@ describe('robots', () => {
         battery_low_since: null,
         state: null,
         state_since: null,
+        state_at: null,
+        clock_behind_s: null,
+        last_error: null,
+        current_task: null,
       },
       api_key: expect.stringMatching(/^svc_[0-9a-f]{40}$/),
     });
     expect(JSON.stringify(listed.body)).not.toContain(reply.body.api_key);
+  });
+
+  it('show their newest error, and the task without a proof', async () => {
+    const robot = await service.makeRobot(owner);
+    const shown = async () => {
+      const path = `/api/v1/robots/${robot.id}`;
+      return (await service.call('GET', path, { session: owner.session })).body.robot;
+    };
+    const report = async (severity: string, message: string) => {
+      const body = { event_type: 'fault', severity, message, occurred_at: '2026-01-15T10:00:00Z' };
+      return (await service.call('POST', '/api/v1/events', { apiKey: robot.apiKey, body })).body;
+    };
+    await report('error', 'first');
+    const { event } = await report('error', 'x'.repeat(300));
+    await report('warn', 'later');
+    const id = await service.claim(robot, { title: 'Weld' });
+
+    const { last_error, current_task } = await shown();
+    expect(last_error).toEqual({
+      event_id: event.id,
+      event_type: 'fault',
+      message: 'x'.repeat(200),
+      occurred_at: event.occurred_at,
+      created_at: event.created_at,
+    });
+    expect(current_task).toMatchObject({ id, title: 'Weld' });
   });
 
   it('have a null description if none was given', async () => {

@@ -108,8 +108,27 @@ describe('telemetry', () => {
         battery_low_since: at(-1000),
         state: 'charging',
         state_since: at(0),
+        state_at: at(0),
         last_seen_at: at(0),
       });
+    });
+
+    it('shows how far the clock of the robot is behind, but not the age of a backlog', async () => {
+      const shown = async () => {
+        const path = `/api/v1/robots/${robot.id}`;
+        const { body } = await service.call('GET', path, { session: owner.session });
+        return body.robot.clock_behind_s;
+      };
+      for (const minutes of [120, 90, 60]) {
+        await post({ body: { state: 'busy', recorded_at: at(-minutes * 60_000) } });
+        expect(await shown()).toBeNull();
+      }
+
+      clock.advance(10_000);
+      await post({ body: { state: 'idle', recorded_at: at(-3_601_000) } });
+      expect(await shown()).toBe(3601);
+      await post({ body: { state: 'busy' } });
+      expect(await shown()).toBeNull();
     });
 
     it.each<[string, string]>([

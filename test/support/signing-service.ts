@@ -137,7 +137,8 @@ export async function startSigningService() {
   const robot = {
     ...{ id: ROBOT, name: 'arm', description: null, fleet_id: null, key_hint: null },
     ...{ created_at: NOW, updated_at: NOW, last_seen_at: null, battery_pct: null, state: null },
-    ...{ battery_low_since: null, state_since: null },
+    ...{ battery_low_since: null, state_since: null, state_at: null, clock_behind_s: null },
+    ...{ last_error: null, current_task: null },
   };
   const answerTo = async (
     method: string,

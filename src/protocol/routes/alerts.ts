@@ -1,7 +1,8 @@
 // Routes of alerts and their rules.
 import { Type } from 'typebox';
 import { Alert, AlertKind, AlertRule } from '../alerts.ts';
-import { Closed } from '../fields.ts';
+import { Closed, Uuid } from '../fields.ts';
+import { limits } from '../limits.ts';
 import { PageQuery, page } from '../paging.ts';
 import { accountChange, accountChangeById, accountRead, type Route } from '../route.ts';
 
@@ -42,6 +43,19 @@ export const alertRoutes = {
       open: Type.Optional(Type.Literal('true', { description: 'only open alerts' })),
     }),
     responses: { 200: page(Alert) },
+  },
+  acknowledgeAlerts: {
+    ...accountChange,
+    path: '/api/v1/alerts/acknowledge',
+    summary: 'Acknowledge several alerts at once. Ids that the account does not have are ignored',
+    body: Closed({
+      alert_ids: Type.Array(Uuid, { minItems: 1, maxItems: limits.alertsPerRequest }),
+    }),
+    responses: {
+      200: Closed({
+        acknowledged: Type.Integer({ minimum: 0, description: 'those that were not before' }),
+      }),
+    },
   },
   acknowledgeAlert: {
     ...accountChangeById,

@@ -1,6 +1,6 @@
 // Alerts of an account, and their rules.
 import type { Alert, AlertKind, AlertRule } from '../../protocol/alerts.ts';
-import type { Query } from '../../protocol/routes.ts';
+import type { Body, Query } from '../../protocol/routes.ts';
 import { formatIfAny, formatTimestamp } from '../../protocol/timestamp.ts';
 import type { AlertRecord } from '../ports/alerts.ts';
 import { wireError } from '../ports/errors.ts';
@@ -38,6 +38,16 @@ export function listAlerts({ store }: Deps, wallet: string, query: Query<'listAl
   const find = (limit: number, before: string | null) =>
     store.listAlerts(wallet, { open, before, limit });
   return pageById(query, find, viewAlert);
+}
+
+export async function acknowledgeAlerts(
+  { store, clock }: Deps,
+  wallet: string,
+  { alert_ids: ids }: Body<'acknowledgeAlerts'>,
+) {
+  const acknowledged = await store.acknowledgeAlerts(ids, wallet, clock.now());
+  if (acknowledged > 0) store.changed(wallet, null);
+  return { acknowledged };
 }
 
 /** Throws `not_found`. */

@@ -164,5 +164,16 @@ function viewRobot(robot: RobotRecord): Robot {
     battery_low_since: formatIfAny(robot.batteryLowSince),
     state: robot.state,
     state_since: formatIfAny(robot.stateSince),
+    state_at: formatIfAny(robot.stateAt),
+    clock_behind_s: robot.clockBehind === null ? null : Math.round(robot.clockBehind / 1000),
+    last_error: dated(robot.lastError),
+    current_task: dated(robot.currentTask),
   };
+}
+
+/** JSON with an instant, as a member of the API. */
+function dated(text: string | null) {
+  if (text === null) return null;
+  const { created_at, ...members } = JSON.parse(text);
+  return { ...members, created_at: formatTimestamp(created_at) };
 }

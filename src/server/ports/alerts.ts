@@ -60,6 +60,8 @@ export interface AlertStore {
   ): Promise<AlertRecord[]>;
   /** Keeps the time of an earlier acknowledgement. Null if the account does not have the alert. */
   acknowledgeAlert(id: string, wallet: string, now: number): Promise<AlertRecord | null>;
+  /** The same for several. Returns how many were not acknowledged before. */
+  acknowledgeAlerts(ids: readonly string[], wallet: string, now: number): Promise<number>;
   /** Claimed tasks with a completion that was refused for lack of credit. Counts at most `limit`. */
   countRefused(wallet: string, limit: number): Promise<RefusedTasks>;
   /** Deletes at most `limit` of the alerts closed before `before`. Returns whether there may be more. */

@@ -17,6 +17,14 @@ export interface RobotRecord {
   batteryLowSince: number | null;
   state: string | null;
   stateSince: number | null;
+  /** When it last reported a state. */
+  stateAt: number | null;
+  /** How far its clock is behind, in ms; null if that is not known. */
+  clockBehind: number | null;
+  /** JSON of the newest event of severity `error`, with the members of the API and an instant. */
+  lastError: string | null;
+  /** JSON of the newest claimed task if it has no completion, with the members of the API and an instant. */
+  currentTask: string | null;
 }
 
 /**

@@ -76,6 +76,11 @@ export function alertStore({ read, write }: Db): AlertStore {
       );
       return alert ?? null;
     },
+    acknowledgeAlerts: (ids, wallet, now) =>
+      write((tx) =>
+        tx.run(sql`UPDATE alerts SET acknowledged_at = ${now} WHERE id ${among('uuid', ids)}
+          AND wallet = ${wallet} AND acknowledged_at IS NULL`),
+      ),
     async countRefused(wallet, limit) {
       const refused = await read((tx) =>
         tx.get<RefusedTasks>(sql`SELECT count(*) AS tasks, min(at) AS since FROM (

@@ -9,7 +9,15 @@ import { dropFreeLeaves } from './anchoring/free-leaves.ts';
 import { recordAudit, recordNamed } from './audit-log.ts';
 import type { Db, DeletionLimits } from './db/database.ts';
 import { deleteInCommit } from './db/deletion.ts';
-import { among, each, forUpdate, onPostgres, selected } from './db/dialect.ts';
+import {
+  among,
+  each,
+  forUpdate,
+  jsonObject,
+  newestBelow,
+  onPostgres,
+  selected,
+} from './db/dialect.ts';
 import { lockAccount } from './db/locks.ts';
 import { insertNew, NO_ID } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
@@ -19,10 +27,29 @@ import type { CountedIn } from './stats.ts';
 import { bytesIn, type Freed, subtractUsage } from './storage-usage.ts';
 import { completionTopic } from './topics.ts';
 
-const COLUMNS = raw(`id, wallet, name, description, fleet_id AS "fleetId", key_hint AS "keyHint",
+/** The newest event of severity `error`. */
+const LAST_ERROR = sql`SELECT ${jsonObject({
+  event_id: 'id',
+  event_type: 'event_type',
+  message: 'substr(message, 1, 200)',
+  occurred_at: 'occurred_at',
+  created_at: 'created_at',
+})} FROM events
+  WHERE ${newestBelow(['robot_id', 'severity'], [raw('robots.id'), 'error'], Number.MAX_SAFE_INTEGER)}
+  LIMIT 1`;
+
+/** The newest claimed task, unless it has a completion. */
+const CURRENT_TASK = sql`SELECT CASE WHEN NOT EXISTS
+    (SELECT 1 FROM completions WHERE task_id = current_task.id)
+  THEN ${jsonObject({ id: 'id', title: 'title', created_at: 'created_at' })} END
+  FROM (SELECT id, title, created_at FROM tasks WHERE robot_id = robots.id AND status = 'claimed'
+    ORDER BY created_at DESC, id DESC LIMIT 1) AS current_task`;
+
+const COLUMNS = sql`id, wallet, name, description, fleet_id AS "fleetId", key_hint AS "keyHint",
   created_at AS "createdAt", updated_at AS "updatedAt", last_seen_at AS "lastSeenAt",
-  battery_pct AS "batteryPct", state, state_since AS "stateSince",
-  CASE WHEN battery_pct < ${limits.lowBatteryPct} THEN battery_since END AS "batteryLowSince"`);
+  battery_pct AS "batteryPct", state, state_since AS "stateSince", state_at AS "stateAt",
+  CASE WHEN battery_pct < ${raw(String(limits.lowBatteryPct))} THEN battery_since END AS "batteryLowSince",
+  clock_behind AS "clockBehind", (${LAST_ERROR}) AS "lastError", (${CURRENT_TASK}) AS "currentTask"`;
 
 export function robotStore({
   read,

@@ -37,7 +37,7 @@ export const transferTables: readonly TransferTable[] = `
   cli_codes: device_hash: user_hash source name session_id created_at expires_at
   cursor_key: id: key
   fleets: id: wallet name description location shift tags sort_order created_at updated_at
-  robots: id: wallet name description fleet_id key_hash key_hint created_at updated_at last_seen_at battery_pct battery_at battery_since state state_at state_since proposed_key signs
+  robots: id: wallet name description fleet_id key_hash key_hint created_at updated_at last_seen_at battery_pct battery_at battery_since state state_at state_since sample_lag clock_behind proposed_key signs
   robot_keys: kid: robot_id place public_key first_number last_number grant_text grant_signature granted_at revocation_text revocation_signature revoked_at
   statements: kid number place: robot_id type epoch signed_hash statement_hash statement task_id received_at
   tasks: id: robot_id wallet title description expected_result occurred_at created_at status credit_refused_at

@@ -1,5 +1,11 @@
 // Handlers for webhooks, alerts and alert rules.
-import { acknowledgeAlert, deleteRule, listAlerts, saveRule } from '../../core/alerts.ts';
+import {
+  acknowledgeAlert,
+  acknowledgeAlerts,
+  deleteRule,
+  listAlerts,
+  saveRule,
+} from '../../core/alerts.ts';
 import type { Deps } from '../../core/deps.ts';
 import {
   createWebhook,
@@ -33,6 +39,7 @@ export function webhookHandlers(deps: Deps) {
     saveAlertRule: ({ caller, body }) => saveRule(deps, caller, body),
     deleteAlertRule: ({ caller, params }) => deleteRule(deps, caller, params.kind),
     listAlerts: ({ caller, query }) => listAlerts(deps, caller.wallet, query),
+    acknowledgeAlerts: ({ caller, body }) => acknowledgeAlerts(deps, caller.wallet, body),
     acknowledgeAlert: ({ caller, params }) => acknowledgeAlert(deps, caller.wallet, params.id),
   } satisfies Partial<Handlers>;
 }

@@ -52,6 +52,19 @@ export function elements(values: readonly unknown[]): Sql {
   });
 }
 
+/** The text of a JSON object with the values of the columns. */
+export function jsonObject(columns: Readonly<Record<string, string>>): Sql {
+  const members = raw(
+    Object.entries(columns)
+      .map(([name, column]) => `'${name}', ${column}`)
+      .join(),
+  );
+  return perDialect({
+    sqlite: sql`json_object(${members})`,
+    postgres: sql`json_build_object(${members})::text`,
+  });
+}
+
 /** A value whose type PostgreSQL cannot see from its place. SQLite stores texts of wei as they are. */
 export function typed(type: 'uuid' | 'numeric' | 'bytea', value: Value | Sql): Sql {
   return perDialect({

@@ -215,9 +215,10 @@ async function showNewest(
   await tx.run(sql`UPDATE robots SET last_seen_at = greatest(last_seen_at, heard.at),
       battery_pct = heard.battery_pct, battery_at = heard.battery_at,
       battery_since = heard.battery_since, state = heard.state, state_at = heard.state_at,
-      state_since = heard.state_since
+      state_since = heard.state_since, sample_lag = heard.sample_lag,
+      clock_behind = heard.clock_behind
     FROM json_to_recordset(${JSON.stringify(rows)}) AS heard (robot_id uuid, at bigint,
       battery_pct double precision, battery_at bigint, battery_since bigint, state text,
-      state_at bigint, state_since bigint)
+      state_at bigint, state_since bigint, sample_lag bigint, clock_behind bigint)
     WHERE robots.id = heard.robot_id`);
 }

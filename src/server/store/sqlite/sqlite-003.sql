@@ -172,3 +172,7 @@ CREATE INDEX alerts_acknowledged ON alerts (robot_id, acknowledged_at)
   WHERE kind = 'error_event' AND acknowledged_at IS NOT NULL;
 -- JSON array of the states that a rule of the kind robot_state names; NULL for other kinds.
 ALTER TABLE alert_rules ADD COLUMN states TEXT;
+
+-- How late the newest sample of the last request was, in ms, and how far the clock is behind, if that is known.
+ALTER TABLE robots ADD COLUMN sample_lag INTEGER;
+ALTER TABLE robots ADD COLUMN clock_behind INTEGER;

@@ -95,5 +95,6 @@ async function showNewest(tx: Tx, robotId: string, samples: readonly SampleRecor
   const next = shownAfter(shown, samples, now);
   await tx.run(sql`UPDATE robots SET battery_pct = ${next.battery_pct},
     battery_at = ${next.battery_at}, battery_since = ${next.battery_since}, state = ${next.state},
-    state_at = ${next.state_at}, state_since = ${next.state_since} WHERE id = ${robotId}`);
+    state_at = ${next.state_at}, state_since = ${next.state_since},
+    sample_lag = ${next.sample_lag}, clock_behind = ${next.clock_behind} WHERE id = ${robotId}`);
 }

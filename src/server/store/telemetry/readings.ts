@@ -12,10 +12,13 @@ export interface ShownRow {
   state: string | null;
   state_at: number | null;
   state_since: number | null;
+  /** How late the newest sample of the last request was, in ms. */
+  sample_lag: number | null;
+  clock_behind: number | null;
 }
 
 export const SHOWN_COLUMNS = raw(
-  'battery_pct, battery_at, battery_since, state, state_at, state_since',
+  'battery_pct, battery_at, battery_since, state, state_at, state_since, sample_lag, clock_behind',
 );
 
 type Reading<Value> = [value: Value | null, at: number | null, since: number | null];
@@ -30,7 +33,22 @@ export function shownAfter(row: ShownRow, samples: readonly SampleRecord[], now:
   const state = newest(stateBefore, samples, now, (sample) => sample.state, String);
   const [battery_pct, battery_at, battery_since] = battery;
   const [shown, state_at, state_since] = state;
-  return { battery_pct, battery_at, battery_since, state: shown, state_at, state_since };
+  const lag = lagAfter(row, samples, now);
+  return { battery_pct, battery_at, battery_since, state: shown, state_at, state_since, ...lag };
+}
+
+/** A clock that is less behind is not reported, in ms. */
+const BEHIND_MS = 5 * 60_000;
+/** Network and sampling change the lag of a wrong clock by this much at most, in ms. */
+const STEADY_MS = 3_000;
+
+/** Samples that are late by the same time again come from a clock that is behind. Those of a backlog catch up. */
+function lagAfter(row: ShownRow, samples: readonly SampleRecord[], now: number) {
+  const { sample_lag: before, clock_behind } = row;
+  if (samples.length === 0) return { sample_lag: before, clock_behind };
+  const sample_lag = now - Math.max(...samples.map(({ recordedAt }) => recordedAt));
+  const isSteady = before !== null && Math.abs(sample_lag - before) <= STEADY_MS;
+  return { sample_lag, clock_behind: isSteady && sample_lag >= BEHIND_MS ? sample_lag : null };
 }
 
 /**

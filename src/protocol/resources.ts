@@ -113,6 +113,15 @@ export const Anchor = Closed({
   tx_hash: Nullable(Hash),
   explorer_url: Nullable(Url),
   attempts: Type.Integer({ minimum: 0, examples: [1] }),
+  accepted_at: Nullable(
+    Type.String({ ...Timestamp, description: 'when the service accepted the evidence' }),
+  ),
+  anchored_by: Nullable(
+    Type.String({
+      ...Timestamp,
+      description: 'when the service promises the anchor at the latest',
+    }),
+  ),
   updated_at: Timestamp,
 });
 

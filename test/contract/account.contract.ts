@@ -144,7 +144,7 @@ export function accountContract(open: OpenStore): void {
       await world.store.failQueuedProofs(lease, [refused?.id ?? ''], 'no funds', world.now);
       await world.settled(lease);
 
-      const entries = await world.store.listLedger(wallet, 10, null);
+      const entries = await world.store.listLedger({ wallet, taskId: null }, 10, null);
 
       const cost = 22_280n * 11n + 3n;
       expect(
@@ -156,6 +156,8 @@ export function accountContract(open: OpenStore): void {
         ['reserve', -1, -reservedWei, settled?.id],
         ['grant', 10, 10n ** 9n, null],
       ]);
+      const ofTask = await world.store.listLedger({ wallet, taskId: settled?.id ?? '' }, 10, null);
+      expect(ofTask.map(({ kind, costWei }) => [kind, costWei])).toEqual([['reserve', cost]]);
       expect(entries[0]).toMatchObject({ cycle: 1, grantId: null });
       expect(entries.at(-1)).toMatchObject({
         cycle: null,
@@ -172,11 +174,17 @@ export function accountContract(open: OpenStore): void {
         await world.account();
       }
 
-      const first = await world.store.listLedger(wallet, 3, null);
-      const second = await world.store.listLedger(wallet, 3, first.at(-1)?.seq ?? null);
+      const first = await world.store.listLedger({ wallet, taskId: null }, 3, null);
+      const second = await world.store.listLedger(
+        { wallet, taskId: null },
+        3,
+        first.at(-1)?.seq ?? null,
+      );
 
       expect([...first, ...second].map(({ anchors }) => anchors)).toEqual([3, 2, 1, 0, 1]);
-      expect(await world.store.listLedger(newWallet(), 3, null)).toEqual([]);
+      expect(await world.store.listLedger({ wallet: newWallet(), taskId: null }, 3, null)).toEqual(
+        [],
+      );
     });
   });
 

@@ -92,7 +92,7 @@ export function creditContract(open: OpenStore): void {
     const balance = { wallet: grant.wallet, anchorQuota: 3, gasCreditWei: 0n };
     expect(revoked).toEqual({ outcome: 'revoked', balance });
     expect(await world.store.getBalance(grant.wallet)).toEqual(balance);
-    const [entry] = await world.store.listLedger(grant.wallet, 1, null);
+    const [entry] = await world.store.listLedger({ wallet: grant.wallet, taskId: null }, 1, null);
     const { id: grantId, note } = revocation;
     const expected = { kind: 'revoke', anchors: -2, gasWei: -(10n ** 30n), grantId, note };
     expect(entry).toMatchObject(expected);
@@ -140,7 +140,9 @@ export function creditContract(open: OpenStore): void {
       failsWith('invalid_request'),
     );
     expect(await world.store.getBalance(grant.wallet)).toEqual(balance);
-    expect(await world.store.listLedger(grant.wallet, 10, null)).toHaveLength(1);
+    expect(
+      await world.store.listLedger({ wallet: grant.wallet, taskId: null }, 10, null),
+    ).toHaveLength(1);
   });
 
   it('leaves reserved credits, and limits concurrent revocations to the balance', async () => {

@@ -126,6 +126,7 @@ export function sqlitePlans(ran: ReadonlySet<string>): void {
       /FROM ledger l\s+WHERE wallet = \? AND seq </,
       'INDEX ledger_wallet',
     ],
+    ['the ledger of a task', /FROM ledger l\s+WHERE kind = 'reserve' AND/, 'INDEX ledger_reserve'],
     ['sessions of an account', /FROM sessions\s+WHERE wallet = \?/, 'INDEX sessions_wallet'],
     ['old evidence', /FROM proofs WHERE stored_at/, 'INDEX proofs_age'],
     ['the queue', /reserve_seq AS seq FROM completions/, 'INDEX completions_queue'],

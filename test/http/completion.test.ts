@@ -60,7 +60,11 @@ describe('completing a task', () => {
     const { tx_hash, proof_hash, explorer_url } = completed.body.verification;
     expect(reply.body.task.status).toBe('verified');
     expect(reply.body.verification).toEqual(completed.body.verification);
+    const { accepted_at, anchored_by } = reply.body.anchor;
+    expect(Date.parse(anchored_by) - Date.parse(accepted_at)).toBe(24 * 3_600_000);
     expect(reply.body.anchor).toEqual({
+      accepted_at,
+      anchored_by,
       state: 'included',
       proof_hash,
       tx_hash,

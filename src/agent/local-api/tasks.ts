@@ -230,6 +230,8 @@ function viewLocally({ spool }: LocalDeps, claim: Claim): LocalTask {
             tx_hash: null,
             explorer_url: null,
             attempts: 0,
+            accepted_at: null,
+            anchored_by: null,
             updated_at: formatTimestamp(completion.wallMs),
           },
     verification: null,

@@ -1,7 +1,7 @@
 // Routes of the account, its ledger and its sessions.
 import { Type } from 'typebox';
 import { Account, ExportLine, LedgerEntry, Session } from '../account.ts';
-import { Closed } from '../fields.ts';
+import { Closed, Uuid } from '../fields.ts';
 import { limits } from '../limits.ts';
 import { PageQuery, PeriodQuery, page, SealedCursor } from '../paging.ts';
 import { accountChange, accountDeletion, accountList, accountRead, type Route } from '../route.ts';
@@ -51,7 +51,13 @@ export const accountRoutes = {
     ...accountRead,
     path: '/api/v1/credits/ledger',
     summary: "List the changes of the account's credits, newest first",
-    query: Closed({ ...PageQuery, ...PeriodQuery, cursor: Type.Optional(SealedCursor) }),
+    description: 'With `task_id`, list only the reservations of this task, each with its cost.',
+    query: Closed({
+      ...PageQuery,
+      ...PeriodQuery,
+      task_id: Type.Optional(Uuid),
+      cursor: Type.Optional(SealedCursor),
+    }),
     responses: { 200: page(LedgerEntry) },
   },
   listSessions: {

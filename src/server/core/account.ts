@@ -53,7 +53,8 @@ export async function listLedger({ store }: Deps, wallet: string, query: Query<'
   return filteredPage<LedgerRecord, LedgerEntry>({
     limit: query.limit,
     isFiltered: query.to !== undefined,
-    find: (count, last) => store.listLedger(wallet, count, last?.seq ?? begin),
+    find: (count, last) =>
+      store.listLedger({ wallet, taskId: query.task_id ?? null }, count, last?.seq ?? begin),
     keeps: ({ at }) => at < to,
     isPast: ({ at }) => at < from,
     cursorOf: ({ seq }) => cursors.cursorOf(seq),

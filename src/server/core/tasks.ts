@@ -244,9 +244,9 @@ export function viewVerification(
 
 async function anchorOf(deps: Deps, { completion }: TaskRecord): Promise<Anchor | null> {
   if (completion === null) return null;
-  if (completion.txHash === null) return viewAnchor(completion, null);
+  if (completion.txHash === null) return viewAnchor(deps, completion, null);
   const chainId = completion.receipt?.chainId ?? (await anchoringChainId(deps));
-  return viewAnchor(completion, await deps.network(chainId));
+  return viewAnchor(deps, completion, await deps.network(chainId));
 }
 
 function nextStep(task: TaskRecord): string {
@@ -264,7 +264,7 @@ async function viewTaskListItem(deps: Deps, task: TaskListRecord): Promise<TaskL
     robot_id: task.robotId,
     credit_refused_at: formatIfAny(task.creditRefusedAt),
     outcome: progress?.outcome ?? null,
-    anchor: progress && viewAnchor(progress, network),
+    anchor: progress && viewAnchor(deps, progress, network),
   };
 }
 
@@ -295,16 +295,19 @@ function expectedResultOf(task: TaskRecord): JsonObject | null {
 
 /** `network` is the anchoring network; it is not needed before there is a transaction. */
 function viewAnchor(
-  completion: Pick<CompletionRecord, 'state' | 'proofHash' | 'attempts' | 'txHash' | 'updatedAt'>,
+  { settings }: Deps,
+  completion: Omit<TaskListRecord['progress'] & object, 'chainId' | 'outcome'>,
   network: Network | null,
 ): Anchor {
-  const { txHash } = completion;
+  const { txHash, queuedAt } = completion;
   return {
     state: completion.state,
     proof_hash: completion.proofHash,
     tx_hash: txHash,
     explorer_url: txHash === null || network === null ? null : explorerUrlOf(network, txHash),
     attempts: completion.attempts,
+    accepted_at: formatTimestamp(queuedAt),
+    anchored_by: formatTimestamp(queuedAt + settings.promiseMs),
     updated_at: formatTimestamp(completion.updatedAt),
   };
 }

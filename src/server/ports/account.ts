@@ -96,8 +96,12 @@ export interface AccountStore {
   countUsed(wallet: string): Promise<{ robots: number; fleets: number }>;
   /** The key that signs pagination cursors (core/paging.ts): 32 random bytes, the same for the life of the database. */
   cursorKey(): Promise<Uint8Array>;
-  /** Newest first. `before` is the last `seq` of the previous page. */
-  listLedger(wallet: string, limit: number, before: number | null): Promise<LedgerRecord[]>;
+  /** Newest first. With a task, its reservations only. `before` is the last `seq` of the previous page. */
+  listLedger(
+    of: { wallet: string; taskId: string | null },
+    limit: number,
+    before: number | null,
+  ): Promise<LedgerRecord[]>;
 }
 
 /** The deletion of an account. An account that is deleted twice has two. */

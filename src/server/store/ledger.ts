@@ -45,13 +45,13 @@ interface Charge extends Reservation {
 
 export function creditStore({ read, write }: Db) {
   return {
-    async listLedger(wallet, limit, before) {
+    async listLedger({ wallet, taskId }, limit, before) {
       const page = await read((tx) =>
         tx.all<LedgerRow>(sql`SELECT seq, kind, anchors, gas_wei AS "gasWei",
             CASE kind WHEN 'reserve' THEN coalesce(${backOf('settle')}, ${backOf('release')}) END
               AS "backWei",
             task_id AS "taskId", cycle, grant_id AS "grantId", note, at FROM ledger l
-          WHERE wallet = ${wallet} AND seq < ${before ?? Number.MAX_SAFE_INTEGER}
+          WHERE ${ofWallet(wallet, taskId)} AND seq < ${before ?? Number.MAX_SAFE_INTEGER}
           ORDER BY seq DESC LIMIT ${limit}`),
       );
       return page.map(({ backWei, ...row }) => {
@@ -86,6 +86,12 @@ export function creditStore({ read, write }: Db) {
 
     getBalance: (wallet) => read((tx) => balanceOf(tx, wallet)),
   } satisfies CreditStore & Pick<AccountStore, 'listLedger'>;
+}
+
+/** A task has few reservations: SQLite must read them by the task, not by the wallet. */
+function ofWallet(wallet: string, taskId: string | null) {
+  if (taskId === null) return sql`wallet = ${wallet}`;
+  return sql`kind = 'reserve' AND task_id = ${taskId} AND wallet || '' = ${wallet}`;
 }
 
 /** What the account got back when the reservation `l` was closed. */

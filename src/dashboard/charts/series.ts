@@ -1,7 +1,25 @@
 // Finds gaps and states in a series. Its own file, so that its test needs no browser.
-import type { Series, SeriesPoint } from '../../protocol/telemetry.ts';
+import type { Sample, Series, SeriesPoint } from '../../protocol/telemetry.ts';
 
-export const STEP_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+export const STEP_MS = { sample: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+
+/** What the charts show: intervals, or single samples where the period is short. */
+export interface ShownSeries extends Omit<Series, 'resolution'> {
+  resolution: keyof typeof STEP_MS;
+}
+
+/** A sample as an interval of its own. */
+export function pointOf({ recorded_at, battery_pct, state, metrics }: Sample): SeriesPoint {
+  const spread = (value: number) => ({ min: value, avg: value, max: value });
+  const numbers = Object.entries(metrics).filter(([, value]) => typeof value === 'number');
+  return {
+    at: recorded_at,
+    samples: 1,
+    battery_pct: battery_pct === null ? null : spread(battery_pct),
+    states: state === null ? {} : { [state]: 1 },
+    metrics: Object.fromEntries(numbers.map(([name, value]) => [name, spread(value as number)])),
+  };
+}
 
 /** Samples by state; the empty name is for those without one. */
 export type States = Readonly<Record<string, number>>;
@@ -26,7 +44,7 @@ export interface Timeline {
 }
 
 /** Orders a series by time. `now`: the current interval, which is not over, is no silence. */
-export function timelineOf({ resolution, points, ...series }: Series, now: number): Timeline {
+export function timelineOf({ resolution, points, ...series }: ShownSeries, now: number): Timeline {
   const step = STEP_MS[resolution];
   const [from, to] = [Date.parse(series.from), Date.parse(series.to)];
   const times = points.map(({ at }) => Date.parse(at));

@@ -45,6 +45,7 @@ export function StateTimeline({ line, marks }: { line: Timeline; marks: readonly
             key={`${at} ${label}`}
             href={href}
             tabIndex={-1}
+            draggable={false}
             title={`${label}, ${dateAndTime(at)}`}
             style={{ left: place(at), color: `var(--${color})` }}
           />

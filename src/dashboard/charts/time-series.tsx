@@ -31,27 +31,20 @@ interface TimeSeriesProps {
   unit?: string;
   /** Fixed range of the scale. */
   range?: [number, number];
-  /** Gets the place in `at` below the pointer, null without one. */
-  onPoint: (place: number | null) => void;
-  /** Gets the times between which the pointer was dragged. */
-  onZoom: (from: number, to: number) => void;
 }
 
 const HEIGHT = 190;
 
-/** Width of the scale, in pixels. charts.css aligns the state bar with it. */
+/** Width of the scale, in pixels. charts.css aligns the axis and the state bar with it. */
 const SCALE = 46;
 const RIGHT = 18;
-
-/** Fewer dragged pixels are a click. */
-const LEAST_DRAG = 8;
 
 /** A line of averages in front of the range between minimum and maximum. The line has the gaps of the telemetry. */
 export const TimeSeries = memo(function TimeSeries(props: TimeSeriesProps) {
   const { title, at, spreads, period, marks, unit = '' } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
-  // The plot outlives these props: it reads the newest ones when it draws and when it calls back.
+  // The plot outlives these props: it reads the newest ones when it draws.
   const latest = useRef(props);
   latest.current = props;
   const scheme = useComputedColorScheme('light');
@@ -70,7 +63,6 @@ export const TimeSeries = memo(function TimeSeries(props: TimeSeriesProps) {
       plot.current?.destroy();
     };
   }, [scheme, zone]);
-  // The plot is given the new data; another plot would end a drag.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the plot reads period and marks when it is drawn
   useEffect(() => {
     plot.current?.setData(dataOf(at, spreads));
@@ -93,7 +85,7 @@ function dataOf(at: number[], spreads: Spread[]): uPlot.AlignedData {
 }
 
 function optionsOf(host: HTMLElement, latest: RefObject<TimeSeriesProps>): uPlot.Options {
-  const { range, onPoint } = latest.current;
+  const { range } = latest.current;
   const style = getComputedStyle(host);
   const color = (name: string) => style.getPropertyValue(name);
   const axis = {
@@ -114,11 +106,7 @@ function optionsOf(host: HTMLElement, latest: RefObject<TimeSeriesProps>): uPlot
     ...(timeZone() === 'UTC' && {
       tzDate: (at) => uPlot.tzDate(new Date(at), 'Etc/UTC'),
     }),
-    cursor: {
-      drag: { x: true, y: false, setScale: false },
-      // The pointer shows the same moment in every chart; a drag belongs to one.
-      sync: { key: 'robot', filters: { pub: (type) => /mouse(?:move|leave)/.test(type) } },
-    },
+    cursor: { show: false },
     scales: { x: { range: () => latest.current.period }, y: range === undefined ? {} : { range } },
     axes: [
       { ...axis, size: 40, values: (_, moments) => namesOf(moments) },
@@ -135,20 +123,7 @@ function optionsOf(host: HTMLElement, latest: RefObject<TimeSeriesProps>): uPlot
       },
     ],
     bands: [{ series: [1, 2], fill: `${color('--busy-bar')}30` }],
-    hooks: {
-      drawAxes: [(plot) => drawMarks(plot, latest.current.marks, color)],
-      setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)],
-      setSelect: [
-        (plot) => {
-          const { left, width } = plot.select;
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          // uPlot reports the end of a drag even if the plot was removed during it.
-          if (width < LEAST_DRAG || !plot.root.isConnected) return;
-          const timeAt = (place: number) => Math.round(plot.posToVal(place, 'x'));
-          latest.current.onZoom(timeAt(left), timeAt(left + width));
-        },
-      ],
-    },
+    hooks: { drawAxes: [(plot) => drawMarks(plot, latest.current.marks, color)] },
   };
 }
 
@@ -174,11 +149,13 @@ function drawMarks(
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 });
 const day = { day: 'numeric', month: 'short' } as const;
 const minute = { hour: '2-digit', minute: '2-digit' } as const;
+const second = { ...minute, second: '2-digit' } as const;
 
 /** Labels for times in ms: the time of day, and the date below it where it begins. */
 function namesOf(moments: number[]): string[] {
   const days = moments.map((at) => formatTime(at, day));
-  const times = moments.map((at) => formatTime(at, minute));
+  const isShort = moments.some((at) => at % 60_000 !== 0);
+  const times = moments.map((at) => formatTime(at, isShort ? second : minute));
   if (new Set(times).size === 1 && moments.length > 1) return days;
   return times.map((time, i) => (days[i] === days[i - 1] ? time : `${time}\n${days[i]}`));
 }

@@ -209,13 +209,27 @@ describe('the period', () => {
     await page.mouse.move(x + 100, y + 40);
     await page.mouse.down();
     await page.mouse.move(x + 104, y + 40, { steps: 2 });
-    await expect.poll(async () => (await boxOf(page, '.u-select')).width).toBe(4);
+    await expect.poll(async () => (await boxOf(page, '.axis-selection')).width).toBe(4);
     await page.mouse.up();
 
-    await expect
-      .poll(() => page.locator('.u-select').first().boundingBox())
-      .toMatchObject({ width: 0 });
+    await page.locator('.axis-selection').waitFor({ state: 'detached' });
     expect(page.url()).not.toContain('from=');
+  });
+
+  it('is read and zoomed by the keyboard', async () => {
+    const { page } = await openRobot(everyOther);
+    const readout = page.getByRole('slider', { name: 'Time' });
+    await readout.press('End');
+    await expect.poll(() => readout.getAttribute('aria-valuetext')).toContain('Battery 50 %');
+    const newest = Number(await readout.getAttribute('aria-valuenow'));
+    await readout.press('ArrowLeft');
+    await expect
+      .poll(async () => newest - Number(await readout.getAttribute('aria-valuenow')))
+      .toBe(2 * MINUTE_MS);
+
+    await readout.press('+');
+
+    await page.waitForURL(/from=/);
   });
 
   it('can be set freely', async () => {

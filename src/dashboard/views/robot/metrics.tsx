@@ -2,9 +2,12 @@
 import { Checkbox, Group } from '@mantine/core';
 import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
-import { AddressChoice, optionsOf } from '../../ui/fields.tsx';
+import { AddressChoice, choices } from '../../ui/fields.tsx';
 
 const REMEMBERED = 'svc-metrics';
+
+/** Metrics that are a place: the path shows them. */
+const PLACES = ['x', 'y', 'x_m', 'y_m'];
 
 /** The chosen metrics of those that the robot has: of the address, else the remembered ones, else the first two. */
 export function useMetrics(names: readonly string[]): [string[], (chosen: string[]) => void] {
@@ -12,7 +15,7 @@ export function useMetrics(names: readonly string[]): [string[], (chosen: string
   const inAddress = search.has('metric') ? search.getAll('metric').join('\n') : null;
   const shown = useMemo(() => {
     const text = inAddress ?? localStorage.getItem(REMEMBERED);
-    if (text === null) return names.slice(0, 2);
+    if (text === null) return names.filter((name) => !PLACES.includes(name)).slice(0, 2);
     return text.split('\n').filter((name) => names.includes(name));
   }, [inAddress, names]);
   const choose = (chosen: string[]) => {
@@ -34,8 +37,10 @@ interface MetricChoiceProps {
 
 /** The metrics with a chart, and the two that are a place. */
 export function MetricChoice({ names, shown, onChange }: MetricChoiceProps) {
-  const named = names.map((name) => ({ id: name, name }));
-  const options = optionsOf('No path', named);
+  const options = [
+    ...choices('Automatic', { none: 'No path' }),
+    ...names.map((name) => ({ value: name, label: name })),
+  ];
   return (
     <>
       <Checkbox.Group

@@ -1,7 +1,9 @@
-// The period that the charts of a robot show, in the address.
+// The period that the charts of a robot or a task show, in the address.
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'wouter';
-import type { Resolution } from '../../../protocol/telemetry.ts';
-import { STEP_MS } from '../../charts/series.ts';
+import type { Sample, Series } from '../../../protocol/telemetry.ts';
+import { ask } from '../../api.ts';
+import { pointOf, type ShownSeries, STEP_MS } from '../../charts/series.ts';
 import { useTenSeconds } from '../../ui/time.tsx';
 
 /** Ranges up to now, in ms. */
@@ -17,29 +19,39 @@ export type Range = keyof typeof ranges;
 
 /** Most of a series by minute that one request answers, in ms. */
 const MINUTES_MS = 6 * STEP_MS.hour;
-const LONGEST_MS = 366 * STEP_MS.day;
+/** Above this, a period shows intervals instead of samples. */
+const SAMPLES_MS = 15 * STEP_MS.minute;
+const SHORTEST_MS = 1000;
+export const LONGEST_MS = 366 * STEP_MS.day;
 
-export interface Period {
-  /** Null for a period with a fixed end. */
-  range: Range | null;
+interface Span {
   from: number;
   to: number;
 }
 
-/** The period, and how to choose another. Each choice is an entry of the history, so that Back returns from a zoom. */
-export function usePeriod(): [Period, (chosen: Range | { from: number; to: number }) => void] {
+export interface Period extends Span {
+  /** Null for a period with a fixed end. */
+  range: Range | null;
+}
+
+/**
+ * The period, and how to choose another; null chooses `whole`, the default of a page without ranges up to now. Each
+ * choice is an entry of the history, so that Back returns from a zoom.
+ */
+export function usePeriod(whole?: Span): [Period, (chosen: Range | Span | null) => void] {
   const [search, setSearch] = useSearchParams();
   const nextMinute = Math.ceil(useTenSeconds() / STEP_MS.minute) * STEP_MS.minute;
   const [from, to] = ['from', 'to'].map((name) => Date.parse(search.get(name) ?? ''));
   const named = search.get('range') ?? '';
-  const period = fixedPeriod(from, to) ?? rangeUntil(nextMinute, named);
-  const choose = (chosen: Range | { from: number; to: number }) => {
+  const byDefault = whole ? { range: null, ...whole } : rangeUntil(nextMinute, named);
+  const period = fixedPeriod(from, to) ?? byDefault;
+  const choose = (chosen: Range | Span | null) => {
     const next = new URLSearchParams(window.location.search);
     for (const name of ['range', 'from', 'to']) next.delete(name);
     if (typeof chosen === 'string') next.set('range', chosen);
-    else {
+    else if (chosen !== null) {
       next.set('from', new Date(chosen.from).toISOString());
-      next.set('to', new Date(chosen.to).toISOString());
+      next.set('to', new Date(Math.max(chosen.to, chosen.from + SHORTEST_MS)).toISOString());
     }
     setSearch(next);
   };
@@ -47,7 +59,7 @@ export function usePeriod(): [Period, (chosen: Range | { from: number; to: numbe
 }
 
 function fixedPeriod(from = Number.NaN, to = Number.NaN): Period | null {
-  const isShown = to - from >= STEP_MS.minute && to - from <= LONGEST_MS;
+  const isShown = to - from >= SHORTEST_MS && to - from <= LONGEST_MS;
   return isShown ? { range: null, from, to } : null;
 }
 
@@ -56,13 +68,14 @@ function rangeUntil(to: number, named: string): Period {
   return { range, from: to - ranges[range], to };
 }
 
-export function resolutionOf({ from, to }: Period): Resolution {
+function resolutionOf({ from, to }: Period): ShownSeries['resolution'] {
+  if (to - from <= SAMPLES_MS) return 'sample';
   if (to - from <= ranges['24 h']) return 'minute';
   return to - from <= 31 * STEP_MS.day ? 'hour' : 'day';
 }
 
 /** Parts of a period that the service answers at once. They end at fixed times, so that most are read unchanged. */
-export function partsOf(period: Period): { from: string; to: string }[] {
+function partsOf(period: Period): { from: string; to: string }[] {
   const length = resolutionOf(period) === 'minute' ? MINUTES_MS : Number.POSITIVE_INFINITY;
   const parts: { from: string; to: string }[] = [];
   for (let start = period.from; start < period.to; ) {
@@ -72,3 +85,54 @@ export function partsOf(period: Period): { from: string; to: string }[] {
   }
   return parts;
 }
+
+const CALL = 'GET /api/v1/robots/:id/telemetry';
+
+/** Samples are read this far beyond the period: the state at its start is that of the sample before. */
+const BEYOND_MS = STEP_MS.minute;
+
+/** A robot with more samples in a short period is shown by minute. */
+const MOST_PAGES = 5;
+
+/** The telemetry of a period. */
+export function useSeries(robotId: string, period: Period) {
+  const [from, to] = [period.from, period.to].map(isoOf) as [string, string];
+  const params = { id: robotId };
+  const read = async (signal: AbortSignal): Promise<ShownSeries> => {
+    const resolution = resolutionOf(period);
+    if (resolution === 'sample') {
+      const samples = await readSamples(robotId, period, signal);
+      if (samples !== null) return { resolution, from, to, points: samples.map(pointOf) };
+    }
+    const query = { resolution: resolution === 'sample' ? ('minute' as const) : resolution };
+    const parts = await Promise.all(
+      partsOf(period).map((part) => ask(CALL, { params, query: { ...part, ...query }, signal })),
+    );
+    // With a resolution the answer is a series.
+    return { ...query, from, to, points: (parts as Series[]).flatMap(({ points }) => points) };
+  };
+  return useQuery({
+    queryKey: ['telemetry', robotId, period.from, period.to],
+    queryFn: ({ signal }) => read(signal),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Oldest first; null if there are too many. */
+async function readSamples(robotId: string, { from, to }: Span, signal: AbortSignal) {
+  const samples: Sample[] = [];
+  const query = { from: isoOf(from - BEYOND_MS), to: isoOf(to + BEYOND_MS), limit: '200' };
+  let cursor: string | null = null;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const given = { ...query, ...(cursor !== null && { cursor }) };
+    const answer = await ask(CALL, { params: { id: robotId }, query: given, signal });
+    // Without a resolution the answer is a page.
+    const { items, next_cursor } = answer as { items: Sample[]; next_cursor: string | null };
+    samples.unshift(...items.toReversed());
+    cursor = next_cursor;
+    if (cursor === null) return samples;
+  }
+  return null;
+}
+
+const isoOf = (at: number) => new Date(at).toISOString();

@@ -136,7 +136,7 @@ describe('the page of a task', { shuffle: false }, () => {
         page,
         page.getByRole('status').getByText('A chain reorganization removed the block'),
       );
-      await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+      await page.getByRole('button', { name: 'Download receipt' }).waitFor();
       const visitor = await dashboard.open(`/verify/${proof_hash}`, { wallet: null });
       await visitor.page.getByText('Not verified now').waitFor();
 
@@ -185,8 +185,9 @@ describe('the page of a task', { shuffle: false }, () => {
       await rpc('anvil_setBalance', [anchorer, FUNDS]);
       startBlocks();
       const { inclusion } = await anchored(ids[1] ?? '');
-      await waitAhead(page, page.getByRole('heading', { name: 'Receipt' }));
+      await waitAhead(page, page.getByRole('button', { name: 'Download receipt' }));
 
+      await page.getByText('Hashes, root and path').click();
       const place = `leaf ${(inclusion?.leaf_index ?? 0) + 1} of ${inclusion?.leaf_count}`;
       expect(inclusion?.leaf_count).toBeGreaterThanOrEqual(2);
       await page.getByText(`${place} under one root`).waitFor();

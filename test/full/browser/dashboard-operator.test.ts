@@ -165,7 +165,7 @@ describe('without credit', () => {
       .catch(() => {});
 
     await show(`/tasks/${task?.id}`);
-    const card = page.getByRole('region', { name: 'Anchor' });
+    const card = page.getByRole('region', { name: 'Status' });
     await card.getByText('Refused for lack of credit').waitFor();
     const link = card.getByRole('link', { name: 'Get credits' });
     expect(await link.getAttribute('href')).toBe('https://operator.example.org/credits');
@@ -309,7 +309,7 @@ describe('times', () => {
     const robot = dashboard.robotClient(String(body.api_key));
     const { task } = (await robot.call('createTask', { body: { title: 'Sort' } })).body;
     await page.goto(`${dashboard.server.url}/tasks/${task.id}`);
-    const claim = page.getByRole('region', { name: 'Claim' });
+    const claim = page.locator('.moments');
     await claim.getByText('GMT+5:30').waitFor();
 
     await page.getByRole('button', { name: 'Local time: switch to UTC' }).click();

@@ -74,7 +74,7 @@ describe('a task', () => {
 
     await robot?.client.call('completeTask', { params: { id }, body: { proof: { boxes: 7 } } });
 
-    await waitAhead(page, page.getByRole('heading', { name: 'Receipt' }));
+    await waitAhead(page, page.getByRole('button', { name: 'Download receipt' }));
     await waitAhead(page, page.getByText('The block is final'));
   });
 
@@ -111,6 +111,7 @@ describe('a task', () => {
     const { page } = opened;
     await page.goto(`${dashboard.server.url}/tasks/${scene.verified.id}`);
 
+    await page.getByText('Hashes, root and path').click();
     await page.getByRole('link', { name: 'Open in the explorer' }).click();
 
     await page.waitForURL(`${dashboard.server.url}/tx/${scene.verified.txHash}`);
@@ -139,7 +140,7 @@ describe('evidence', () => {
     await page.getByText('The evidence of this task was erased').waitFor();
     expect(await page.getByText('4711').count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Download evidence' }).count()).toBe(0);
-    await page.getByRole('heading', { name: 'Receipt' }).waitFor();
+    await page.getByRole('button', { name: 'Download receipt' }).waitFor();
     const rpc = ['--rpc-url', dashboard.server.rpc_url, '--url', dashboard.server.url];
     const bundle = await download(page, 'Download bundle');
     expect((await runInProcess('svc', ['verify', bundle, ...rpc])).exitCode).toBe(0);

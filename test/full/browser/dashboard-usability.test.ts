@@ -237,7 +237,7 @@ describe('in another time zone', () => {
         .formatToParts(new Date(task.created_at))
         .map(({ type, value }) => [type, value]),
     );
-    const claim = page.getByRole('region', { name: 'Claim' });
+    const claim = page.locator('.moments');
     await claim.getByText(new RegExp(`${hour}:${minute}:\\d\\d GMT\\+5:30`)).waitFor();
   });
 });

@@ -21,6 +21,8 @@ export type Range = keyof typeof ranges;
 const MINUTES_MS = 6 * STEP_MS.hour;
 /** Above this, a period shows intervals instead of samples. */
 const SAMPLES_MS = 15 * STEP_MS.minute;
+/** Above this, the intervals are hours. */
+const MINUTES_UP_TO_MS = 36 * STEP_MS.hour;
 const SHORTEST_MS = 1000;
 export const LONGEST_MS = 366 * STEP_MS.day;
 
@@ -70,7 +72,7 @@ function rangeUntil(to: number, named: string): Period {
 
 function resolutionOf({ from, to }: Period): ShownSeries['resolution'] {
   if (to - from <= SAMPLES_MS) return 'sample';
-  if (to - from <= ranges['24 h']) return 'minute';
+  if (to - from <= MINUTES_UP_TO_MS) return 'minute';
   return to - from <= 31 * STEP_MS.day ? 'hour' : 'day';
 }
 

@@ -1,47 +1,50 @@
 // The evidence of a task, and its erasure.
 import { Button, Group, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type UseQueryResult, useMutation } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
 import { hashProof } from '../../../proof/hash.ts';
 import type { Proof } from '../../../proof/index.ts';
-import type { Anchor } from '../../../protocol/resources.ts';
+import type { Anchor, TaskDetail } from '../../../protocol/resources.ts';
 import { ask, ServiceError } from '../../api.ts';
-import { reading } from '../../queries.ts';
 import { Card } from '../../ui/card.tsx';
-import { ConfirmDeletion } from '../../ui/dialog.tsx';
 import { Failure, Loading, Problem } from '../../ui/states.tsx';
 import { Json, saveJson } from '../../ui/values.tsx';
 
+const ConfirmDeletion = lazy(async () => ({
+  default: (await import('../../ui/dialog.tsx')).ConfirmDeletion,
+}));
+
 interface ProofCardProps {
-  taskId: string;
+  task: TaskDetail;
   anchor: Anchor | null;
-  /** When a completion was refused for lack of credit. */
-  refusedAt: string | null;
+  query: EvidenceTextProps['query'];
 }
 
 /** The evidence as the robot sent it. Only its owner can see it. */
-export function ProofCard({ taskId, anchor, refusedAt }: ProofCardProps) {
+export function ProofCard({ task, anchor, query }: ProofCardProps) {
   const none =
-    refusedAt === null
+    task.credit_refused_at === null
       ? 'No proof was submitted yet.'
       : 'The robot submitted a proof, which was refused for lack of credit. Nothing is stored.';
   return (
-    <Card title="Proof">
+    <Card title="What was done">
       {anchor === null ? (
         <Text c="dimmed">{none}</Text>
       ) : (
-        <Evidence taskId={taskId} anchor={anchor} />
+        <Evidence taskId={task.id} anchor={anchor} query={query} />
       )}
     </Card>
   );
 }
 
-function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
+interface EvidenceProps {
+  taskId: string;
+  anchor: Anchor;
+  query: EvidenceTextProps['query'];
+}
+
+function Evidence({ taskId, anchor, query }: EvidenceProps) {
   const params = { id: taskId };
-  const query = useQuery({
-    ...reading(['proof', taskId, anchor.proof_hash], 'GET /api/v1/tasks/:id/proof', { params }),
-    refetchInterval: false,
-  });
   const [isErasing, setIsErasing] = useState(false);
   // Evidence that was loaded before its erasure is no longer shown.
   const evidence = query.error === null ? query.data : undefined;
@@ -79,23 +82,25 @@ function Evidence({ taskId, anchor }: { taskId: string; anchor: Anchor }) {
         {evidence && ', including the evidence'}.
       </Text>
       {isErasing && (
-        <ConfirmDeletion
-          word="erase"
-          title="Erase the evidence"
-          submit="Erase permanently"
-          onClose={() => setIsErasing(false)}
-          onSubmit={() => ask('DELETE /api/v1/tasks/:id/proof', { params })}
-        >
-          The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy of
-          the evidence can still be proven. Download a copy first if you may need it.
-        </ConfirmDeletion>
+        <Suspense>
+          <ConfirmDeletion
+            word="erase"
+            title="Erase the evidence"
+            submit="Erase permanently"
+            onClose={() => setIsErasing(false)}
+            onSubmit={() => ask('DELETE /api/v1/tasks/:id/proof', { params })}
+          >
+            The service permanently erases the evidence. Hash, anchor and receipt remain, so a copy
+            of the evidence can still be proven. Download a copy first if you may need it.
+          </ConfirmDeletion>
+        </Suspense>
       )}
     </>
   );
 }
 
 interface EvidenceTextProps {
-  query: ReturnType<typeof useQuery<{ proof: unknown; proof_hash: string }>>;
+  query: UseQueryResult<{ proof: unknown; proof_hash: string }>;
   hash: string;
 }
 

@@ -4,7 +4,7 @@ import type { AuditCheck } from '../../../proof/audit-check.ts';
 import { Icon } from '../../ui/icon.tsx';
 
 /** Each check with its finding. */
-export function Checks({ checks }: { checks: AuditCheck[] }) {
+export function Checks({ checks }: { checks: readonly AuditCheck[] }) {
   return (
     <ul className="checks">
       {checks.map(({ name, ok, detail }) => (

@@ -12,12 +12,17 @@ interface ListedFilesProps {
 
 export function ListedFiles({ files: compared, onGiven }: ListedFilesProps) {
   const [message, setMessage] = useState('');
+  const [shown, setShown] = useState<readonly { file: File; url: string }[]>([]);
   const take = async (files: readonly File[]) => {
     for (const file of files) {
       setMessage(`Hashing ${file.name}…`);
       const digest = await digestOf(file);
       setMessage(digest === null ? `${file.name} cannot be read.` : '');
-      if (digest !== null) onGiven({ name: file.name, ...digest });
+      if (digest === null) continue;
+      onGiven({ name: file.name, ...digest });
+      if (/^(image|video)\//.test(file.type)) {
+        setShown((all) => [...all, { file, url: URL.createObjectURL(file) }]);
+      }
     }
   };
   return (
@@ -34,6 +39,21 @@ export function ListedFiles({ files: compared, onGiven }: ListedFilesProps) {
         Drop these files here, or <u>choose files</u>. They stay on this computer.
       </FileDrop>
       <p role="status">{message}</p>
+      {shown.length > 0 && (
+        <div className="previews">
+          {shown.map(({ file, url }) => (
+            <figure key={url}>
+              {file.type.startsWith('image/') ? (
+                <img src={url} alt={file.name} />
+              ) : (
+                // biome-ignore lint/a11y/useMediaCaption: a robot's recording has no captions
+                <video src={url} controls aria-label={file.name} />
+              )}
+              <figcaption>{file.name}, from this computer</figcaption>
+            </figure>
+          ))}
+        </div>
+      )}
     </Card>
   );
 }

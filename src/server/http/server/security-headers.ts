@@ -7,7 +7,7 @@ import { opensPage } from './unmatched.ts';
 const CLOSED = "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'";
 
 /** The policy of a page: it loads its own scripts and styles, and nothing from elsewhere. */
-const OF_PAGES = `${CLOSED};script-src 'self';style-src 'self';img-src 'self' data:;font-src 'self';connect-src 'self'`;
+const OF_PAGES = `${CLOSED};script-src 'self';style-src 'self';img-src 'self' data: blob:;media-src blob:;font-src 'self';connect-src 'self'`;
 
 /** As the OWASP Secure Headers project recommends them. */
 const ALWAYS = {

@@ -10,13 +10,18 @@ export const thirdPartyLicenses = {
   name: 'third-party-licenses',
   generateBundle(_, files) {
     const modules = Object.values(files).flatMap((file) =>
-      file.type === 'chunk' ? file.moduleIds : [],
+      file.type === 'chunk' ? file.moduleIds : file.originalFileNames.map(installed),
     );
     const folders = new Set(modules.map(packageFolder).filter((folder) => folder !== undefined));
     const source = [...folders].map(licenseIn).sort().join('\n');
     this.emitFile({ type: 'asset', fileName: 'third-party-licenses.txt', source });
   },
 };
+
+/** The file of an installed package that became an asset, such as a font. @param {string} name */
+function installed(name) {
+  return path.resolve(name.slice(Math.max(0, name.indexOf('node_modules'))));
+}
 
 /** @param {string} file */
 function packageFolder(file) {

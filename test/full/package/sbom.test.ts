@@ -38,7 +38,12 @@ function packagesOf(files: string[]): string[] {
 }
 
 const modulesIn = (output: readonly object[]) =>
-  output.flatMap((file) => ('moduleIds' in file ? (file.moduleIds as string[]) : []));
+  output.flatMap((file) => {
+    if ('moduleIds' in file) return file.moduleIds as string[];
+    // A font, for example.
+    const names = 'originalFileNames' in file ? (file.originalFileNames as string[]) : [];
+    return names.map((name) => path.resolve(root, 'src/dashboard', name));
+  });
 
 describe('dist/sbom.cdx.json', () => {
   it.each(bundles as (RolldownOptions & { output: OutputOptions })[])(

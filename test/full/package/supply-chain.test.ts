@@ -35,6 +35,8 @@ const allowed = [
   'CC0-1.0',
   'ISC',
   'MIT',
+  // Fonts.
+  'OFL-1.1',
   'Unlicense',
   'WTFPL',
 ];

@@ -1,7 +1,7 @@
 // A chart of a measurement over time (uPlot).
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
-import { memo, type RefObject, useEffect, useRef } from 'react';
+import { memo, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import { formatTime, timeZone, useTimeZone } from '../ui/time-zone.ts';
 import './charts.css';
@@ -46,7 +46,9 @@ export const TimeSeries = memo(function TimeSeries(props: TimeSeriesProps) {
   const plot = useRef<uPlot>(null);
   // The plot outlives these props: it reads the newest ones when it draws.
   const latest = useRef(props);
-  latest.current = props;
+  useLayoutEffect(() => {
+    latest.current = props;
+  }, [props]);
   const scheme = useComputedColorScheme('light');
   const [zone] = useTimeZone();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the effect reads the colors and the zone

@@ -1,7 +1,7 @@
 // A list in pages, newest first, that updates itself and loads older items as it is scrolled.
 import { Button, Group, Text } from '@mantine/core';
 import { type QueryKey, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import { hasOlderPages } from '../stream.ts';
 import { useSearchParam } from '../ui/fields.tsx';
 import { Failure, Loading, Waiting } from '../ui/states.tsx';
@@ -43,14 +43,14 @@ export function PagedList<Item extends { id: string }>(props: PagedListProps<Ite
   });
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const items = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const more = () => {
+  const more = useCallback(() => {
     if (!isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
-  };
+  }, [isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
   const searches = hasNextPage && items.length === 0;
   // A page of a filtered list may be empty although older ones are not.
   useEffect(() => {
     if (searches) more();
-  });
+  }, [searches, more]);
   if (list.data === undefined) return <Waiting query={list} what={what} />;
   const showNewest = () => {
     setRow('');

@@ -49,14 +49,16 @@ export function VirtualTable<Item extends { id: string }>(props: VirtualTablePro
     },
   });
   const shown = rows.getVirtualItems();
-  const last = shown.at(-1);
+  const lastRow = shown.at(-1);
+  const last = lastRow?.index ?? 0;
+  const count = items.length;
   useEffect(() => {
-    if (wanted.current > 0 && (wanted.current < items.length || !onEnd)) {
+    if (wanted.current > 0 && (wanted.current < count || !onEnd)) {
       rows.scrollToIndex(wanted.current, { align: 'start' });
       wanted.current = 0;
     }
-    if (wanted.current > 0 || (last?.index ?? 0) >= items.length - OVERSCAN) onEnd?.();
-  });
+    if (wanted.current > 0 || last >= count - OVERSCAN) onEnd?.();
+  }, [rows, last, count, onEnd]);
   const cells = columns.filter((column) => column !== false);
   return (
     <section
@@ -107,7 +109,7 @@ export function VirtualTable<Item extends { id: string }>(props: VirtualTablePro
               </tr>
             );
           })}
-          <Gap height={rows.getTotalSize() - (last?.end ?? 0)} />
+          <Gap height={rows.getTotalSize() - (lastRow?.end ?? 0)} />
         </tbody>
       </table>
     </section>

@@ -67,7 +67,7 @@ const drawnColumns = (page: Page) =>
       for (let y = 0; y < height; y++) {
         const at = 4 * (y * width + x);
         // --busy-bar of the light scheme.
-        if (data[at] === 22 && data[at + 1] === 135 && data[at + 2] === 155) { columns++; break; }
+        if (data[at] === 59 && data[at + 1] === 119 && data[at + 2] === 130) { columns++; break; }
       }
     }
     return columns / width;

@@ -63,7 +63,7 @@ export function createClient(options: ClientOptions): Client {
   const send = async (...request: Parameters<typeof fetch>) => fetch(...request);
   /** Sends the request, and resolves with its response, whatever its status. `accept` is the type of a stream. */
   async function request(name: RouteName, input: LooseInput = {}, accept?: string) {
-    const { params, query, body, signal } = input;
+    const { params, query, body, signal, headers } = input;
     const route: Route = routes[name];
     const target = url(baseUrl, route.path, params, query);
     // Sign-in needs no credential, and writes nothing that an id could make repeatable.
@@ -76,6 +76,7 @@ export function createClient(options: ClientOptions): Client {
     const response = await send(target, {
       method: route.method,
       headers: {
+        ...headers,
         ...credentialHeader(options),
         ...(accept && { accept }),
         ...(body === undefined ? {} : jsonHeader),

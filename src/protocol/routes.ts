@@ -76,14 +76,20 @@ export type Input<Name extends RouteName> = (Params<Name> extends undefined
   ? unknown
   : { params: Params<Name> }) &
   (Query<Name> extends undefined ? unknown : { query?: Query<Name> }) &
-  (Body<Name> extends undefined ? unknown : { body: Body<Name> }) & { signal?: AbortSignal };
+  (Body<Name> extends undefined ? unknown : { body: Body<Name> }) &
+  RequestOptions;
+
+interface RequestOptions {
+  signal?: AbortSignal;
+  /** In addition to those that the client sets, such as `prefer`. */
+  headers?: Record<string, string>;
+}
 
 /** Any input. */
-export interface LooseInput {
+export interface LooseInput extends RequestOptions {
   params?: Record<string, string>;
   query?: Record<string, string | undefined>;
   body?: unknown;
-  signal?: AbortSignal;
 }
 
 /** A response that is not an error: status and body together, so that one determines the other. */

@@ -34,6 +34,20 @@ describe('what the client sends', () => {
     expect(seen).toEqual([`Bearer svc_${'0'.repeat(40)}`, { proof: { a: 1 } }]);
   });
 
+  it('sends further headers of the call, but no other credential', async () => {
+    let seen: unknown;
+    wire.use(
+      http.get(`${baseUrl}/api/v1/robot`, ({ request }) => {
+        seen = [request.headers.get('prefer'), request.headers.get('authorization')];
+        return HttpResponse.json({});
+      }),
+    );
+
+    await robot.call('getOwnRobot', { headers: { prefer: 'wait=60', authorization: 'Bearer x' } });
+
+    expect(seen).toEqual(['wait=60', `Bearer svc_${'0'.repeat(40)}`]);
+  });
+
   it('sends an account token as a Bearer credential', async () => {
     let seen: unknown;
     wire.use(

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../../src/client/client.ts';
 import { hashProof } from '../../../src/proof/hash.ts';
+import { killAgents, spawnAgent } from '../../support/agent-process.ts';
 import { anvilAccounts } from '../../support/anvil.ts';
 import { createLibraryProject, type LibraryProject } from '../../support/library-project.ts';
 import { type DevProcess, startDev } from '../../support/programs.ts';
@@ -32,6 +33,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  killAgents();
   await dev?.stop();
   await project?.remove();
   await rm(folder, { recursive: true, force: true });
@@ -135,6 +137,7 @@ describe('the types of the package', () => {
 describe('the examples of docs/library.md', () => {
   it('match these files', () => {
     expect(project.examples).toEqual([
+      'robot.ts',
       'claim.ts',
       'retry.ts',
       'batch.ts',
@@ -143,6 +146,22 @@ describe('the examples of docs/library.md', () => {
       'hash.ts',
       'attach.ts',
     ]);
+  });
+
+  it('work through the agent, and return when there is a receipt', async () => {
+    const socket = path.join(folder, 'agent.sock');
+    const agent = await spawnAgent({
+      SVC_AGENT_URL: dev.url,
+      SVC_AGENT_KEY: apiKey,
+      SVC_AGENT_STATE_DIR: path.join(folder, 'agent'),
+      SVC_AGENT_SOCKET: socket,
+    });
+
+    const proofHash = await callExample('robot', 'work', socket);
+
+    const { body } = await owner.call('verifyProofHash', { params: { proofHash } });
+    expect(body).toMatchObject({ verified: true, task: { title: 'Sort parcels' } });
+    await agent.kill('SIGTERM');
   });
 
   it('claim a task and return its receipt', async () => {

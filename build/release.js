@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
+  cpSync,
   createReadStream,
   createWriteStream,
   existsSync,
@@ -21,12 +22,14 @@ import { createGzip } from 'node:zlib';
 
 const help = `npm run release -- [--dry-run] [--out FOLDER] [--base IMAGE] [--no-image]
 
-Writes to FOLDER (default: release): the notes of the version from CHANGELOG.md, the package, its SBOM, the image and
-SHA256SUMS. Two runs give the same package. .github/workflows/release.yml publishes it.
+Writes to FOLDER (default: release): the notes of the version from CHANGELOG.md, the packages robot-svc and
+robot-svc-client, the Python client, the SBOM, the image and SHA256SUMS. Two runs give the same packages. .github/workflows/release.yml publishes it.
 
   --dry-run      make them although the version or the working tree is not ready for a release
   --base IMAGE   base of the image (default: the one of deploy/Containerfile)
   --no-image     makes no image; without buildah there is none either
+
+Without python3-build, the release has no Python client.
 
 buildah reads BUILDAH_ISOLATION and STORAGE_DRIVER from the environment.
 `;
@@ -56,7 +59,10 @@ async function release() {
 
   writeFileSync(path.join(out, 'NOTES.md'), notes);
   for (const step of ['clean', 'build', 'stage']) run('npm', ['run', '--silent', step]);
-  run('npm', ['pack', '--silent', '--pack-destination', out, './dist/package']);
+  for (const folder of ['./dist/package', './dist/client-package']) {
+    run('npm', ['pack', '--silent', '--pack-destination', out, folder]);
+  }
+  buildPython(out);
   const tarball = path.join(out, `${name}-${version}.tgz`);
   copyFileSync(
     path.join(root, 'dist/sbom.cdx.json'),
@@ -65,6 +71,23 @@ async function release() {
   await buildImage(tarball, path.join(out, `svc-server-${version}.tar.gz`), version);
   writeSums(out);
   process.stdout.write(`${version}, in ${out}:\n${readFileSync(path.join(out, 'SHA256SUMS'))}`);
+}
+
+/** Builds sdist and wheel of the Python client, from a copy of its sources. @param {string} out */
+function buildPython(out) {
+  if (!isInstalled('pyproject-build')) {
+    process.stderr.write('NO PYTHON CLIENT: python3-build is not on this machine\n');
+    return;
+  }
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-python-'));
+  try {
+    cpSync(path.join(root, 'clients/python'), folder, { recursive: true });
+    // npm gives every file in a package this date.
+    const build = ['pyproject-build', '--no-isolation', '--outdir', out, folder];
+    run('env', ['SOURCE_DATE_EPOCH=499162500', ...build]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** @param {string} version */

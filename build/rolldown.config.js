@@ -1,4 +1,4 @@
-// Bundles `svc` into dist/cli, and `svc-server`, `svc-agent` and the demo into dist/programs.
+// Bundles `svc` into dist/cli, `svc-server`, `svc-agent` and the demo into dist/programs, and the library into dist/library.
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { defineConfig } from 'rolldown';
@@ -218,4 +218,22 @@ const programs = {
   },
 };
 
-export default defineConfig([cli, programs]);
+/**
+ * The entries of the package robot-svc-client, with what they use of the packages of cryptography. undici and the types
+ * of typebox come from npm.
+ * @type {import('rolldown').RolldownOptions}
+ */
+const library = {
+  input: Object.fromEntries(
+    ['client/index', 'client/robot', 'client/files', 'proof/index'].map((name) => [
+      name,
+      `src/${name}.ts`,
+    ]),
+  ),
+  platform: 'neutral',
+  external: /^(node:|undici$|typebox($|\/))/,
+  plugins: [thirdPartyLicenses],
+  output: { dir: 'dist/library', format: 'esm', cleanDir: true, chunkFileNames: '[name].js' },
+};
+
+export default defineConfig([cli, programs, library]);

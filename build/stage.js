@@ -1,7 +1,15 @@
 // `npm run stage`: puts each package that is published into a folder of its own, as `npm publish FOLDER` sends it. Run
 // `npm run build` first.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { localChain, native, ofLibrary, unbundled } from './external.js';
 
@@ -11,14 +19,20 @@ if (!existsSync(path.join(root, 'dist/sbom.cdx.json'))) throw new Error('Run npm
 /** @typedef {Record<string, string>} Versions */
 /** @typedef {{ dependencies: Versions, devDependencies: Versions, files: string[] } & Record<string, unknown>} Manifest */
 
-/** Where each package comes from, where it goes, and its manifest there. */
-const packages = [{ from: '.', to: 'dist/package', manifestOf: publishedManifest }];
+const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 
-for (const { from, to, manifestOf } of packages) {
-  const [source, target] = [path.join(root, from), path.join(root, to)];
-  const manifest = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8'));
+/** Where each package goes, its manifest there, and its files: from the root, and to there. */
+const packages = [
+  { to: 'dist/package', manifestOf: publishedManifest, files: filesOf(root) },
+  { to: 'dist/client-package', manifestOf: clientManifest, files: libraryFiles() },
+];
+
+for (const { to, manifestOf, files } of packages) {
+  const target = path.join(root, to);
   rmSync(target, { recursive: true, force: true });
-  for (const file of filesOf(source)) cpSync(path.join(source, file), path.join(target, file));
+  for (const [from, file] of Object.entries(files)) {
+    cpSync(path.join(root, from), path.join(target, file));
+  }
   const text = `${JSON.stringify(manifestOf(manifest), null, 2)}\n`;
   writeFileSync(path.join(target, 'package.json'), text);
   writeShrinkwrap(target);
@@ -27,7 +41,25 @@ for (const { from, to, manifestOf } of packages) {
 /** What `files` of its package.json names. @param {string} folder */
 function filesOf(folder) {
   const [{ files }] = JSON.parse(npm(folder, 'pack', '--dry-run', '--json', '--ignore-scripts'));
-  return files.map((/** @type {{ path: string }} */ file) => file.path);
+  return Object.fromEntries(files.map((/** @type {{ path: string }} */ { path }) => [path, path]));
+}
+
+/** The bundled library, and its types as they are. */
+function libraryFiles() {
+  /** @type {Record<string, string>} */
+  const files = { LICENSE: 'LICENSE', 'clients/typescript/README.md': 'README.md' };
+  for (const folder of ['library', 'base', 'client', 'proof', 'protocol']) {
+    const names = readdirSync(path.join(root, 'dist', folder), {
+      recursive: true,
+      encoding: 'utf8',
+    });
+    for (const name of names) {
+      const isWanted = folder === 'library' ? path.extname(name) !== '' : name.endsWith('.d.ts');
+      const target = path.join('dist', folder === 'library' ? '' : folder, name);
+      if (isWanted) files[path.join('dist', folder, name)] = target;
+    }
+  }
+  return files;
 }
 
 /**
@@ -48,6 +80,24 @@ function publishedManifest({ dependencies, devDependencies, files, ...root }) {
     peerDependencies: { [localChain]: `^${devDependencies[localChain]}` },
     peerDependenciesMeta: { [localChain]: { optional: true } },
     allowScripts: { [native]: true },
+  };
+}
+
+/** The library alone, with the entries of the root. @param {Manifest} root */
+function clientManifest({ dependencies, version, license, engines, exports, repository }) {
+  return {
+    name: 'robot-svc-client',
+    version,
+    description:
+      'Clients of robot-svc: a robot anchors evidence and gets receipts; anyone checks them',
+    license,
+    repository,
+    type: 'module',
+    engines,
+    exports,
+    files: ['dist', 'npm-shrinkwrap.json'],
+    sideEffects: false,
+    dependencies: { typebox: dependencies.typebox, undici: dependencies.undici },
   };
 }
 

@@ -90,13 +90,16 @@ async function roomyMemory(): Promise<string> {
   return Math.min(bavail * bsize, freemem()) > 8 * GIB ? '/dev/shm' : tmpdir();
 }
 
-/** Stages what is built, and packs it as `npm publish` does. */
+/** Stages what is built, and packs the packages as `npm publish` does. */
 async function packPackage() {
   const npm = async (...args: string[]) => (await promisify(execFile)('npm', args)).stdout;
   await npm('run', '--silent', 'stage');
-  const packed = await npm('pack', './dist/package', '--json', '--pack-destination', tmpdir());
-  const [{ filename, size, unpackedSize, files }] = JSON.parse(packed);
-  return { size, unpackedSize, files, tarball: path.join(tmpdir(), filename) };
+  const pack = async (folder: string) => {
+    const packed = await npm('pack', folder, '--json', '--pack-destination', tmpdir());
+    const [{ filename, size, unpackedSize, files }] = JSON.parse(packed);
+    return { size, unpackedSize, files, tarball: path.join(tmpdir(), filename) };
+  };
+  return { ...(await pack('./dist/package')), client: await pack('./dist/client-package') };
 }
 
 async function sharePostgres(ends: (() => Promise<void>)[]) {

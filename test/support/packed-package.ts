@@ -16,6 +16,11 @@ export interface PackedPackage {
   files: { path: string }[];
 }
 
+/** The package, and robot-svc-client. */
+interface PackedPackages extends PackedPackage {
+  client: PackedPackage;
+}
+
 interface PublishedManifest {
   name: string;
   version: string;
@@ -25,8 +30,8 @@ interface PublishedManifest {
 }
 
 /** The package as `npm publish dist/package` would send it, of what is built now; packed once in a run. */
-export function packPackage(): Promise<PackedPackage> {
-  return askRun<PackedPackage>('package');
+export function packPackage(): Promise<PackedPackages> {
+  return askRun<PackedPackages>('package');
 }
 
 /** A file of `dist/package`, once it is packed. */

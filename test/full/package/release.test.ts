@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { copyTree } from '../../matrix/copy-tree.ts';
+import { findProgram } from '../../support/require-program.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const { name, version } = packageJson;
@@ -32,10 +33,15 @@ describe('npm run release', { timeout: 400_000 }, () => {
     const sums = String(await read('first/SHA256SUMS'));
     expect(String(await read('second/SHA256SUMS'))).toBe(sums);
     const files = [...sums.matchAll(/^([0-9a-f]{64}) {2}(.+)$/gm)];
+    const [sdist, wheel] = [`${name}-${version}.tar.gz`, `robot_svc-${version}-py3-none-any.whl`];
+    const hasPython = findProgram('pyproject-build') !== null;
     expect(files.map(([, , file]) => file)).toEqual([
       'NOTES.md',
       `${name}-${version}.cdx.json`,
+      ...(hasPython ? [sdist] : []),
       `${name}-${version}.tgz`,
+      `${name}-client-${version}.tgz`,
+      ...(hasPython ? [wheel] : []),
     ]);
     for (const [, sum, file] of files) {
       const bytes = await read(`first/${file}`);

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# mypy: ignore-errors
 """Verifies a bundle of format svc-bundle/2 or svc-bundle/3 from the hash of its block alone, without a network.
 
 usage: verify.py BUNDLE.json 0xBLOCKHASH [--anchor-address 0xADDRESS]...

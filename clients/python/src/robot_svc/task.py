@@ -26,8 +26,7 @@ class Inclusion(TypedDict):
     path: List[str]
 
 
-class Receipt(TypedDict):
-    """The receipt of a task. ``json.dump`` writes a file that ``svc verify`` reads."""
+class _Receipt(TypedDict):
 
     format: str
     task_id: str
@@ -42,6 +41,13 @@ class Receipt(TypedDict):
     claim_hash: str
     inclusion: Optional[Inclusion]
     finality: str
+
+
+class Receipt(_Receipt, total=False):
+    """The receipt of a task. ``json.dump`` writes a file that ``svc verify`` reads."""
+
+    #: If the robot signed the result.
+    statement_hash: str
 
 
 class Task:

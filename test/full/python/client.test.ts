@@ -398,13 +398,33 @@ except Unreachable as error:
     expect(message).toContain('No svc-agent answers at /nowhere.sock: ');
   });
 
-  it('Service sends no key as plaintext to another machine', async (context) => {
+  it('Service accepts only an origin, and sends no key as plaintext to another machine', async (context) => {
     const code = `
-try:
-    Service("http://svc.example.com", "svc_x")
-except ValueError as error:
-    show(str(error))
+for url in ("http://svc.example.com", "svc.example.com", "https://svc.example.com/api"):
+    try:
+        Service(url, "svc_x")
+    except ValueError as error:
+        show(str(error))
 `;
-    expect(await python(context, code)).toEqual([expect.stringContaining('plaintext')]);
+    expect(await python(context, code)).toEqual([
+      expect.stringContaining('plaintext'),
+      expect.stringContaining('not an origin'),
+      expect.stringContaining('not an origin'),
+    ]);
+  });
+
+  it('Service counts the samples that it could not send before its end', async (context) => {
+    const code = `
+from robot_svc import client as module
+module.CLOSE_S = 0.1
+robot = client("Service")
+for i in range(60):
+    robot.telemetry(metrics={"i": i})
+robot.close()
+show(robot.samples.dropped)
+`;
+    proxy.cut();
+
+    expect(await python(context, code)).toEqual([60]);
   });
 });

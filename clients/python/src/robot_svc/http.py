@@ -51,7 +51,7 @@ class Server:
         self._tls = tls
         self._is_socket = "://" not in address
         if not self._is_socket:
-            _check_url(address, key)
+            check_url(address, key)
 
     def call(
         self,
@@ -148,7 +148,8 @@ def to_json(body: Mapping[str, Any]) -> bytes:
     return json.dumps(present, allow_nan=False).encode()
 
 
-def _check_url(url: str, key: Optional[str]) -> None:
+def check_url(url: str, key: Optional[str]) -> None:
+    """Raises ValueError if the URL is not an origin, or would send the key as plaintext."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
         raise ValueError(f"{url} is not an origin such as https://svc.example.com.")

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from .client import Client
 from .errors import Conflict, SvcError
-from .http import Server
+from .http import Server, check_url
 from .task import Receipt
 
 
@@ -28,6 +28,7 @@ class Service(Client):
         queue: int = 1000,
         tls: Optional[ssl.SSLContext] = None,
     ) -> None:
+        check_url(url, key)
         super().__init__(Server(url, key.strip(), retry_s=retry_s, tls=tls), queue=queue)
 
     def receipts(self) -> Iterator[Receipt]:

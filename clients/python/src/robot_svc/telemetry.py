@@ -13,6 +13,8 @@ from .http import log
 BATCH = 50
 #: Seconds for which samples wait for others of their batch.
 GATHER_S = 1.0
+#: Seconds in which a call may end when the client is closed.
+LAST_CALL_S = 1.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 #: Statuses of a batch with a sample that is refused for its content. Any other refusal can end, so the batch waits.
 CONTENT_STATUSES = (400, 409, 413)
@@ -68,12 +70,15 @@ class Telemetry:
     def close(self, timeout: float) -> None:
         """Sends what waits for at most ``timeout`` seconds, and drops the rest."""
         self.flush(timeout)
+        before = self.dropped
         with self._changed:
             self._is_closed = True
-            lost = len(self._waiting)
+            self.dropped += len(self._waiting)
             self._waiting.clear()
-            self.dropped += lost
             self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(LAST_CALL_S)
+        lost = self.dropped - before
         if lost:
             log.warning("%d samples were not sent before the client was closed.", lost)
 

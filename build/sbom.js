@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { v5 } from 'uuid';
 
-const bundles = ['cli', 'dashboard', 'programs'];
+const bundles = ['cli', 'dashboard', 'library', 'programs'];
 
 /** @param {string} file */
 const read = (file) => JSON.parse(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'));

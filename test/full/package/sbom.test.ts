@@ -54,7 +54,7 @@ describe('dist/sbom.cdx.json', () => {
       await bundle.close();
 
       const packages = packagesOf(modulesIn(output));
-      expect(packages.length).toBeGreaterThan(20);
+      expect(packages.length).toBeGreaterThan(1);
       expect(listed(options.output.dir ?? '')).toEqual(packages);
     },
   );

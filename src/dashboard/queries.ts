@@ -7,8 +7,10 @@ import {
   queryOptions,
   skipToken,
   useMutation,
+  useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
+import type { Alert } from '../protocol/alerts.ts';
 import type { Fleet } from '../protocol/fleets.ts';
 import type { Robot } from '../protocol/resources.ts';
 import { ask, type Call, type Input, isSignedOut, type Reply, ServiceError } from './api.ts';
@@ -100,6 +102,27 @@ export const taskQuery = (id: string) =>
 
 export const transactionQuery = (txHash: string) =>
   reading(['transaction', txHash], 'GET /api/v1/transactions/:txHash', { params: { txHash } });
+
+/** All open alerts, or the newest 1000. */
+export const alertsQuery = queryOptions({
+  queryKey: ['alerts', 'open'],
+  async queryFn({ signal }) {
+    const alerts: Alert[] = [];
+    for (let cursor: string | null = ''; cursor !== null && alerts.length < 1000; ) {
+      const query = { open: 'true', limit: '200', ...(cursor && { cursor }) } as const;
+      const page: Reply<'GET /api/v1/alerts'> = await ask('GET /api/v1/alerts', { query, signal });
+      alerts.push(...page.items);
+      cursor = page.next_cursor;
+    }
+    return alerts;
+  },
+});
+
+/** The number of open alerts that are not acknowledged, as far as a view has read them. */
+export function useAlertCount(): number {
+  const { data = [] } = useQuery({ ...alertsQuery, enabled: false });
+  return data.filter(({ acknowledged_at }) => acknowledged_at === null).length;
+}
 
 /** All robots: an account has at most 500. */
 export const robotsQuery = queryOptions({

@@ -5,7 +5,8 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import { Brand, ColorSchemeButton, TimeZoneButton } from './public-shell.tsx';
-import { accountQuery, secretsQuery, useSignOut } from './queries.ts';
+import { accountQuery, alertsQuery, secretsQuery, useAlertCount, useSignOut } from './queries.ts';
+import { Badge } from './ui/badge.tsx';
 import { Icon, type IconName } from './ui/icon.tsx';
 import { ServiceStrip } from './ui/service-status.tsx';
 import { shorten } from './ui/values.tsx';
@@ -34,6 +35,8 @@ export default function Shell({ children }: { children: ReactNode }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: closes when the path changes
   useEffect(close, [path]);
   const { data: secrets } = useQuery(secretsQuery);
+  useQuery(alertsQuery);
+  const alerts = useAlertCount();
   const burger = useRef<HTMLButtonElement>(null);
   const onKey = ({ key }: KeyboardEvent) => {
     if (key !== 'Escape' || !opened) return;
@@ -81,6 +84,7 @@ export default function Shell({ children }: { children: ReactNode }) {
               href={place}
               label={label}
               leftSection={<Icon name={icon} />}
+              rightSection={place === '/alerts' && alerts > 0 && <Badge tone="bad">{alerts}</Badge>}
               active={isHere(place)}
               aria-current={isHere(place) ? 'page' : undefined}
               className="nav-link"

@@ -11,7 +11,7 @@ export interface Showcase {
 
 const MINUTE_MS = 60_000;
 const LONG_NAME =
-  'Long-reach palletiser with the very long name that an operator gave it on a Friday';
+  'Long-reach palletiser with the very long name that its operator gave it one day';
 
 const fleets = [
   {
@@ -71,6 +71,8 @@ export async function arrangeShowcase(dashboard: Dashboard, owner: Client): Prom
   await owner.call('createRobot', { body: { name: 'Not unpacked yet' } });
   for (const [kind, threshold] of [
     ['battery_low', 24],
+    ['robot_offline', 15],
+    ['robot_state', 1],
     ['error_event', 60],
   ] as const) {
     await owner.call('saveAlertRule', { body: { kind, threshold } });

@@ -3,6 +3,7 @@ import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
+import { useAlertCount } from '../queries.ts';
 import { Icon } from './icon.tsx';
 
 interface PageProps {
@@ -19,7 +20,8 @@ interface PageProps {
 /** One view. Sets the document's title, and moves a screen reader to the heading when the view changes. */
 export function Page({ title, parent, badge, lead, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useDocumentTitle(`${title} · svc`);
+  const alerts = useAlertCount();
+  useDocumentTitle(`${alerts > 0 ? `(${alerts}) ` : ''}${title} · svc`);
   useEffect(() => {
     heading.current?.focus({ preventScroll: true });
     window.scrollTo(0, 0);

@@ -1,7 +1,7 @@
 // What keeps the service from anchoring or answering: a strip for all views, and the reason of one proof.
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { ask, ServiceError } from '../api.ts';
-import { formatTime } from './time-zone.ts';
+import { clockTime } from './time.tsx';
 import { counted } from './values.tsx';
 
 const POLL_MS = 15_000;
@@ -56,13 +56,6 @@ const first = ['chain_unreachable', 'underfunded'];
 function reasonOf(degraded: readonly string[]): string | undefined {
   const code = [...first, ...degraded].find((one) => degraded.includes(one) && reasons[one]);
   return code && reasons[code];
-}
-
-/** `16:38`, with the day if that is not today. */
-function clockTime(at: string): string {
-  const day = { day: 'numeric', month: 'short' } as const;
-  const isToday = formatTime(at, day) === formatTime(Date.now(), day);
-  return formatTime(at, { ...(!isToday && day), hour: '2-digit', minute: '2-digit' });
 }
 
 /** A strip above every view while the service does not answer, or anchoring waits. */

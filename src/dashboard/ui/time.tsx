@@ -79,6 +79,13 @@ export function dateAndTime(at: string | number): string {
   });
 }
 
+/** `16:38`, with the day if that is not today. */
+export function clockTime(at: string): string {
+  const day = { day: 'numeric', month: 'short' } as const;
+  const isToday = formatTime(at, day) === formatTime(Date.now(), day);
+  return formatTime(at, { ...(!isToday && day), hour: '2-digit', minute: '2-digit' });
+}
+
 /** How long ago, with the exact time as tooltip and for screen readers. */
 export function Ago({ at }: { at: string }) {
   const now = useTenSeconds();

@@ -1,4 +1,5 @@
 // The account: wallet, credits, limits, ledger and network.
+import '@mantine/core/styles/Progress.css';
 import { Group, Progress, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type Account as AccountData, accountQuery, chainQuery } from '../queries.ts';

@@ -1,15 +1,16 @@
 // The start page: figures and activity of the account or a fleet.
 import { Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Link } from 'wouter';
 import { accountQuery, fleetsQuery, reading } from '../queries.ts';
 import { AddressChoice, optionsOf, useSearchParam } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
-import { Empty, Loaded } from '../ui/states.tsx';
+import { Loaded } from '../ui/states.tsx';
 import { Freshness, useStale } from '../ui/time.tsx';
 import { Activity } from './overview/activity.tsx';
-import { Attention } from './overview/attention.tsx';
-import { Figures } from './overview/figures.tsx';
+import { Checklist, useFirstSteps } from './overview/checklist.tsx';
+import { Figures, type FiguresProps } from './overview/figures.tsx';
+import { IncidentList } from './overview/incident-list.tsx';
+import './overview/overview.css';
 
 export default function Overview() {
   const [fleetId] = useSearchParam('fleet');
@@ -36,15 +37,7 @@ export default function Overview() {
       <Loaded query={stats} what="statistics">
         {(data) => (
           <div className="stack" data-stale={stale || undefined}>
-            {data.robots.total === 0 && fleetId === '' && (
-              <Empty title="No robots yet">
-                <Link href="/robots">Register a robot</Link>. With its API key it claims tasks and
-                submits proofs.
-              </Empty>
-            )}
-            <Attention fleetId={fleetId} />
-            <Figures stats={data} fleetId={fleetId} credits={account.data?.credits} />
-            <Activity stats={data} fleetId={fleetId} />
+            <Content stats={data} fleetId={fleetId} credits={account.data?.credits} />
           </div>
         )}
       </Loaded>
@@ -54,5 +47,24 @@ export default function Overview() {
         </Text>
       )}
     </Page>
+  );
+}
+
+function Content({ stats, fleetId, credits }: FiguresProps) {
+  const steps = useFirstSteps(stats);
+  return (
+    <>
+      {fleetId === '' && <Checklist {...steps} />}
+      {steps.hasRobot && <IncidentList fleetId={fleetId} />}
+      <Figures stats={stats} fleetId={fleetId} credits={credits} />
+      {(steps.hasSample || hasActivity(stats)) && <Activity stats={stats} fleetId={fleetId} />}
+    </>
+  );
+}
+
+function hasActivity({ events_by_hour, anchors_by_day }: FiguresProps['stats']): boolean {
+  return (
+    events_by_hour.some(({ info, warn, error }) => info + warn + error > 0) ||
+    anchors_by_day.some(({ anchors }) => anchors > 0)
   );
 }

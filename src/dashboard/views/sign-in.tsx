@@ -1,4 +1,5 @@
 // The sign-in view: choose a wallet and sign the message.
+import '@mantine/core/styles/List.css';
 import { Alert, Button, List, Loader, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { type Query, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';

@@ -4,7 +4,6 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { accountQuery } from '../queries.ts';
 import { shorten } from '../ui/values.tsx';
-import { signIn } from './sign-in.ts';
 import { useUsedWallet, useWalletAnswer, type Wallet } from './wallets.ts';
 
 /** Shown if the wallet's account is not the one that is signed in. */
@@ -17,8 +16,9 @@ export function WalletNotice() {
   const [dismissed, setDismissed] = useState<string>();
   const canceling = useRef(new AbortController());
   const change = useMutation({
-    mutationFn(chosen: Wallet) {
+    async mutationFn(chosen: Wallet) {
       canceling.current = new AbortController();
+      const { signIn } = await import('./sign-in.ts');
       return signIn(chosen, () => {}, canceling.current.signal);
     },
     // No data of the previous account may be shown to the new one.

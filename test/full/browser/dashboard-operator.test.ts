@@ -53,45 +53,74 @@ async function pass(page: Page, ms: number) {
 const row = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
 
 describe('the overview', () => {
-  it('lists each robot with a problem, with the reason and a link', async () => {
-    const names = ['fine', 'silent', 'broken', 'empty', 'poor'];
-    const { page, robots, show } = await openWith(names);
-    const [fine, silent, broken, empty, poor] = robots.map(({ client }) => client);
-    await silent?.call('recordSamples', { body: { state: 'busy', battery_pct: 90 } });
-    await pass(page, 6 * MINUTE_MS);
-    await fine?.call('recordSamples', { body: { state: 'busy', battery_pct: 90 } });
-    await broken?.call('recordSamples', { body: { state: 'error', battery_pct: 90 } });
-    await empty?.call('recordSamples', { body: { state: 'idle', battery_pct: 19 } });
-    await pass(page, 2 * MINUTE_MS);
-    await broken?.call('recordSamples', { body: { state: 'error', battery_pct: 90 } });
-    await empty?.call('recordSamples', { body: { state: 'idle', battery_pct: 9 } });
-    const { task } = (await poor?.call('createTask', { body: { title: 'Sort' } }))?.body ?? {};
-    const refused = poor?.call('completeTask', {
-      params: { id: String(task?.id) },
-      body: { proof: { n: 1 } },
+  it('lists incidents by kind and fleet, with message, battery and time, and acknowledges all', async () => {
+    const silent = Array.from({ length: 16 }, (_, i) => `silent-${i}`);
+    const { page, owner, robots, show } = await openWith([...silent, 'broken', 'empty', 'fine']);
+    const { fleet } = (await owner.call('createFleet', { body: { name: 'Graz Line 3' } })).body;
+    await owner.call('assignRobots', {
+      body: { robot_ids: robots.slice(0, 17).map(({ id }) => id), fleet_id: fleet.id },
     });
-    await expect(refused).rejects.toMatchObject({ code: 'no_anchor_quota' });
+    const clients = robots.map(({ client }) => client);
+    const [broken, empty, fine] = clients.slice(16);
+    await show('/');
+    await page.getByRole('button', { name: 'Watch with the usual rules' }).click();
+    await page.getByText('No rule watches your robots').waitFor({ state: 'detached' });
+    await evaluateRules({ store: service.store, clock });
+    const since = clock.now();
+    for (const client of clients) await client.call('recordSamples', { body: { state: 'busy' } });
+    for (let i = 0; i < 16; i += 1) {
+      await pass(page, MINUTE_MS);
+      await fine?.call('recordSamples', { body: { state: 'busy', battery_pct: 90 } });
+      await broken?.call('recordSamples', { body: { state: 'error' } });
+      await empty?.call('recordSamples', { body: { battery_pct: 9 } });
+      await evaluateRules({ store: service.store, clock });
+    }
+    const body = {
+      event_type: 'fault',
+      severity: 'error',
+      message: 'Gripper lost the box',
+    } as const;
+    await broken?.call('createEvent', { body });
+    await evaluateRules({ store: service.store, clock });
+
+    await page.reload();
+
+    const list = page.getByRole('region', { name: 'Needs attention' });
+    const incident = (text: string) => list.getByRole('listitem').filter({ hasText: text });
+    const at = async (ms: number) =>
+      page.evaluate<string>(`new Date(${ms}).toLocaleTimeString('en-GB').slice(0, 5)`);
+    await incident(`16 offline in Graz Line 3 since ${await at(since)}`).waitFor();
+    await incident('empty low on battery').getByText('9 %').waitFor();
+    const failing = incident('broken in state error in Graz Line 3 since');
+    await failing.getByText(await at(since + MINUTE_MS)).waitFor();
+    await failing.getByText('fault: Gripper lost the box').waitFor();
+    await incident('broken with an error').getByText('Gripper lost the box').waitFor();
+    expect(await list.getByText('fine').count()).toBe(0);
+    expect(await page.title()).toBe('(19) Overview · svc');
+    await page.getByRole('link', { name: 'Alerts 19' }).waitFor();
+
+    await list.getByRole('button', { name: 'Acknowledge all' }).click();
+    await page.getByRole('heading', { name: 'Nothing needs attention' }).waitFor();
+    await expect.poll(() => page.title()).toBe('Overview · svc');
+    await page.getByRole('link', { name: '16 offline in Graz Line 3' }).click();
+    await expect
+      .poll(() => page.getByRole('rowheader').getByRole('link').count())
+      .toBeGreaterThan(14);
+  });
+
+  it('shows a new account its first steps, and no empty charts', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
 
     await show('/');
+    const steps = page.getByRole('region', { name: 'First steps' });
+    const done = () => steps.locator('[data-done] strong').allTextContents();
+    await steps.getByText('POST').or(steps.getByText('/api/v1/telemetry')).first().waitFor();
+    expect(await done()).toEqual(['Add a robot']);
+    expect(await page.getByRole('region', { name: 'Events by severity' }).count()).toBe(0);
 
-    const problems = page.getByRole('region', { name: 'Needs attention' });
-    const problem = (text: string) => problems.getByRole('listitem').filter({ hasText: text });
-    await problems.getByText('Credits exhausted').waitFor();
-    for (const [robot, reason] of [
-      ['silent', 'Robot offline'],
-      ['broken', 'Robot reports an error'],
-      ['empty', 'Battery at 9 %'],
-      ['poor', 'Proof refused: no credit'],
-    ] as const) {
-      await problem(reason).getByRole('link', { name: robot, exact: true }).waitFor();
-    }
-    expect(await problems.getByText('fine').count()).toBe(0);
-    for (const reason of ['Robot reports an error', 'Battery at 9 %']) {
-      await problem(reason).getByText('2 min. ago').waitFor();
-    }
-    await page.getByRole('region', { name: 'Error events, last 24 hours' }).waitFor();
-    await problem('Robot offline').getByRole('link', { name: 'Robot offline' }).click();
-    await page.getByRole('heading', { name: 'silent' }).waitFor();
+    await robots[0]?.client.call('recordSamples', { body: { state: 'busy', battery_pct: 55 } });
+    await expect.poll(done).toEqual(['Add a robot', 'Send a sample']);
+    await page.getByRole('region', { name: 'Events by severity' }).waitFor();
   });
 
   it('links its counts to the counted robots', async () => {

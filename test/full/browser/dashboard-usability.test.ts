@@ -177,7 +177,7 @@ describe('while the service is down', () => {
 });
 
 describe('the first load', () => {
-  it('is at most 150 KB', async () => {
+  it('is at most 130 KB', async () => {
     const { context } = await dashboard.openSignedIn('/account');
     // The other page still reads ahead.
     const page = await context.newPage();
@@ -205,7 +205,7 @@ describe('the first load', () => {
       if (url.endsWith('.woff2')) bytes.font += await size;
     }
     expect(bytes.all - bytes.font).toBeGreaterThan(100_000);
-    expect(bytes.all - bytes.font).toBeLessThanOrEqual(150_000);
+    expect(bytes.all - bytes.font).toBeLessThanOrEqual(130_000);
     // It comes beside the page, which shows another font until then.
     expect(bytes.font).toBeLessThanOrEqual(60_000);
   });

@@ -94,7 +94,7 @@ const forNewcomers: Record<string, Shot> = {
 };
 
 const empty: Record<string, Shot> = {
-  'overview-empty': { address: '/', shows: 'No robot' },
+  'overview-empty': { address: '/', shows: 'First steps' },
   'robots-empty': { address: '/robots', shows: 'No robot' },
   'fleets-empty': { address: '/fleets', shows: 'No fleet' },
   'tasks-empty': { address: '/tasks', shows: 'No task' },

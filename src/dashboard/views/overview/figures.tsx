@@ -11,7 +11,7 @@ import { CreditState } from '../../ui/credit.tsx';
 import { ether } from '../../ui/ether.ts';
 import { counted } from '../../ui/values.tsx';
 
-interface FiguresProps {
+export interface FiguresProps {
   stats: Stats;
   /** The fleet of the figures; `''` for all robots. */
   fleetId: string;

@@ -1,4 +1,6 @@
 // The metrics that the charts of robots show: in the address, and remembered in this browser.
+import '@mantine/core/styles/InlineInput.css';
+import '@mantine/core/styles/Checkbox.css';
 import { Checkbox, Group } from '@mantine/core';
 import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';

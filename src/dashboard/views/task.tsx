@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo } from 'react';
 import { useParams } from 'wouter';
 import type { Proof } from '../../proof/json-value.ts';
-import { isObject } from '../../proof/subject/members.ts';
 import type { TaskDetail } from '../../protocol/resources.ts';
 import { useRobotLinks } from '../lists/robot-links.tsx';
 import { reading, taskQuery } from '../queries.ts';
@@ -90,7 +89,7 @@ export default function Task() {
       </div>
       {members && <ResultCard members={members} />}
       <Timeline robotId={task.robot_id} moments={momentsOf(answer, signed.data?.times ?? null)} />
-      {isObject(proof) && 'files' in proof && (
+      {proof && 'files' in proof && (
         <Suspense fallback={<Loading what="files" />}>
           <FilesCard proof={proof} />
         </Suspense>

@@ -1,7 +1,5 @@
 // The metrics that the charts of robots show: in the address, and remembered in this browser.
-import '@mantine/core/styles/InlineInput.css';
-import '@mantine/core/styles/Checkbox.css';
-import { Checkbox, Group } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 import { AddressChoice, choices } from '../../ui/fields.tsx';
@@ -45,18 +43,21 @@ export function MetricChoice({ names, shown, onChange }: MetricChoiceProps) {
   ];
   return (
     <>
-      <Checkbox.Group
-        label="Metrics"
-        value={shown}
-        onChange={onChange}
-        description="Numeric metrics of the samples"
-      >
-        <Group gap="md" mt="xs">
-          {names.map((name) => (
-            <Checkbox key={name} value={name} label={name} />
-          ))}
-        </Group>
-      </Checkbox.Group>
+      <fieldset className="metrics">
+        <legend>Metrics</legend>
+        {names.map((name) => (
+          <label key={name}>
+            <input
+              type="checkbox"
+              checked={shown.includes(name)}
+              onChange={({ currentTarget: { checked } }) =>
+                onChange(names.filter((one) => (one === name ? checked : shown.includes(one))))
+              }
+            />
+            {name}
+          </label>
+        ))}
+      </fieldset>
       <Group gap="md">
         <AddressChoice name="x" label="Path: x" options={options} />
         <AddressChoice name="y" label="Path: y" options={options} />

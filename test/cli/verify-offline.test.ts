@@ -282,3 +282,38 @@ it.each([
   expect(exitCode).toBe(2);
   expect(stderr).toContain('--insecure-http');
 });
+
+describe('--report', () => {
+  it('writes a certificate without a network', async () => {
+    await write('proven.json', proven);
+    const file = user.file('certificate.html');
+
+    const { exitCode } = await verify('proven.json', ...atBlock(), '--report', file);
+
+    expect(exitCode).toBe(0);
+    const html = await readFile(file, 'utf8');
+    expect(html).toContain('<h1>Certificate of an anchored proof</h1>');
+    expect(html).toContain('Pick parcels');
+    expect(html).toContain(plain.anchor.block_hash);
+    expect(html).toContain(`svc verify proven.json --block-hash ${plain.anchor.block_hash}`);
+    expect(html).toContain(since(true));
+  });
+
+  it('reports a refuted proof as not verified', async () => {
+    await write('forged.json', { ...proven, claim: { ...proven.claim, title: 'Rest' } });
+    const file = user.file('refused.html');
+
+    const { exitCode } = await verify('forged.json', ...atBlock(), '--report', file);
+
+    expect(exitCode).toBe(3);
+    expect(await readFile(file, 'utf8')).toContain('<h1>Not verified</h1>');
+  });
+
+  it('names the file that cannot be written', async () => {
+    const file = user.file('none/certificate.html');
+
+    const { exitCode, stderr } = await verify('proven.json', ...atBlock(), '--report', file);
+
+    expect([exitCode, stderr]).toEqual([expect.any(Number), expect.stringContaining(file)]);
+  });
+});

@@ -1,6 +1,5 @@
 // `svc bundle`: writes the file that proves a task without the service.
-import { randomUUID } from 'node:crypto';
-import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+
 import { formatJson } from '../../base/escape.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { auditBundleAlone } from '../../proof/audit-bundle.ts';
@@ -8,6 +7,7 @@ import type { Bundle } from '../../proof/bundle.ts';
 import { auditSigning } from '../../proof/statements/audit-signing.ts';
 import type { Context } from '../context.ts';
 import { findTask, taskArgument } from '../input/find.ts';
+import { saveFile } from '../output/save-file.ts';
 import type { CommandSpec } from '../program/command.ts';
 import { requirePrivateNodes } from '../program/profiles.ts';
 import { bundleOfService, requireSound } from '../verify/subject.ts';
@@ -99,7 +99,7 @@ async function write(
   facts: Record<string, unknown> = {},
 ): Promise<void> {
   if (file === undefined) return output.json(bundle);
-  await save(file, `${formatJson(bundle, true)}\n`);
+  await saveFile(file, `${formatJson(bundle, true)}\n`);
   output.done({ file, tx_hash: bundle.anchor.tx_hash, ...facts }, `Wrote ${file}.`);
 }
 
@@ -113,29 +113,4 @@ async function soundBundle(body: unknown, id: string): Promise<Bundle> {
   const signing = await auditSigning(read);
   requireSound([...auditBundleAlone(read), ...(signing?.checks ?? [])], hint);
   return read;
-}
-
-async function save(file: string, text: string): Promise<void> {
-  try {
-    await writeWhole(file, text);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new SvcError('file_not_written', `Cannot write ${file} (${code}).`);
-  }
-}
-
-/** Writes the whole text durably, or leaves the file as it was. */
-async function writeWhole(file: string, text: string): Promise<void> {
-  const found = await stat(file).catch(() => null);
-  // Write to a pipe or a device; never replace it.
-  if (found !== null && !found.isFile()) return writeFile(file, text);
-  const target = found === null ? file : await realpath(file);
-  const part = `${target}.${randomUUID()}.part`;
-  try {
-    await writeFile(part, text, { flag: 'wx', flush: true, ...(found && { mode: found.mode }) });
-    await rename(part, target);
-  } catch (error) {
-    await rm(part, { force: true });
-    throw error;
-  }
 }

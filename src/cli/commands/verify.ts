@@ -75,6 +75,10 @@ If the evidence lists files, svc reports whether each file matches, differs or w
         'file that svc prove-part wrote: a part of a file that the evidence lists; can be repeated',
       parse: repeated,
     },
+    {
+      flags: '--report <file>',
+      summary: 'also write the result as a certificate: an HTML file, which needs no network',
+    },
     { flags: '--watch', summary: 'wait until the anchor is final' },
     {
       flags: '--timeout <seconds>',
@@ -88,6 +92,7 @@ If the evidence lists files, svc reports whether each file matches, differs or w
     'svc verify bundle.json --rpc-url https://rpc.example.org --rpc-url https://rpc.example.net',
     'svc verify receipt.json --proof evidence.json --rpc-url http://127.0.0.1:8545 --json',
     'svc verify bundle.json --rpc-url https://rpc.example.org --robot-key UDDReOZl1ipXAfp9wYsm13sDBMK5og--QWdBjzuf6o4',
+    'svc verify bundle.json --rpc-url https://rpc.example.org --report certificate.html',
     'svc verify bundle.json --file run.mcap --file photo.jpg --require-files',
     'svc verify promise.json --rpc-url https://rpc.example.org --url https://svc.example.org',
     'svc hash evidence.json | svc verify - --watch',

@@ -132,7 +132,11 @@ const sources: Readonly<Record<Report['basis'], string>> = {
 };
 
 /** Statements that no check covers, by name; of these, the finality in a receipt only if it differs from the current one. */
-function unprovenOf({ subject, answer, finality }: Report): Readonly<Record<string, string>> {
+export function unprovenOf({
+  subject,
+  answer,
+  finality,
+}: Report): Readonly<Record<string, string>> {
   const { finality: inReceipt, ...others } = subject.unproven;
   const isPending = answer?.stated === null;
   const isOutdated = finality !== null && finality !== inReceipt;
@@ -197,6 +201,14 @@ function printFacts({ line }: Output, report: Report): void {
 }
 
 function printUnproven({ colors, line }: Output, report: Report): void {
+  const stated = Object.entries(unprovenOf(report)).map(
+    ([name, value]) => `Stated, not proven: ${statements[name] ?? name}, ${value}`,
+  );
+  for (const text of [...notProvenBy(report), ...stated]) line(colors.dim(escapeText(text)));
+}
+
+/** What the checks do not prove, in sentences. */
+export function notProvenBy(report: Report): string[] {
   const { basis, subject, answer, identity } = report;
   const occurrences = answer?.verification.occurrences ?? 1;
   const lines = [
@@ -211,11 +223,8 @@ function printUnproven({ colors, line }: Output, report: Report): void {
       `Not proven: that the sender is the account of ${identity.namedBy}: only the service states it. Compare the address with one from another source, or use svc trust add.`,
     datedElsewhere(report),
     `Not proven: ${unprovenAuthor(report.signing)}, that no other anchor exists.`,
-    ...Object.entries(unprovenOf(report)).map(
-      ([name, value]) => `Stated, not proven: ${statements[name] ?? name}, ${value}`,
-    ),
   ];
-  for (const text of lines) if (text) line(colors.dim(escapeText(text)));
+  return lines.filter((text) => typeof text === 'string');
 }
 
 function unprovenAuthor({ status }: SigningResult): string {
@@ -243,13 +252,19 @@ const statements: Readonly<Record<string, string>> = {
   finality: 'the finality in the receipt',
 };
 
-/** The last line of a success: since when the evidence has not changed. */
-function printSince({ colors, line }: Output, { basis, subject, checks, finality }: Report): void {
+/** The last line of a success. */
+function printSince({ colors, line }: Output, report: Report): void {
+  const since = sinceOf(report);
+  if (since !== null) line(colors.bold(since));
+}
+
+/** Since when the evidence has not changed; null without a time. */
+export function sinceOf({ basis, subject, checks, finality }: Report): string | null {
   const time = subject.stated?.anchored_at;
-  if (time === undefined || Number.isNaN(Date.parse(time))) return;
+  if (time === undefined || Number.isNaN(Date.parse(time))) return null;
   const since = unchangedSince(time, { evidence: evidenceStatus(checks) === 'matches' });
   const prefix = basis === 'service' ? 'The service states: ' : '';
   // The caller of --block-hash vouches for the block.
   const isFinal = finality === 'finalized' || basis === 'block_hash';
-  line(colors.bold(`${prefix}${since}${isFinal ? '' : ` ${NOT_FINAL}`}`));
+  return `${prefix}${since}${isFinal ? '' : ` ${NOT_FINAL}`}`;
 }

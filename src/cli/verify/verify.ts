@@ -31,6 +31,7 @@ export interface VerifyInput extends EvidenceInput {
   robotKey?: string;
   bundle?: string[];
   requireEvidence?: true;
+  report?: string;
   watch?: true;
   timeout?: number;
 }
@@ -94,6 +95,11 @@ export async function verify(context: Context, input: VerifyInput): Promise<Exit
   };
   const report = await (input.watch ? watch(context, verifyOnce, input.timeout) : verifyOnce());
   printReport(context.output, report);
+  if (input.report !== undefined) {
+    // Loaded on demand: it brings the QR code.
+    const { writeCertificate } = await import('./certificate.ts');
+    await writeCertificate(context, report, { ...input, report: input.report });
+  }
   return exitCodeOf[report.outcome];
 }
 
@@ -143,7 +149,7 @@ async function requireAddresses(option: string, addresses: readonly string[]): P
 /** Options that apply only to one anchor and its evidence. */
 const ofAnchors = [
   ...(['anchorAddress', 'blockHash', 'full', 'watch', 'timeout'] as const),
-  ...(['proof', 'file', 'part', 'requireEvidence', 'requireFiles'] as const),
+  ...(['proof', 'file', 'part', 'report', 'requireEvidence', 'requireFiles'] as const),
 ];
 
 /** @throws SvcError `usage` rather than ignore an option: the caller would take it for checked. */

@@ -117,6 +117,11 @@ export function unchangedSince(blockTime: string, has: { evidence: boolean }): s
   return `${subject} has not changed since ${time} (block time).`;
 }
 
+/** `29 November 2026, 10:00:05 UTC` */
+export function utcTime(at: string): string {
+  return `${day.format(new Date(at))}, ${new Date(at).toISOString().slice(11, 19)} UTC`;
+}
+
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
 /** Who signed the work, as `auditSigning` reports it. */

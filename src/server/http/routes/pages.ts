@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isLoopback } from '../../../base/addresses.ts';
 import { packageFolder } from '../../../base/version.ts';
 import type { Hex } from '../../../proof/bytes.ts';
+import { escaped } from '../../../proof/subject/certificate.ts';
 import { unchangedSince } from '../../../proof/subject/verdict.ts';
 import { formatTimestamp } from '../../../protocol/timestamp.ts';
 import type { Deps } from '../../core/deps.ts';
@@ -182,9 +183,4 @@ function factsOf(hash: Hex, { receipt }: StatedProof): string {
   return Object.entries(facts)
     .map(([name, value]) => `<dt>${name}</dt><dd>${escaped(value)}</dd>`)
     .join('');
-}
-
-/** As text of an element or an attribute. */
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

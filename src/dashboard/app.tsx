@@ -90,8 +90,12 @@ function matches(pattern: string, path: string): boolean {
 export async function preload(queries: QueryClient): Promise<void> {
   const path = window.location.pathname;
   const isPublic = Object.keys(publicViews).some((pattern) => matches(pattern, path));
-  const parts = allViews.filter(([at]) => matches(at, path)).map(([, view]) => view);
-  if (parts.length > 0 && !isPublic) parts.push(shell);
+  // A browser that never signed in sees the page for visitors there.
+  const isVisitor = path === '/' && localStorage.getItem('svc-wallet') === null;
+  const fitting = allViews.filter(([at]) => !isVisitor && matches(at, path));
+  const parts: Pick<Part, 'load'>[] = fitting.map(([, view]) => view);
+  if (isVisitor) parts.push({ load: loadLanding });
+  else if (parts.length > 0 && !isPublic) parts.push(shell);
   if (path === '/sign-in') loadSignIn().catch(() => {});
   if (!isPublic) {
     setTimeout(() => {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { HttpResponse, http } from 'msw';
@@ -19,6 +19,7 @@ import { arrangeScene, type Scene } from '../../support/dashboard-scene.ts';
 import { answerOf, answerPage } from '../../support/page-answers.ts';
 import { photo, writeRecording } from '../../support/recording.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 let dashboard: Dashboard;
 let opened: DashboardPage;
@@ -402,6 +403,107 @@ describe('public verification', () => {
     })()`);
 
     await page.getByText('Verified', { exact: true }).waitFor();
+  });
+
+  describe('the page of a proof', () => {
+    const open = () =>
+      visitor.page.goto(
+        `${dashboard.server.url}/verify/${scene.verified.proofHash}?task_id=${scene.verified.id}`,
+      );
+    const drop = () => visitor.page.getByRole('region', { name: 'Compare a file' });
+    const give = async (name: string, text: string) => {
+      await writeFile(path.join(folder, name), text);
+      await drop().locator('input[type=file]').setInputFiles(path.join(folder, name));
+    };
+
+    it('takes a bundle directly under the verdict, and shows claim, expected result and evidence', async () => {
+      const { page } = visitor;
+      await open();
+      const verdict = page.getByRole('status', { name: 'Verdict' });
+      await verdict.waitFor();
+      const [above, below] = [await verdict.boundingBox(), await drop().boundingBox()];
+      expect((below?.y ?? 0) - (above?.y ?? 0) - (above?.height ?? 0)).toBeLessThan(40);
+
+      await give('bundle.json', await bundleText());
+
+      const claim = page.getByRole('region', { name: 'Claim', exact: true });
+      await claim.getByText('Twelve boxes from row C').waitFor();
+      await claim.getByText('"picked": 12').waitFor();
+      await page
+        .getByRole('region', { name: 'Evidence', exact: true })
+        .getByText('front.jpg')
+        .waitFor();
+      await page.getByText('Verified', { exact: true }).waitFor();
+      expect(await drop().count()).toBe(0);
+    });
+
+    it('refuses a changed bundle, and one of another proof', async () => {
+      const { page } = visitor;
+      await open();
+      await give('other.json', '{"another":"proof"}');
+      await drop().getByRole('alert').getByText('other.json is about another proof').waitFor();
+      await page.getByText('Verified', { exact: true }).waitFor();
+
+      await give('bundle.json', (await bundleText()).replace('Twelve boxes', 'Two boxes'));
+
+      await page.getByText('Not verified', { exact: true }).waitFor();
+      expect(await page.getByRole('region', { name: 'Claim', exact: true }).count()).toBe(0);
+    });
+
+    it('asks for the bundle before a photo', async () => {
+      await open();
+      await drop().waitFor();
+      await give('photo.jpg', 'any');
+
+      await drop().getByText('photo.jpg cannot be compared yet').waitFor();
+    });
+
+    it('shows title and statement within 3 s, as not checked, while the chain is down', async () => {
+      const { page } = visitor;
+      await page.route('**/api/v1/verify/*', () => {});
+      await waitForFinality();
+      const begun = Date.now();
+      await open();
+
+      const stated = page.getByRole('region', { name: 'Stated by the service, not checked' });
+      await stated.getByText('has not changed since').waitFor();
+      await page.getByRole('heading', { name: 'Pick order 4711 by picker-1' }).waitFor();
+      expect(Date.now() - begun).toBeLessThan(3_000);
+      expect(await page.getByText('Verified', { exact: true }).count()).toBe(0);
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+    });
+
+    it('has times of one zone', async () => {
+      const { page } = visitor;
+      await open();
+      await page.getByText('Details', { exact: true }).click();
+      await page.getByRole('button', { name: 'Show the certificate' }).click();
+      await page.locator('.certificate-sheet').waitFor();
+
+      const times = await page.getByText(/\d\d:\d\d/).allTextContents();
+      expect(times.length).toBeGreaterThan(4);
+      expect(times.filter((text) => !/\d\d:\d\d(:\d\d)? UTC/.test(text))).toEqual([]);
+    });
+
+    it('saves its certificate as a file of its own', async () => {
+      const { page } = visitor;
+      await open();
+      await page.getByRole('button', { name: 'Show the certificate' }).click();
+      const html = await readFile(await download(page, 'Save as a file'), 'utf8');
+
+      expect(html).toContain('<h1>Certificate of an anchored proof</h1>');
+      expect(html).toContain(scene.verified.proofHash);
+      expect(html).toContain('svc verify');
+      expect(html).toContain('<svg');
+    });
+
+    const waitForFinality = async () => {
+      const owner = await dashboard.clientOf(opened);
+      await waitFor('the finality of the anchor', async () => {
+        const { body } = await owner.call('getTask', { params: { id: scene.verified.id } });
+        return body.verification?.finality === 'finalized';
+      });
+    };
   });
 
   it('reports a hash that was not anchored here as unknown', async () => {

@@ -129,12 +129,15 @@ describe('the page of a proof', () => {
     await page.getByText('Copied').waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(link);
 
+    await page.getByRole('button', { name: 'Show the certificate' }).click();
+    const sheet = page.locator('.certificate-sheet');
+    await sheet.getByText(sentence).waitFor();
     await page.emulateMedia({ media: 'print' });
 
     await page.getByRole('img', { name: `QR code of ${link}` }).waitFor();
-    await page.getByText(sentence).waitFor();
-    await page.getByText(scene.verified.txHash).first().waitFor();
+    await sheet.getByText(scene.verified.txHash).waitFor();
     expect(await page.getByRole('button').count()).toBe(0);
+    expect(await page.getByRole('status', { name: 'Verdict' }).isVisible()).toBe(false);
     await page.emulateMedia({ media: null });
   });
 

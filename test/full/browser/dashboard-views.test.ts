@@ -136,7 +136,8 @@ const publicViews: Record<string, View> = {
     address: () => `/verify/${scene.verified.proofHash}`,
     shows: 'Checks, made in this browser',
     async open(page) {
-      await page.locator('.certificate').waitFor();
+      await page.getByRole('button', { name: 'Show the certificate' }).click();
+      await page.locator('.certificate-sheet').waitFor();
       await page.emulateMedia({ media: 'print' });
     },
   },

@@ -1,12 +1,11 @@
 // A bundle that the service ships, checked in the browser. Its evidence can be changed, to see the check fail.
-import { Text, Textarea } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { auditBundleAlone } from '../../../proof/audit-bundle.ts';
 import type { Bundle } from '../../../proof/bundle.ts';
 import type { Proof } from '../../../proof/json-value.ts';
 import { parseStrictJson } from '../../../proof/strict-json.ts';
-import { recognizeDocument } from '../../../proof/subject/subject.ts';
 import { unchangedSince } from '../../../proof/subject/verdict.ts';
 import { Fold } from '../../ui/card.tsx';
 import { Loaded } from '../../ui/states.tsx';
@@ -21,7 +20,8 @@ export default function Sample() {
     queryKey: ['sample'],
     queryFn: async ({ signal }) => {
       const response = await fetch(ADDRESS, { signal });
-      return recognizeDocument(await response.text()).bundle as Bundle;
+      // A file of the service, which a test verifies.
+      return (await response.json()) as Bundle;
     },
     refetchInterval: false,
   });
@@ -33,6 +33,7 @@ export default function Sample() {
 }
 
 function CheckedSample({ bundle }: { bundle: Bundle }) {
+  const id = useId();
   const [text, setText] = useState(() => JSON.stringify(bundle.proof, null, 2));
   const checks = auditBundleAlone({ ...bundle, proof: proofOf(text) });
   const isSound = checks.every(({ ok }) => ok);
@@ -42,14 +43,16 @@ function CheckedSample({ bundle }: { bundle: Bundle }) {
       <Text>
         Evidence of “{claim.title}” by {task.robot_name}. Change it, and see the verdict change.
       </Text>
-      <Textarea
-        label="Evidence"
-        rows={4}
-        spellCheck={false}
-        classNames={{ input: 'landing-evidence' }}
-        value={text}
-        onChange={({ currentTarget }) => setText(currentTarget.value)}
-      />
+      <div className="landing-evidence">
+        <label htmlFor={id}>Evidence</label>
+        <textarea
+          id={id}
+          rows={4}
+          spellCheck={false}
+          value={text}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+        />
+      </div>
       {isSound ? (
         <Verdict
           tone="good"

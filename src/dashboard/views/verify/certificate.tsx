@@ -1,44 +1,31 @@
-// The address of a proof page: to copy, to print, and as a QR code on the printed certificate.
+// The address of a proof page, and the certificate: to read, to print and to save.
 import { Button } from '@mantine/core';
-import { useWindowEvent } from '@mantine/hooks';
-import { create } from 'qrcode';
+import { lazy, Suspense, useState } from 'react';
+import type { Certificate } from '../../../proof/subject/certificate.ts';
+import { Loading } from '../../ui/states.tsx';
 import { Copy } from '../../ui/values.tsx';
 
-export default function Certificate({ address }: { address: string }) {
-  useWindowEvent('beforeprint', () => {
-    // Browsers that print closed details as closed.
-    for (const fold of document.querySelectorAll('details')) fold.open = true;
-  });
+const CertificateSheet = lazy(() => import('./certificate-sheet.tsx'));
+
+export function CertificateCard({ certificate }: { certificate: Certificate }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const { address } = certificate;
   return (
-    <div className="certificate">
+    <>
       <div className="certificate-actions">
         <span>
           <code className="certificate-address">{address}</code>
-          <Copy value={address} what="link" label="Copy link" />
+          <Copy value={address ?? ''} what="link" label="Copy link" />
         </span>
-        <Button size="xs" onClick={() => window.print()}>
-          Print a certificate
+        <Button size="xs" disabled={isOpen} onClick={() => setIsOpen(true)}>
+          Show the certificate
         </Button>
       </div>
-      <div className="print-only">
-        <QrCode text={address} />
-        <p>
-          This page states what a browser found when it was printed. To check again, scan the code
-          or open {address}
-        </p>
-      </div>
-    </div>
-  );
-}
-
-function QrCode({ text }: { text: string }) {
-  const { size, data } = create(text, { errorCorrectionLevel: 'M' }).modules;
-  const dark = Array.from(data, (module, i) =>
-    module ? `M${i % size} ${Math.floor(i / size)}h1v1h-1z` : '',
-  );
-  return (
-    <svg viewBox={`-2 -2 ${size + 4} ${size + 4}`} role="img" aria-label={`QR code of ${text}`}>
-      <path d={dark.join('')} />
-    </svg>
+      {isOpen && (
+        <Suspense fallback={<Loading what="certificate" />}>
+          <CertificateSheet certificate={certificate} />
+        </Suspense>
+      )}
+    </>
   );
 }

@@ -40,6 +40,14 @@ export function senderOf({ chain_id, tx, receipt }: ChainFacts, list: AnchorsLis
   } as const;
 }
 
+/** What no check of a certificate covers. */
+export const UNPROVEN = [
+  'That what the evidence says is true.',
+  'That the chain has this anchor, if you do not trust the service that read it: run the command with your own node.',
+  'The author of the evidence, and that no other anchor exists.',
+  'That the sender is the account of the issuer: only the issuer states it.',
+];
+
 interface UnprovenProps {
   stated: PublicVerification;
   bundle: Bundle | null;

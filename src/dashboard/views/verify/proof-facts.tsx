@@ -1,8 +1,8 @@
 // The service's statements about a proof.
+import { utcTime } from '../../../proof/subject/verdict.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Fact, HexFact, TransactionFact } from '../../ui/card.tsx';
-import { dateAndTime } from '../../ui/time.tsx';
 import type { Sender } from './identity.tsx';
 
 /** The chain id of local Anvil and Hardhat chains. */
@@ -23,7 +23,7 @@ export function ProofFacts({ stated, sender }: ProofFactsProps) {
       <TransactionFact anchor={anchor} />
       {anchor.anchored_at && (
         <Fact name="Anchored">
-          {dateAndTime(anchor.anchored_at)}, block {anchor.block_number} of chain {anchor.chain_id}
+          {utcTime(anchor.anchored_at)}, block {anchor.block_number} of chain {anchor.chain_id}
           {anchor.chain_id === TEST_CHAIN && ', a test chain'}
         </Fact>
       )}
@@ -49,7 +49,7 @@ export function ProofFacts({ stated, sender }: ProofFactsProps) {
       {occurrences > 1 && (
         <Fact name="Tasks with this hash">{occurrences}, including this one</Fact>
       )}
-      <Fact name="Checked">{dateAndTime(checked_at)}</Fact>
+      <Fact name="Checked">{utcTime(checked_at)}</Fact>
     </dl>
   );
 }

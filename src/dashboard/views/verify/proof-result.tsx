@@ -1,11 +1,11 @@
 // Checks a subject in the browser and shows the verdict.
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { auditAnchor, type ChainFacts, type StatedAnchor } from '../../../proof/audit-anchor.ts';
-import { auditBundle, auditBundleAlone } from '../../../proof/audit-bundle.ts';
 import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
 import { compareFiles, type GivenFile, listedFiles } from '../../../proof/files/manifest.ts';
-import { auditSigning, type SigningReport } from '../../../proof/statements/audit-signing.ts';
+import { hashProof } from '../../../proof/hash.ts';
+import type { SigningReport } from '../../../proof/statements/audit-signing.ts';
 import { type Subject, subjectOfCalldata } from '../../../proof/subject/subject.ts';
 import { signedBy } from '../../../proof/subject/verdict.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
@@ -14,55 +14,65 @@ import { chainQuery, transactionQuery } from '../../queries.ts';
 import { Fold } from '../../ui/card.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { Hex, VerifyCommand } from '../../ui/values.tsx';
+import type { GivenAudit } from './audit-given.ts';
+import { CertificateCard } from './certificate.tsx';
 import { Checks } from './checks.tsx';
-import { anchorsListQuery, senderOf, Unproven } from './identity.tsx';
+import { anchorsListQuery, senderOf, UNPROVEN, Unproven } from './identity.tsx';
 import { ListedFiles } from './listed-files.tsx';
 import { ProofFacts } from './proof-facts.tsx';
 import { refutation, Verdict, verdictOf } from './verdict.tsx';
-
-const Certificate = lazy(() => import('./certificate.tsx'));
+import { Work } from './work.tsx';
 
 interface ProofResultProps {
   subject: Subject;
   /** Whether to say what the subject was recognized as. */
   isNamed?: boolean;
+  /** Where to give the document of a hash, directly under the verdict. */
+  drop?: ReactNode;
 }
 
+const nothing: GivenAudit = { signing: null, alone: [], onChain: () => [] };
+
 /** Checks a subject in this browser: alone, then against the chain's data, which the service reads from its node. */
-export function ProofResult({ subject, isNamed = true }: ProofResultProps) {
-  const { bundle } = subject;
-  const signing = useQuery({
-    queryKey: ['signing', { ...bundle, proof: undefined }],
-    queryFn: () => (bundle === null ? null : auditSigning(bundle)),
-    // Without signatures there is nothing to wait for.
-    ...(bundle?.signing === undefined && { enabled: false, initialData: null }),
+export function ProofResult({ subject, isNamed = true, drop }: ProofResultProps) {
+  const { bundle, proof } = subject;
+  const evidenceHash = useMemo(() => proof && hashProof(proof), [proof]);
+  const audit = useQuery({
+    queryKey: ['audit', { ...bundle, proof: evidenceHash }],
+    queryFn: async () =>
+      bundle === null ? nothing : (await import('./audit-given.ts')).auditGiven(bundle),
+    // Without a bundle there is nothing to wait for.
+    ...(bundle === null && { enabled: false, initialData: nothing }),
   });
-  const alone = [
-    ...(bundle === null ? [] : auditBundleAlone(bundle)),
-    ...(signing.data?.checks ?? []),
-  ];
-  const isSound = signing.isSuccess && alone.every(({ ok }) => ok);
+  const { alone, signing } = audit.data ?? nothing;
+  const isSound = audit.isSuccess && alone.every(({ ok }) => ok);
   // Nothing is asked about a document that contradicts itself.
   const { data } = useVerification(subject, isSound);
   const [given, setGiven] = useState<readonly GivenFile[]>([]);
-  const listed = listedFiles(subject.proof);
+  const listed = listedFiles(proof);
   const files = typeof listed === 'string' ? [] : compareFiles(listed, given);
   const isOther = files.some(({ status }) => status === 'differs' || status === 'not_listed');
   const kind = data?.kind ?? subject.kind;
-  if (signing.isError) return <Failure error={signing.error} onRetry={signing.refetch} />;
-  if (signing.isPending) return <Loading what="signatures" />;
+  if (audit.isError) return <Failure error={audit.error} onRetry={audit.refetch} />;
+  if (audit.isPending) return <Loading what="signatures" />;
+  const compared =
+    files.length > 0 ? (
+      <ListedFiles files={files} onGiven={(file) => setGiven((all) => [...all, file])} />
+    ) : (
+      proof === null && drop
+    );
   return (
     <>
       {isSound && !isOther ? (
-        <ChainResult subject={subject} />
+        <ChainResult subject={subject} audit={audit.data} below={compared} />
       ) : (
-        <Verdict {...refutation(isOther ? [...alone, { name: 'file', ok: false }] : alone)} />
-      )}
-      {files.length > 0 && (
-        <ListedFiles files={files} onGiven={(file) => setGiven((all) => [...all, file])} />
+        <>
+          <Verdict {...refutation(isOther ? [...alone, { name: 'file', ok: false }] : alone)} />
+          {compared}
+        </>
       )}
       {(isNamed || kind !== 'proof hash') && (
-        <Recognized subject={{ ...subject, kind }} alone={alone} signing={signing.data} />
+        <Recognized subject={{ ...subject, kind }} alone={alone} signing={signing} />
       )}
     </>
   );
@@ -104,7 +114,14 @@ function Recognized({ subject, alone, signing }: RecognizedProps) {
   );
 }
 
-function ChainResult({ subject }: { subject: Subject }) {
+interface ChainResultProps {
+  subject: Subject;
+  audit: GivenAudit;
+  /** Directly under the verdict. */
+  below: ReactNode;
+}
+
+function ChainResult({ subject, audit, below }: ChainResultProps) {
   const verification = useVerification(subject);
   const { stated } = verification.data ?? {};
   const txHash = subject.stated?.tx_hash ?? stated?.anchor.tx_hash ?? undefined;
@@ -139,20 +156,42 @@ function ChainResult({ subject }: { subject: Subject }) {
   const sender = senderOf(read, list.data);
   // Without a block there is nothing to check, unless a document states one.
   const isPending = stated.anchor.block_number === null || stated.anchor.finality === 'reorged';
-  const checks = subject.stated === null && isPending ? [] : checksOf(subject, stated, read);
+  const checks = subject.stated === null && isPending ? [] : checksOf(subject, audit, stated, read);
   const failures = checks.filter(({ ok }) => !ok).length;
   const hasEvidence = subject.proof !== null;
-  const { origin } = window.location;
-  const address = `${origin}/verify/${stated.proof_hash}?task_id=${stated.task.id}`;
+  const verdict = verdictOf({ stated, read, checks, sender, hasEvidence, chain: chain.data });
   return (
     <>
-      <Verdict {...verdictOf({ stated, read, checks, sender, hasEvidence, chain: chain.data })} />
+      <Verdict {...verdict} />
+      {below}
       {isProven(checks) && (
         <>
+          <Work subject={subject} />
           <Unproven stated={stated} bundle={subject.bundle} />
-          <Suspense>
-            <Certificate address={address} />
-          </Suspense>
+          <CertificateCard
+            certificate={{
+              isVerified: verdict.tone === 'good',
+              verdict: [verdict.title, verdict.text],
+              checkedAt: stated.checked_at,
+              stated: {
+                ...(subject.stated ?? statedBy(stated)),
+                ...(sender && { from: sender.address }),
+              },
+              blockHash: read.receipt?.block_hash ?? null,
+              claim: subject.bundle?.claim ?? null,
+              proof: subject.proof,
+              unproven: {
+                ...(subject.bundle === null && { title: stated.task.title }),
+                robot_name: stated.task.robot,
+              },
+              issuer: `${window.location.host}: ${sender?.text}`,
+              accounts: list.data.accounts.map(({ address }) => address),
+              checks,
+              notProven: UNPROVEN,
+              command: `svc verify ${stated.proof_hash} --rpc-url URL --url ${window.location.origin}`,
+              address: `${window.location.origin}/verify/${stated.proof_hash}?task_id=${stated.task.id}`,
+            }}
+          />
         </>
       )}
       <Fold title="Details">
@@ -228,8 +267,13 @@ function isUnknown(error: unknown): boolean {
 }
 
 /** A document is checked instead of the service's statements. */
-function checksOf(subject: Subject, stated: PublicVerification, facts: ChainFacts): AuditCheck[] {
-  if (subject.bundle !== null) return auditBundle(subject.bundle, facts);
+function checksOf(
+  subject: Subject,
+  audit: GivenAudit,
+  stated: PublicVerification,
+  facts: ChainFacts,
+): AuditCheck[] {
+  if (subject.bundle !== null) return audit.onChain(facts);
   return auditAnchor(subject.stated ?? statedBy(stated), facts);
 }
 

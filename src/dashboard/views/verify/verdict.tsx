@@ -1,6 +1,5 @@
 // What a verification found, in one sentence for readers without knowledge of chains.
 import './verify.css';
-import type { ReactNode } from 'react';
 import type { ChainFacts } from '../../../proof/audit-anchor.ts';
 import { type AuditCheck, isProven } from '../../../proof/audit-check.ts';
 import {
@@ -17,7 +16,7 @@ import type { Sender } from './identity.tsx';
 interface VerdictText {
   tone: string;
   title: string;
-  text: ReactNode;
+  text: string;
 }
 
 export function Verdict({ tone, title, text }: VerdictText) {

@@ -15,8 +15,10 @@ import { Card } from '../../ui/card.tsx';
 import { TextField, useField } from '../../ui/fields.tsx';
 import { Loading } from '../../ui/states.tsx';
 import { FileDrop } from './file-drop.tsx';
-import { type Found, readFile, readText } from './read-subject.ts';
+import type { Found } from './read-subject.ts';
 
+/** Reads what is given. It loads when it is needed. */
+const reader = () => import('./read-subject.ts');
 const SubjectResult = lazy(() => import('./subject-result.tsx'));
 
 /** The result comes above the box, in place of the children, and is scrolled to. */
@@ -24,9 +26,9 @@ export function VerifyBox({ children }: { children?: ReactNode }) {
   const [, navigate] = useLocation();
   const [text, textField] = useField();
   const [found, setFound] = useState<(Found & { name: string }) | null>(null);
-  const submit = (event: FormEvent) => {
+  const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const read = readText(text);
+    const read = (await reader()).readText(text);
     const address = addressOf(read);
     if (address === null) setFound({ ...read, name: 'what you entered' });
     else navigate(...address);
@@ -52,9 +54,10 @@ export function VerifyBox({ children }: { children?: ReactNode }) {
         <Card title="By a file">
           <FileDrop
             accept=".json,application/json"
-            onFiles={async ([file]) =>
-              file && setFound({ ...(await readFile(file)), name: file.name })
-            }
+            onFiles={async ([file]) => {
+              if (file === undefined) return;
+              setFound({ ...(await (await reader()).readFile(file)), name: file.name });
+            }}
           >
             Drop a receipt, a bundle or evidence here, or <u>choose a file</u>
           </FileDrop>

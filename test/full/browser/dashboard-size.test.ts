@@ -1,0 +1,63 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Dashboard, newAccount, openDashboard } from '../../support/dashboard.ts';
+import { arrangeScene, type Scene } from '../../support/dashboard-scene.ts';
+
+let dashboard: Dashboard;
+let scene: Scene;
+const account = newAccount();
+
+beforeAll(async () => {
+  dashboard = await openDashboard();
+  const opened = await dashboard.openSignedIn('/account', { account });
+  scene = await arrangeScene(dashboard, await dashboard.clientOf(opened));
+});
+afterEach(() => dashboard.closePages());
+afterAll(() => dashboard?.stop());
+
+/** Bytes of script and style that a page loads in a new browser until it shows everything, by file. */
+async function firstLoad(address: string, shows: string, isSignedIn: boolean) {
+  const { context } = await (isSignedIn
+    ? dashboard.openSignedIn('/account', { account })
+    : dashboard.open('/verify'));
+  // The other page still reads ahead.
+  const page = await context.newPage();
+  const tools = await context.newCDPSession(page);
+  await tools.send('Network.enable');
+  await tools.send('Network.setCacheDisabled', { cacheDisabled: true });
+  // Views are read ahead after two seconds, which is no part of it.
+  await page.addInitScript(`
+    const later = window.setTimeout;
+    window.setTimeout = (run, ms, ...given) => (ms === 2000 ? 0 : later(run, ms, ...given));
+  `);
+  // By address: without the cache, what is preloaded is requested again.
+  const sizes = new Map<string, number>();
+  page.on('requestfinished', async (request) => {
+    if (!request.url().includes('/assets/')) return;
+    const { responseBodySize } = await request.sizes();
+    sizes.set(request.url().replace(/.*\//, ''), responseBodySize);
+  });
+  await page.goto(dashboard.server.url + address);
+  await page.getByText(shows).first().waitFor();
+  await page.waitForLoadState('networkidle');
+  return Object.fromEntries(sizes);
+}
+
+describe('the first load', () => {
+  it.each([
+    ['a task', () => `/tasks/${scene.verified.id}`, 'Claim and completion', 170_000, true],
+    [
+      'a proof',
+      () => `/verify/${scene.verified.proofHash}`,
+      'Show the certificate',
+      150_000,
+      false,
+    ],
+    ['the page for visitors', () => '/', 'Verified in this browser', 150_000, false],
+  ])('of %s is within its limit', async (_, address, shows, limit, isSignedIn) => {
+    const sizes = await firstLoad(address(), shows, isSignedIn);
+
+    const bytes = Object.values(sizes).reduce((sum, size) => sum + size, 0);
+    expect(bytes).toBeGreaterThan(100_000);
+    expect(bytes, JSON.stringify(sizes, null, 2)).toBeLessThanOrEqual(limit);
+  });
+});

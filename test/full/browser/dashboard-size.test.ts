@@ -32,7 +32,7 @@ async function firstLoad(address: string, shows: string, isSignedIn: boolean) {
   // By address: without the cache, what is preloaded is requested again.
   const sizes = new Map<string, number>();
   page.on('requestfinished', async (request) => {
-    if (!request.url().includes('/assets/')) return;
+    if (!/\/assets\/.*\.(js|css)$/.test(request.url())) return;
     const { responseBodySize } = await request.sizes();
     sizes.set(request.url().replace(/.*\//, ''), responseBodySize);
   });

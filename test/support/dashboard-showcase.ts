@@ -10,8 +10,7 @@ export interface Showcase {
 }
 
 const MINUTE_MS = 60_000;
-const LONG_NAME =
-  'Long-reach palletiser with the very long name that its operator gave it one day';
+const LONG_NAME = 'Long-reach palletiser with the very long name that its operator gave it one day';
 
 const fleets = [
   {

@@ -21,7 +21,7 @@ from .errors import (
 from .service import Service
 from .task import Receipt, Task
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Agent",

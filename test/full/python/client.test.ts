@@ -7,6 +7,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { digestFile } from '../../../src/client/files.ts';
 import { createTestAgent, type TestAgent } from '../../support/agent.ts';
+import { freePort } from '../../support/free-port.ts';
 import { needsPythonClient, pythonFolder, runClient } from '../../support/python-client.ts';
 import {
   type Owner,
@@ -340,6 +341,65 @@ with Agent() as robot:
       `with Agent() as robot:\n    show(robot.task("${id}").receipt(wait=60))`,
     );
     expect(receipt).toMatchObject({ task_id: id, status: 'verified' });
+  });
+
+  it('Agent reports evidence that the service refused after the agent had accepted it', async (context) => {
+    const code = `
+with Agent() as robot:
+    task = robot.claim("Water")
+    show([task.id, task.complete({"liters": 4})])
+    sys.stdin.readline()
+    try:
+        task.receipt(wait=600)
+    except OtherEvidence as error:
+        show(error.code)
+`;
+    const first = `with Service(os.environ["SVC_URL"], os.environ["SVC_KEY"]) as robot:
+    task = robot.claim("Water", id=os.environ["ID"])
+    show(task.complete({"liters": 3}, wait=60))
+`;
+    const { python: program } = await needsPythonClient(context);
+    proxy.cut();
+    const child = spawn(program, ['-c', prelude + code], {
+      env,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    let shown = '';
+    child.stdout.on('data', (text) => {
+      shown += text;
+    });
+    await waitFor('the evidence', () => shown.endsWith('\n'), 30_000);
+    const [id] = JSON.parse(shown);
+    await python(context, first, { ID: id, SVC_URL: service.url });
+    proxy.restore();
+    const isAside = async () =>
+      (await agent.status()).set_aside.some((one: { task_id: string }) => one.task_id === id);
+    await waitFor('the refusal', isAside, 30_000);
+    child.stdin.end('\n');
+    await once(child, 'exit');
+
+    expect(shown.split('\n').slice(1)).toEqual(['"already_completed"', '']);
+  });
+
+  it('Agent works over its TCP port, with the token', async (context) => {
+    const other = await createTestAgent({ url: service.url, apiKey: robot.apiKey });
+    const [port, token] = [await freePort(), 'a3'.repeat(16)];
+    await writeFile(path.join(other.folder, 'token'), token, { mode: 0o600 });
+    await other.start({
+      SVC_AGENT_LISTEN: `127.0.0.1:${port}`,
+      SVC_AGENT_TOKEN_FILE: path.join(other.folder, 'token'),
+    });
+    const code = `
+url = "http://127.0.0.1:${port}"
+with Agent(url, token="${token}") as robot:
+    show(robot.claim("Water").complete({"liters": 5}, wait=60)["status"])
+try:
+    Agent(url, token="wrong").claim("Water")
+except Refused as error:
+    show(error.code)
+`;
+    expect(await python(context, code)).toEqual(['verified', 'invalid_token']);
+    await other.remove();
   });
 
   it('Service repeats the call, and raises Unreachable in the end', async (context) => {

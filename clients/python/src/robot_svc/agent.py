@@ -5,7 +5,7 @@ import time
 from typing import Any, Dict, Iterator, Mapping, Optional
 
 from .client import POLL_S, Client
-from .errors import Conflict, SvcError
+from .errors import Conflict, OtherEvidence, SvcError
 from .http import Server
 from .task import Receipt
 
@@ -69,12 +69,18 @@ class Agent(Client):
                 return receipt
             time.sleep(POLL_S)
 
-    def _receipt(self, task_id: str, wait: float) -> Optional[Receipt]:
-        receipt = super()._receipt(task_id, wait)
+    def _find_receipt(self, task_id: str) -> Optional[Receipt]:
+        receipt = super()._find_receipt(task_id)
         if receipt is not None:
             return receipt
         for aside in self.status().get("set_aside", ()):
             if aside.get("task_id") == task_id:
-                message = f"The service refused the evidence ({aside['code']}): {aside['message']}"
-                raise SvcError("set_aside", message, details=aside)
+                raise set_aside(aside)
         return None
+
+
+def set_aside(aside: Mapping[str, Any]) -> SvcError:
+    """The error for evidence that the agent accepted and the service refused later. The agent keeps it."""
+    kind = OtherEvidence if aside["code"] == "already_completed" else SvcError
+    message = f"The service refused the evidence, which svc-agent keeps: {aside['message']}"
+    return kind(aside["code"], message, details=aside)

@@ -136,11 +136,14 @@ class Client:
     def _receipt(self, task_id: str, wait: float) -> Optional[Receipt]:
         give_up = time.monotonic() + wait
         while True:
-            receipt = self._receipt_in(task_id, self._read_task(task_id))
+            receipt = self._find_receipt(task_id)
             left = give_up - time.monotonic()
             if receipt is not None or left <= 0:
                 return receipt
             time.sleep(min(POLL_S, left))
+
+    def _find_receipt(self, task_id: str) -> Optional[Receipt]:
+        return self._receipt_in(task_id, self._read_task(task_id))
 
     def _receipt_in(self, task_id: str, answer: Mapping[str, Any]) -> Optional[Receipt]:
         """The member ``verification`` of an answer about this task."""

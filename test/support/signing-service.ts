@@ -212,7 +212,8 @@ export async function startSigningService() {
       ...(statement !== undefined && { statement_hash: hashText(statement) }),
     };
     if (!isAnchoring && promising !== null) {
-      const shown = { ...rest, state: 'queued', attempts: 0, updated_at: NOW };
+      const times = { accepted_at: NOW, anchored_by: null, updated_at: NOW };
+      const shown = { ...rest, state: 'queued', attempts: 0, ...times };
       found.anchor = { shown, receipt: verification };
       return [202, { ...pending, promise: promiseFor(found.task, proofHash, statement) }];
     }

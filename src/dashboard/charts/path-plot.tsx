@@ -23,7 +23,9 @@ const COLORS = 24;
 
 /** One point for each interval, at its averages. One unit is equally long on both axes. */
 export default function PathPlot({ line, x, y, place }: PathPlotProps) {
-  const spots = valuesOf(line, ({ metrics }) => {
+  const spots = valuesOf(line, ({ at, metrics }) => {
+    // Samples beyond the period only tell the state at its start.
+    if (Date.parse(at) < line.from || Date.parse(at) > line.to) return null;
     const [right, up] = [metrics[x], metrics[y]];
     return right && up ? { x: right.avg, y: up.avg } : null;
   });

@@ -111,7 +111,7 @@ function optionsOf(host: HTMLElement, latest: RefObject<TimeSeriesProps>): uPlot
     cursor: { show: false },
     scales: { x: { range: () => latest.current.period }, y: range === undefined ? {} : { range } },
     axes: [
-      { ...axis, size: 40, values: (_, moments) => namesOf(moments) },
+      { ...axis, size: 40, space: 64, values: (_, moments) => namesOf(moments) },
       { ...axis, size: SCALE, values: (_, values) => values.map((value) => short.format(value)) },
     ],
     series: [

@@ -299,6 +299,19 @@ describe('--report', () => {
     expect(html).toContain(since(true));
   });
 
+  it('has the block hash that the node reports', async () => {
+    const file = user.file('from-chain.html');
+
+    const args = ['--rpc-url', service.rpcUrl, '--report', file];
+    const { exitCode } = await user.svc(['verify', plain.proof_hash, ...args]);
+
+    expect(exitCode).toBe(0);
+    const html = await readFile(file, 'utf8');
+    expect(html).toContain(plain.anchor.block_hash);
+    expect(html).toContain(`${service.url}/verify/${plain.proof_hash}`);
+    expect(html).not.toContain(service.rpcUrl);
+  });
+
   it('reports a refuted proof as not verified', async () => {
     await write('forged.json', { ...proven, claim: { ...proven.claim, title: 'Rest' } });
     const file = user.file('refused.html');

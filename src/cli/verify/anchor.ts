@@ -35,6 +35,8 @@ export interface AnchorResult {
   confirmations: string | null;
   finality: string | null;
   nodes: AnchorAudit['nodes'];
+  /** The block of the anchor, as the first node has it; null if none was asked. */
+  block: AnchorAudit['block'];
 }
 
 /** A result of which only basis and subject are known. */
@@ -45,6 +47,7 @@ const empty = {
   confirmations: null,
   finality: null,
   nodes: [],
+  block: null,
 };
 
 /** Checks a bundle against the hash of its block, without a connection. */

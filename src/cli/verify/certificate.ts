@@ -52,7 +52,7 @@ function certificateOf(
     ].filter(Boolean),
     checkedAt: new Date().toISOString(),
     stated: { ...stated, ...(sender !== null && { from: sender }) },
-    blockHash: bundle?.anchor.block_hash ?? blockHash ?? null,
+    blockHash: report.block?.hash ?? bundle?.anchor.block_hash ?? null,
     claim: bundle?.claim ?? null,
     proof,
     unproven: unprovenOf(report),

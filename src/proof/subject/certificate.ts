@@ -152,6 +152,8 @@ export const CERTIFICATE_STYLE = `
 .certificate-sheet dt { color: #555; }
 .certificate-sheet dd { margin: 0; }
 .certificate-sheet ul { margin: 0; padding: 0; list-style: none; font-size: 0.875rem; }
+.certificate-sheet li { margin: 0.2rem 0; }
+.certificate-sheet a { color: inherit; }
 .certificate-sheet pre { margin: 0; padding: 0.6rem 0.75rem; font-size: 0.8rem; white-space: pre-wrap; background: #f2f4f6; }
 .certificate-sheet .again { display: flex; gap: 1.5rem; margin-top: 1.5rem; border-top: 1px solid #ccc; }
 .certificate-sheet .again > div { flex: 1; min-width: 0; }

@@ -1,7 +1,7 @@
 // The time axis of all charts of a page: one period, one cursor and one zoom.
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef, useState } from 'react';
 import type { Timeline } from './series.ts';
-import './charts.css';
+import './axis.css';
 
 interface AxisProps {
   line: Pick<Timeline, 'from' | 'to' | 'at'>;

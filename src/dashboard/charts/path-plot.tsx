@@ -2,7 +2,7 @@
 import { dateAndTime } from '../ui/time.tsx';
 import { type Timeline, valuesOf } from './series.ts';
 import { numberText } from './time-series.tsx';
-import './charts.css';
+import './axis.css';
 
 interface PathPlotProps {
   line: Timeline;

@@ -4,6 +4,7 @@ import { stateColor } from '../ui/badge.tsx';
 import { dateAndTime } from '../ui/time.tsx';
 import { type States, type Stretch, sumOf, type Timeline } from './series.ts';
 import type { Mark } from './time-series.tsx';
+import './axis.css';
 import './charts.css';
 
 /**

@@ -4,7 +4,7 @@ import { useComputedColorScheme } from '@mantine/core';
 import { memo, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import { formatTime, timeZone, useTimeZone } from '../ui/time-zone.ts';
-import './charts.css';
+import './axis.css';
 import { loneValues } from './series.ts';
 
 /** The measurements of one interval; null in a gap, undefined where a line joins the neighbors. */

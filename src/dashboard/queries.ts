@@ -18,6 +18,9 @@ import { hasOlderPages, POLL_MS, pollMs } from './stream.ts';
 
 export type Account = Reply<'GET /api/v1/me'>;
 
+/** Tells the other tabs of this browser which wallet has signed in; null after a sign-out. */
+export const sessions = new BroadcastChannel('svc-session');
+
 export function createQueries(): QueryClient {
   // Any view may be the first to learn that the session ended.
   const onError = (error: Error) => {
@@ -43,6 +46,12 @@ export function createQueries(): QueryClient {
       mutations: { networkMode: 'always' },
     },
   });
+  sessions.onmessage = ({ data: wallet }) => {
+    const account = client.getQueryData(accountQuery.queryKey);
+    // No data of the previous account may stay.
+    if (account && wallet !== null && account.wallet !== wallet) void client.resetQueries();
+    else void client.invalidateQueries(accountQuery);
+  };
   return client;
 }
 
@@ -86,6 +95,7 @@ export function useSignOut(next: string) {
     mutationFn: () => ask('POST /api/auth/logout'),
     onSuccess() {
       queries.clear();
+      sessions.postMessage(null);
       location.assign(next);
     },
   });

@@ -128,7 +128,7 @@ export const Stats = Closed({
     { description: 'last 30 days' },
   ),
   events_by_hour: Type.Array(Closed({ at: Timestamp, info: Count, warn: Count, error: Count }), {
-    description: 'last 24 hours, by the time of receipt',
+    description: 'last 24 hours, by `occurred_at`, or by `created_at` if that is earlier or alone',
   }),
   samples_by_hour: Type.Array(Closed({ at: Timestamp, samples: Count }), {
     description: 'last 24 hours, by recorded_at',

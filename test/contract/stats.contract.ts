@@ -24,7 +24,7 @@ export function statsContract(open: OpenStore): void {
       samples: [{ id: uuid(), recordedAt, batteryPct, state: 'busy', metrics: '{}' }],
       now: world.now,
     });
-  const event = (severity: Severity, id = uuid()) =>
+  const event = (severity: Severity, id = uuid(), occurredAt: string | null = null) =>
     world.store.createEvent({
       id,
       robotId: robot.id,
@@ -33,7 +33,7 @@ export function statsContract(open: OpenStore): void {
       severity,
       message: '',
       payload: '{}',
-      occurredAt: null,
+      occurredAt,
       createdAt: world.now,
     });
   const moveTo = (fleetId: string | null) =>
@@ -96,15 +96,17 @@ export function statsContract(open: OpenStore): void {
     expect((await stats(null, robot.wallet, world.now))?.hours).toHaveLength(1);
   });
 
-  it('count events by severity and the hour they were received in, each once', async () => {
+  it('count events by severity and the hour they occurred in, each once', async () => {
     const id = uuid();
     await event('warn', id);
     await event('warn', id);
     await event('info');
     await event('error');
-    await event('error');
+    await event('error', uuid(), new Date(world.now + HOUR).toISOString());
+    await event('error', uuid(), new Date(world.now - HOUR).toISOString());
 
     expect((await stats())?.hours).toEqual([
+      { at: world.now - HOUR, samples: 0, events: { info: 0, warn: 0, error: 1 } },
       { at: world.now, samples: 0, events: { info: 1, warn: 1, error: 2 } },
     ]);
   });

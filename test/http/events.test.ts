@@ -49,6 +49,20 @@ describe('ops events', () => {
     expect((await list()).body).toEqual({ items: [reply.body.event], next_cursor: null });
   });
 
+  it('are listed by when they occurred, however late they arrive, and never after their receipt', async () => {
+    const at = (ms: number) => new Date(clock.now() + ms).toISOString();
+    const report = (event_type: string, occurred_at: string) =>
+      post({ body: { event_type, occurred_at } });
+    await report('late', at(-7_200_000));
+    await report('prompt', at(0));
+    await report('ahead', at(7_200_000));
+    const types = async (query: string) =>
+      (await list(query)).body.items.map(({ event_type: type }: { event_type: string }) => type);
+
+    expect(await types(`?from=${at(-7_200_000)}&to=${at(-1)}`)).toEqual(['late']);
+    expect(await types(`?from=${at(-1)}&to=${at(1)}`)).toEqual(['ahead', 'prompt']);
+  });
+
   it('are listed from the start of a period, excluding its end', async () => {
     const first = (await post({ body: { event_type: 'first' } })).body.event.created_at;
     clock.advance(1000);

@@ -62,7 +62,7 @@ function EventTime({ event: { occurred_at, created_at } }: { event: OpsEvent }) 
   const lateMs = Date.parse(created_at) - Date.parse(occurred_at ?? created_at);
   return (
     <>
-      <Ago at={occurred_at ?? created_at} />
+      {occurred_at === null ? 'received' : 'occurred'} <Ago at={occurred_at ?? created_at} />
       {lateMs >= PROMPT_MS && <div className="late">received {duration(lateMs)} later</div>}
     </>
   );

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import type { limits } from '../../protocol/limits.ts';
 import type { Anchor, AnchorState, Robot } from '../../protocol/resources.ts';
-import { useTenSeconds } from './time.tsx';
+import { Ago, duration, useTenSeconds } from './time.tsx';
 
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'plain' | 'other';
 
@@ -75,10 +75,21 @@ export function stateOf(
   return isOffline ? 'offline' : state;
 }
 
-/** The badge of a robot. It turns to `offline` by itself. */
-export function RobotBadge({ robot }: { robot: Pick<Robot, 'state' | 'last_seen_at'> }) {
-  const state = stateOf(robot, useTenSeconds());
-  return state === null ? <span className="dash">–</span> : <StateBadge state={state} />;
+/** The badge of a robot, with how old its state is if it is not current. It turns to `offline` by itself. */
+export function RobotBadge({ robot }: { robot: Robot }) {
+  const now = useTenSeconds();
+  const state = stateOf(robot, now);
+  const { state_at: at, clock_behind_s: behind } = robot;
+  if (state === null) return <span className="dash">–</span>;
+  return (
+    <>
+      <StateBadge state={state} />
+      {state === robot.state && at !== null && now - Date.parse(at) >= ONLINE_MS && (
+        <div className="late">reported {<Ago at={at} />}</div>
+      )}
+      {behind !== null && <div className="late">clock {duration(behind * 1000)} behind</div>}
+    </>
+  );
 }
 
 /** The style sheet's color for a state in a chart. */

@@ -15,7 +15,10 @@ const filters = [
 
 export default function Events() {
   return (
-    <Page title="Events" lead="What robots reported, newest first.">
+    <Page
+      title="Events"
+      lead="What robots reported, newest received first. From and To select by when it occurred."
+    >
       <FilteredList filters={filters} list={EventList} />
     </Page>
   );

@@ -1,5 +1,6 @@
 // Signs in with a wallet of the browser.
 import { ask, type Reply, ServiceError } from '../api.ts';
+import { sessions } from '../queries.ts';
 import { errorCodeOf, type Wallet, WalletError, walletErrorOf } from './wallets.ts';
 
 export type SignInStep = 'connecting' | 'signing' | 'verifying';
@@ -31,7 +32,9 @@ export async function signIn(
     );
   }
   try {
-    return await ask('POST /api/auth/verify', { body: { address, signature, message } });
+    const reply = await ask('POST /api/auth/verify', { body: { address, signature, message } });
+    sessions.postMessage(reply.wallet);
+    return reply;
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_signature') {
       throw new WalletError(

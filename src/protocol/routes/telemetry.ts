@@ -74,7 +74,8 @@ export const telemetryRoutes = {
   listEvents: {
     ...accountRead,
     path: '/api/v1/events',
-    summary: "List the account's events, newest first",
+    summary:
+      "List the account's events, newest received first. `from` and `to` select by `occurred_at`, or by `created_at` if that is earlier or alone",
     query: Closed({
       ...PeriodQuery,
       severity: Type.Optional(Severity),

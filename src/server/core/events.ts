@@ -7,6 +7,7 @@ import { formatTimestamp, utcOf } from '../../protocol/timestamp.ts';
 import { wireError } from '../ports/errors.ts';
 import type { EventRecord } from '../ports/events.ts';
 import type { RobotCaller } from '../ports/robots.ts';
+import { happenedAt } from '../rules/events.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, found, keyRevoked, storing } from './deps.ts';
 import {
@@ -72,12 +73,16 @@ export async function listEvents(
   const begin = cursors.seqOf(query.cursor);
   const page = await filteredPage<EventRecord, JsonText<OpsEvent>>({
     limit: query.limit,
-    isFiltered: query.fleet_id !== undefined || query.to !== undefined,
+    isFiltered: [query.fleet_id, query.from, query.to].some((filter) => filter !== undefined),
     async find(limit, last) {
       const before = last?.seq ?? begin;
       return found('robot', await store.listEvents(filter, { limit, before }));
     },
-    keeps: ({ robotId, createdAt }) => isMember(robotId) && createdAt < to,
+    keeps(event) {
+      const at = happenedAt(event);
+      return isMember(event.robotId) && at >= from && at < to;
+    },
+    // None happened after it was received.
     isPast: ({ createdAt }) => createdAt < from,
     cursorOf: ({ seq }) => cursors.cursorOf(seq),
     view: (event) => withDocument(membersOf(event), 'payload', event.payload),

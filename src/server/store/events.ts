@@ -1,6 +1,7 @@
 // Stores events of robots and lists them by filter.
 
 import type { EventFilter, EventRecord, EventStore, NewEvent } from '../ports/events.ts';
+import { happenedAt } from '../rules/events.ts';
 import { rowBytes } from '../rules/storage.ts';
 import type { Db } from './db/database.ts';
 import { newestBelow, onPostgres, selected } from './db/dialect.ts';
@@ -128,7 +129,7 @@ async function createEvent(tx: Tx, event: NewEvent): Promise<Created & { wallet?
   const { wallet } = robot;
   const data = { id, robot_id: robotId, event_type: eventType, severity, message };
   await queueMessages(tx, [{ wallet, type: 'event.created', data }], createdAt);
-  await countActivity(tx, [{ ...robot, at: beginOf('hour', createdAt), [severity]: 1 }]);
+  await countActivity(tx, [{ ...robot, at: beginOf('hour', happenedAt(event)), [severity]: 1 }]);
   return { outcome: 'created', event: created, wallet };
 }
 

@@ -214,8 +214,35 @@ describe('an event that was delivered late', () => {
 
     await show('/events');
 
-    await row(page, 'docked').getByText('9 hr. ago').waitFor();
+    await row(page, 'docked').getByText('occurred 9 hr. ago').waitFor();
     await row(page, 'docked').getByText('received 9 hr. later').waitFor();
+    await robots[0]?.client.call('createEvent', { body: { event_type: 'undocked' } });
+    await waitAhead(page, row(page, 'undocked').getByText(/^received/));
+    const from = new Date(clock.now() - 8 * 60 * MINUTE_MS).toISOString();
+    await show(`/events?from=${from}`);
+    await row(page, 'undocked').waitFor();
+    expect(await row(page, 'docked').count()).toBe(1);
+  });
+});
+
+describe('a robot whose clock is behind', () => {
+  it('shows by how much, and how old its state is', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    const [arm] = robots;
+    await arm?.client.call('recordSamples', { body: { state: 'busy' } });
+    await pass(page, 60 * MINUTE_MS);
+    for (let i = 0; i < 2; i += 1) {
+      const recorded_at = new Date(clock.now() - 2 * 24 * 60 * MINUTE_MS).toISOString();
+      await arm?.client.call('recordSamples', { body: { state: 'idle', recorded_at } });
+      await pass(page, MINUTE_MS);
+    }
+
+    await show('/robots');
+
+    await row(page, 'arm-1').getByText('reported 1 hr. ago').first().waitFor();
+    await row(page, 'arm-1').getByText('clock 2 days behind').waitFor();
+    await show(`/robots/${arm?.id}`);
+    await page.getByText("This robot's clock is 2 days behind").waitFor();
   });
 });
 

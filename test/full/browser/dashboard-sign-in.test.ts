@@ -156,6 +156,25 @@ describe('a session', () => {
     expect(await page.content()).not.toContain('arm-of-the-first');
   });
 
+  it('of another wallet in a second tab replaces what the first tab shows', async () => {
+    const other = newAccount();
+    const opened = await dashboard.openSignedIn('/robots', { wallet: { alsoSigns: other } });
+    const { page, context } = opened;
+    const owner = await dashboard.clientOf(opened);
+    await owner.call('createRobot', { body: { name: 'old robot' } });
+    await waitAhead(page, page.getByRole('link', { name: 'old robot' }));
+    const second = await context.newPage();
+    await second.goto(`${dashboard.server.url}/robots`);
+    await second.getByRole('link', { name: 'old robot' }).waitFor();
+
+    await second.evaluate(`testWallet.switchAccount('${other.address}')`);
+    await second.getByRole('button', { name: 'Sign in as' }).click();
+    await second.getByText('No robots yet').waitFor();
+
+    // Sooner than the first tab polls.
+    await page.getByText('No robots yet').waitFor({ timeout: 4_000 });
+  });
+
   it('has no secret that a script could read', async () => {
     const { page } = await dashboard.openBySigningIn('/');
 

@@ -27,6 +27,7 @@ export function Figures({ stats, fleetId, credits }: FiguresProps) {
   const { robots, tasks } = stats;
   const events = sum(stats.events_by_hour, ({ error }) => error);
   const warnings = sum(stats.events_by_hour, ({ warn }) => warn);
+  const from = stats.events_by_hour[0]?.at ?? '';
   const states = Object.entries(robots.by_state).sort(([, a], [, b]) => b - a);
   return (
     <div className="grid">
@@ -49,10 +50,10 @@ export function Figures({ stats, fleetId, credits }: FiguresProps) {
           {tasks.claimed.toLocaleString('en')} claimed, not anchored yet
         </Link>
       </Figure>
-      <Figure title="Error events, last 24 hours" value={`${events}`}>
+      <Figure title="Error events, last 24 hours" value={`${events}`} unit="occurred">
         <Text c="dimmed">
-          <Link href={listOf('/events', { severity: 'error' }, fleetId)}>error events</Link> ·{' '}
-          <Link href={listOf('/events', { severity: 'warn' }, fleetId)}>
+          <Link href={listOf('/events', { severity: 'error', from }, fleetId)}>error events</Link> ·{' '}
+          <Link href={listOf('/events', { severity: 'warn', from }, fleetId)}>
             {counted(warnings, 'warning')}
           </Link>
         </Text>

@@ -215,13 +215,13 @@ export const statements: Readonly<Record<string, string>> = {
     LEFT JOIN activity_hours a ON a.scope = seen.wallet AND a.at = seen.at
     WHERE coalesce(a.samples, 0) < seen.samples
     UNION ALL
-    SELECT 'hour ' || seen.at || ' of ' || seen.wallet || ' counts too few events' FROM (
-      SELECT r.wallet, e.created_at - e.created_at % 3600000 AS at,
-        count(*) FILTER (WHERE e.severity = 'info') AS info,
+    SELECT 'the hours of ' || seen.wallet || ' count too few events' FROM (
+      SELECT r.wallet, count(*) FILTER (WHERE e.severity = 'info') AS info,
         count(*) FILTER (WHERE e.severity = 'warn') AS warn,
         count(*) FILTER (WHERE e.severity = 'error') AS error
-      FROM events e JOIN robots r ON r.id = e.robot_id GROUP BY 1, 2) seen
-    LEFT JOIN activity_hours a ON a.scope = seen.wallet AND a.at = seen.at
+      FROM events e JOIN robots r ON r.id = e.robot_id GROUP BY r.wallet) seen
+    LEFT JOIN (SELECT scope, sum(info) AS info, sum(warn) AS warn, sum(error) AS error
+      FROM activity_hours GROUP BY scope) a ON a.scope = seen.wallet
     WHERE coalesce(a.info, 0) < seen.info OR coalesce(a.warn, 0) < seen.warn
       OR coalesce(a.error, 0) < seen.error`,
 

@@ -1,7 +1,7 @@
 // A robot: facts, telemetry, tasks, events, and its dialogs.
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentProps, lazy, Suspense, useState } from 'react';
+import { type ComponentProps, lazy, type ReactNode, Suspense, useRef, useState } from 'react';
 import { useParams } from 'wouter';
 import { fleetsQuery, reading } from '../queries.ts';
 import { StateBadge, stateOf } from '../ui/badge.tsx';
@@ -9,7 +9,9 @@ import { Card } from '../ui/card.tsx';
 import { Page } from '../ui/page.tsx';
 import { Loading, Waiting } from '../ui/states.tsx';
 import { Ago, Freshness, useTenSeconds } from '../ui/time.tsx';
+import { Now } from './robot/now.tsx';
 import { Telemetry } from './robot/telemetry.tsx';
+import './robot/robot.css';
 
 const EventList = lazy(() => import('../lists/event-list.tsx'));
 const TaskList = lazy(() => import('../lists/task-list.tsx'));
@@ -50,41 +52,61 @@ export default function Robot() {
       actions={
         <>
           <Button onClick={() => setDialog('edit')}>Edit</Button>
-          <Button onClick={() => setDialog('rotate')}>
-            {robot.key_hint === null ? 'Create a key' : 'Rotate key'}
-          </Button>
-          {robot.key_hint !== null && (
-            <Button className="danger" onClick={() => setDialog('revoke')}>
-              Revoke key
+          <Menu>
+            <Button onClick={() => setDialog('rotate')}>
+              {robot.key_hint === null ? 'Create a key' : 'Rotate key'}
             </Button>
-          )}
-          <Button className="danger" onClick={() => setDialog('delete')}>
-            Delete
-          </Button>
+            {robot.key_hint !== null && (
+              <Button className="danger" onClick={() => setDialog('revoke')}>
+                Revoke key
+              </Button>
+            )}
+            <Button className="danger" onClick={() => setDialog('delete')}>
+              Delete
+            </Button>
+          </Menu>
         </>
       }
     >
+      <Now robot={robot} />
+      <div className="robot-columns">
+        <Telemetry robotId={id} />
+        <div className="stack">
+          <Card title="Tasks">
+            <Suspense fallback={<Loading what="tasks" />}>
+              <TaskList filter={{ robot_id: id }} />
+            </Suspense>
+          </Card>
+          <Card title="Events">
+            <Suspense fallback={<Loading what="events" />}>
+              <EventList filter={{ robot_id: id }} />
+            </Suspense>
+          </Card>
+        </div>
+      </div>
       <Suspense>
         <SigningCard robotId={id} />
       </Suspense>
-      <Telemetry robotId={id} />
-      <div className="grid-wide">
-        <Card title="Tasks">
-          <Suspense fallback={<Loading what="tasks" />}>
-            <TaskList filter={{ robot_id: id }} />
-          </Suspense>
-        </Card>
-        <Card title="Events">
-          <Suspense fallback={<Loading what="events" />}>
-            <EventList filter={{ robot_id: id }} />
-          </Suspense>
-        </Card>
-      </div>
       {dialog && (
         <Suspense>
           <RobotDialog name={dialog} robot={robot} onClose={close} />
         </Suspense>
       )}
     </Page>
+  );
+}
+
+/** Actions behind a button, which gets the focus back when one is chosen. */
+function Menu({ children }: { children: ReactNode }) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  const close = () => {
+    menu.current?.removeAttribute('open');
+    menu.current?.querySelector('summary')?.focus();
+  };
+  return (
+    <details ref={menu} className="menu">
+      <summary>More</summary>
+      <div onClickCapture={close}>{children}</div>
+    </details>
   );
 }

@@ -128,10 +128,12 @@ describe.each(hands)('with $name', ({ hand, context }) => {
 
   it('a user rotates a key, and deletes the robot', async () => {
     const { page, owner, button, dialog, press, type } = await openWith(['arm-1'], '/robots/:id');
+    await press(page.getByText('More', { exact: true }));
     await press(button('Rotate key'));
     await press(button('Rotate key', dialog));
     await press(dialog.getByLabel('I have saved the key'));
     await press(button('Done', dialog));
+    await press(page.getByText('More', { exact: true }));
     await press(button('Delete'));
     await type(dialog.getByLabel('Type arm-1 to confirm'), 'arm-1');
     await press(button('Delete permanently', dialog));

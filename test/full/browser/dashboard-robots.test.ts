@@ -262,6 +262,7 @@ describe('a robot', () => {
   it('gets a new key, and the old one is revoked', async () => {
     const { page, robots } = await openWith('/robots/:id', ['arm-1']);
 
+    await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
     await page.getByText('Copy this key now').waitFor();
@@ -272,12 +273,14 @@ describe('a robot', () => {
 
   it('whose key is revoked works again only with a new one', async () => {
     const { page, robots } = await openWith('/robots/:id', ['arm-1']);
+    await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'Revoke key' }).click();
 
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('no key').waitFor();
 
     expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
+    await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Create a key' }).click();
     await page.getByText('Copy this key now').waitFor();
@@ -291,6 +294,7 @@ describe('a robot', () => {
     const { page } = await openWith('/robots', ['arm-1']);
     await page.getByRole('link', { name: 'arm-1' }).click();
     const { sent, release } = await holdRequests(page, 'POST', '/rotate-key');
+    await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
     await sent;
@@ -304,6 +308,7 @@ describe('a robot', () => {
 
   it('shows its key until the user has saved it, or confirms the loss', async () => {
     const { page } = await openWith('/robots/:id', ['arm-1']);
+    await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
     await page.getByText('Copy this key now').waitFor();
@@ -317,6 +322,7 @@ describe('a robot', () => {
   it('allows selecting its key if the browser forbids copying', async () => {
     const { page } = await openWith('/robots/:id', ['arm-1']);
     await page.evaluate('delete Navigator.prototype.clipboard');
+    await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
     await page.getByRole('button', { name: 'Copy key' }).click();
@@ -328,6 +334,7 @@ describe('a robot', () => {
   it('is deleted only after its name was typed', async () => {
     const { page, robots } = await openWith('/robots/:id', ['arm-1']);
 
+    await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'Delete' }).click();
     const last = page.getByRole('button', { name: 'Delete permanently' });
     await page.getByLabel('Type arm-1 to confirm').fill('arm-');
@@ -337,6 +344,27 @@ describe('a robot', () => {
 
     await page.getByText('No robots yet').waitFor();
     expect(await isTaken(robots[0]?.apiKey ?? '')).toBe(false);
+  });
+
+  it('says at its head what it does, its newest error with the payload, and its task', async () => {
+    const { page, robots } = await openWith('/robots/:id', ['arm-1']);
+    const robot = dashboard.robotClient(robots[0]?.apiKey ?? '');
+    await robot.call('recordSamples', { body: { state: 'error', battery_pct: 40 } });
+    const message = `Gripper lost the box ${'x'.repeat(300)}`;
+    const payload = { torque_nm: 7 };
+    const body = { event_type: 'fault', severity: 'error', message, payload } as const;
+    await robot.call('createEvent', { body });
+    const { task } = (await robot.call('createTask', { body: { title: 'Pick order 4711' } })).body;
+    await page.reload();
+
+    const now = page.getByRole('region', { name: 'Now', exact: true });
+    await now.getByText(/^error since .* reported/).waitFor();
+    await now.getByText('40 %').waitFor();
+    await now.getByText(message).waitFor();
+    await now.getByText('Payload').click();
+    await now.getByText('"torque_nm": 7').waitFor();
+    await now.getByRole('link', { name: 'Pick order 4711' }).click();
+    await page.waitForURL(`**/tasks/${task.id}`);
   });
 
   it('shows where its telemetry has a gap', async () => {

@@ -39,6 +39,11 @@ const click = (name: string) => (page: Page) =>
 const clickIn = (name: string) => (page: Page) =>
   page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
 
+const fromMenu = (name: string) => async (page: Page) => {
+  await page.getByText('More', { exact: true }).click();
+  await click(name)(page);
+};
+
 const robot = { address: () => `/robots/${scene.robots[0]?.id}`, shows: 'motor_c' };
 const other = { address: () => `/robots/${scene.robots[1]?.id}`, shows: 'Gripper lost the box' };
 const task = { address: () => `/tasks/${scene.verified.id}`, shows: 'the evidence matches' };
@@ -57,18 +62,18 @@ const views: Record<string, View> = {
   'adding a robot': { address: () => '/robots', shows: 'hauler-7', open: click('Add robot') },
   'a robot': robot,
   'editing a robot': { ...robot, open: click('Edit') },
-  'rotating a key': { ...robot, open: click('Rotate key') },
+  'rotating a key': { ...robot, open: fromMenu('Rotate key') },
   'a new key, and leaving without it': {
     ...other,
     async open(page) {
-      await click('Rotate key')(page);
+      await fromMenu('Rotate key')(page);
       await clickIn('Rotate key')(page);
       await page.getByText('Copy this key now').waitFor();
       await clickIn('Close')(page);
     },
   },
-  'revoking a key': { ...robot, open: click('Revoke key') },
-  'deleting a robot': { ...robot, open: click('Delete') },
+  'revoking a key': { ...robot, open: fromMenu('Revoke key') },
+  'deleting a robot': { ...robot, open: fromMenu('Delete') },
   'a path': {
     address: () => `${robot.address()}?x=motor_c&y=load_kg`,
     shows: 'Path: x',

@@ -19,6 +19,11 @@ interface Shot {
 
 const press = (name: string) => (page: Page) => page.getByRole('button', { name }).first().click();
 
+const fromMenu = (name: string) => async (page: Page) => {
+  await page.getByText('More', { exact: true }).click();
+  await press(name)(page);
+};
+
 const shotsOf = ({ robots, verified, claimed }: Showcase): Record<string, Shot> => ({
   overview: { address: '/', shows: 'Robots online' },
   robots: { address: '/robots', shows: 'Picker 01' },
@@ -35,7 +40,7 @@ const shotsOf = ({ robots, verified, claimed }: Showcase): Record<string, Shot> 
     address: `/robots/${robots[1]?.id}`,
     shows: 'motor_c',
     act: async (page) => {
-      await press('Rotate key')(page);
+      await fromMenu('Rotate key')(page);
       await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
       await page.getByText('Copy this key now').waitFor();
     },
@@ -47,11 +52,15 @@ const shotsOf = ({ robots, verified, claimed }: Showcase): Record<string, Shot> 
     act: (page) => page.getByText('6 h', { exact: true }).click(),
   },
   'robot-edit': { address: `/robots/${robots[0]?.id}`, shows: 'motor_c', act: press('Edit') },
-  'robot-delete': { address: `/robots/${robots[0]?.id}`, shows: 'motor_c', act: press('Delete') },
+  'robot-delete': {
+    address: `/robots/${robots[0]?.id}`,
+    shows: 'motor_c',
+    act: fromMenu('Delete'),
+  },
   'robot-revoke': {
     address: `/robots/${robots[0]?.id}`,
     shows: 'motor_c',
-    act: press('Revoke key'),
+    act: fromMenu('Revoke key'),
   },
   'robot-long-name': { address: `/robots/${robots.at(-1)?.id}`, shows: 'motor_c' },
   fleets: { address: '/fleets', shows: 'Hall North' },

@@ -1,8 +1,16 @@
 // The frame around the views of an account: header, navigation and account.
-import { Anchor, AppShell, Burger, Button, Group, NavLink, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Anchor, AppShell, Burger, Button, Group, Text } from '@mantine/core';
+import { useDisclosure, useWindowEvent } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
+import {
+  type KeyboardEvent,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
 import { Link, useLocation } from 'wouter';
 import { Brand, ColorSchemeButton, TimeZoneButton } from './public-shell.tsx';
 import { accountQuery, alertsQuery, secretsQuery, useAlertCount, useSignOut } from './queries.ts';
@@ -25,6 +33,7 @@ const places: { path: string; label: string; icon: IconName }[] = [
   { path: '/access', label: 'Access', icon: 'access' },
 ];
 
+const Search = lazy(() => import('./search.tsx'));
 /** The form that makes a secret has loaded this by then. */
 const Secrets = lazy(() => import('./ui/secret-dialog.tsx'));
 
@@ -37,6 +46,14 @@ export default function Shell({ children }: { children: ReactNode }) {
   const { data: secrets } = useQuery(secretsQuery);
   useQuery(alertsQuery);
   const alerts = useAlertCount();
+  const [isSearching, setSearching] = useState(false);
+  useWindowEvent('keydown', (event) => {
+    const isTyping = (event.target as Element).closest('input, textarea, select, [role=dialog]');
+    const isSlash = event.key === '/' && !isTyping;
+    if (!isSlash && !(event.key === 'k' && (event.ctrlKey || event.metaKey))) return;
+    event.preventDefault();
+    setSearching(true);
+  });
   const burger = useRef<HTMLButtonElement>(null);
   const onKey = ({ key }: KeyboardEvent) => {
     if (key !== 'Escape' || !opened) return;
@@ -69,6 +86,14 @@ export default function Shell({ children }: { children: ReactNode }) {
             <Brand />
           </Group>
           <Group gap="xs" wrap="nowrap">
+            <Button
+              size="xs"
+              px={8}
+              aria-keyshortcuts="Control+K /"
+              onClick={() => setSearching(true)}
+            >
+              Search
+            </Button>
             <TimeZoneButton />
             <ColorSchemeButton />
             <AccountBar />
@@ -78,17 +103,16 @@ export default function Shell({ children }: { children: ReactNode }) {
       <AppShell.Navbar p="sm" component="nav" aria-label="Views">
         <AppShell.Section grow className="nav-links">
           {places.map(({ path: place, label, icon }) => (
-            <NavLink
+            <Link
               key={place}
-              component={Link}
               href={place}
-              label={label}
-              leftSection={<Icon name={icon} />}
-              rightSection={place === '/alerts' && alerts > 0 && <Badge tone="bad">{alerts}</Badge>}
-              active={isHere(place)}
               aria-current={isHere(place) ? 'page' : undefined}
               className="nav-link"
-            />
+            >
+              <Icon name={icon} />
+              {label}
+              {place === '/alerts' && alerts > 0 && <Badge tone="bad">{alerts}</Badge>}
+            </Link>
           ))}
         </AppShell.Section>
       </AppShell.Navbar>
@@ -96,6 +120,11 @@ export default function Shell({ children }: { children: ReactNode }) {
         <ServiceStrip />
         <WalletNotice />
         <div className="content">{children}</div>
+        {isSearching && (
+          <Suspense>
+            <Search pages={places} onClose={() => setSearching(false)} />
+          </Suspense>
+        )}
         {secrets && (
           <Suspense>
             <Secrets />

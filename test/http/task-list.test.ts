@@ -58,6 +58,18 @@ describe('GET /api/v1/tasks', () => {
     expect(idsOf(await list(`?robot_id=${cart.id}&status=verified`))).toEqual([]);
   });
 
+  it('searches titles, and the beginnings of ids and hashes', async () => {
+    const { anchor } = (await service.call('GET', `/api/v1/tasks/${verified}`, owner)).body;
+    const found = async (search: string) =>
+      idsOf(await list(`?search=${encodeURIComponent(search)}`));
+
+    expect(await found('PARCEL')).toHaveLength(5);
+    for (const search of ['sort', verified, anchor.proof_hash.toUpperCase(), anchor.tx_hash]) {
+      expect(await found(search)).toContain(verified);
+    }
+    expect(await found('no such task')).toEqual([]);
+  });
+
   it('lists all of them in pages, each once', async () => {
     const whole = idsOf(await list());
 

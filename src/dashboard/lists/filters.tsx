@@ -1,10 +1,14 @@
 // A list of tasks or events with its filters, which the address keeps.
-import { useQuery } from '@tanstack/react-query';
+import { Button } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ComponentType } from 'react';
 import { useSearchParams } from 'wouter';
+import { download } from '../api.ts';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
 import { Choice, type Option, optionsOf, TextField, useSearchParam } from '../ui/fields.tsx';
+import { Problem } from '../ui/states.tsx';
 import { fromField, toField } from '../ui/time-zone.ts';
+import { saveFile } from '../ui/values.tsx';
 import './lists.css';
 
 interface Filter {
@@ -32,10 +36,20 @@ function useFilters(filters: readonly Filter[]): Record<string, string> {
 interface FilteredListProps {
   filters: readonly Filter[];
   list: ComponentType<{ filter: Record<string, string> }>;
+  /** Where to read all items of the list as CSV. */
+  csv?: string;
 }
 
 /** A list, after the fields of its filters. */
-export function FilteredList({ filters, list: List }: FilteredListProps) {
+export function FilteredList({ filters, list: List, csv }: FilteredListProps) {
+  const filter = useFilters(filters);
+  const save = useMutation({
+    async mutationFn(target: string) {
+      const headers = { accept: 'text/csv' };
+      const address = `${target}?${new URLSearchParams(filter)}`;
+      saveFile(`${target.split('/').pop()}.csv`, await download(address, { headers }));
+    },
+  });
   const { data: robots } = useQuery(robotsQuery);
   const { data: fleets } = useQuery(fleetsQuery);
   const ofRobots = { name: 'robot', label: 'Robot', options: optionsOf('Any robot', robots) };
@@ -48,9 +62,15 @@ export function FilteredList({ filters, list: List }: FilteredListProps) {
         ))}
         <TimeField name="from" label="From" />
         <TimeField name="to" label="To" />
+        {csv && (
+          <Button className="filters-end" loading={save.isPending} onClick={() => save.mutate(csv)}>
+            Download CSV
+          </Button>
+        )}
       </div>
+      <Problem of={save} />
       <div className="card">
-        <List filter={useFilters(filters)} />
+        <List filter={filter} />
       </div>
     </>
   );

@@ -70,7 +70,10 @@ export function PagedList<Item extends { id: string }>(props: PagedListProps<Ite
             </Button>
           </Group>
         ) : (
-          <Freshness query={list} />
+          <>
+            <Freshness query={list} />
+            {items.length > 0 && ` · ${items.length}${hasNextPage ? ' or more' : ''}`}
+          </>
         )}
       </div>
       {items.length === 0 && (searches ? <Loading what={`older ${what}`} /> : empty)}

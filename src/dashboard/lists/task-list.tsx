@@ -5,7 +5,7 @@ import { AnchorBadge } from '../ui/badge.tsx';
 import { FirstCall } from '../ui/first-call.tsx';
 import { WaitingReason } from '../ui/service-status.tsx';
 import { Empty } from '../ui/states.tsx';
-import { Ago } from '../ui/time.tsx';
+import { Ago, duration } from '../ui/time.tsx';
 import { PagedList } from './paged-list.tsx';
 import { useRobotLinks } from './robot-links.tsx';
 
@@ -45,6 +45,18 @@ export default function TaskList({ filter }: { filter: Record<string, string> })
           cell: (task) => <AnchorBadge anchor={task.anchor} refusedAt={task.credit_refused_at} />,
         },
         withRobot && { title: 'Robot', isWide: true, cell: (task) => linkTo(task.robot_id) },
+        {
+          title: 'Duration',
+          isWide: true,
+          isNumber: true,
+          width: '6.5rem',
+          cell: ({ created_at, anchor }) =>
+            anchor?.accepted_at ? (
+              duration(Date.parse(anchor.accepted_at) - Date.parse(created_at))
+            ) : (
+              <span className="dash">–</span>
+            ),
+        },
         {
           title: 'Claimed',
           isWide: true,

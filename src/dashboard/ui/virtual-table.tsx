@@ -10,6 +10,8 @@ export interface Column<Item> {
   width?: string | undefined;
   /** Whether phones leave it out. */
   isWide?: boolean;
+  /** Whether it holds numbers, which are right-aligned. */
+  isNumber?: boolean;
   /** Whether it names the row. */
   isName?: boolean;
   sorted?: AriaAttributes['aria-sort'];
@@ -71,12 +73,12 @@ export function VirtualTable<Item extends { id: string }>(props: VirtualTablePro
       <table aria-rowcount={items.length + 1}>
         <thead>
           <tr aria-rowindex={1}>
-            {cells.map(({ title, width, isWide, sorted }, place) => (
+            {cells.map(({ title, width, isWide, isNumber, sorted }, place) => (
               <th
                 // biome-ignore lint/suspicious/noArrayIndexKey: columns keep their places
                 key={place}
                 style={{ width }}
-                className={isWide ? 'wide-only' : ''}
+                className={`${isWide ? 'wide-only' : ''} ${isNumber ? 'number' : ''}`}
                 aria-sort={sorted}
               >
                 {title}
@@ -96,9 +98,9 @@ export function VirtualTable<Item extends { id: string }>(props: VirtualTablePro
                 data-chosen={isMarked?.(item) || undefined}
                 aria-rowindex={index + 2}
               >
-                {cells.map(({ cell, isWide, isName }, place) => {
+                {cells.map(({ cell, isWide, isNumber, isName }, place) => {
                   const Cell = isName ? 'th' : 'td';
-                  const style = `${isName ? 'row-name' : ''} ${isWide ? 'wide-only' : ''}`;
+                  const style = `${isName ? 'row-name' : ''} ${isWide ? 'wide-only' : ''} ${isNumber ? 'number' : ''}`;
                   return (
                     // biome-ignore lint/suspicious/noArrayIndexKey: columns keep their places
                     <Cell key={place} className={style} {...(isName && { scope: 'row' })}>

@@ -6,6 +6,7 @@ import { choices } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
 
 const filters = [
+  { name: 'search', label: 'Title, id or hash' },
   {
     name: 'status',
     label: 'Status',
@@ -21,7 +22,7 @@ const filters = [
 export default function Tasks() {
   return (
     <Page title="Tasks" lead="Tasks that robots claimed, and the state of their proofs.">
-      <FilteredList filters={filters} list={TaskList} />
+      <FilteredList filters={filters} list={TaskList} csv="/api/v1/tasks" />
     </Page>
   );
 }

@@ -167,6 +167,14 @@ export const taskRoutes = {
       cursor: Type.Optional(TimeCursor),
       status: Type.Optional(TaskStatus),
       state: Type.Optional(AnchorFilter),
+      search: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: limits.titleLength,
+          description:
+            'only tasks with this text in the title, in any case, or at the beginning of their id, proof hash or transaction hash',
+        }),
+      ),
       robot_id: Type.Optional(Uuid),
       fleet_id: Type.Optional(Uuid),
     }),

@@ -170,6 +170,7 @@ export async function listTasks(
   query: Query<'listTasks'>,
 ): Promise<Page<TaskListItem>> {
   const { status = null, state, fleet_id: fleetId } = query;
+  const search = query.search?.toLowerCase();
   const filter = { wallet, status, robotId: caller ?? query.robot_id ?? null };
   if (caller !== undefined && (query.robot_id ?? caller) !== caller) throw noSuch('robot');
   const { from, to } = periodOf(query);
@@ -179,19 +180,27 @@ export async function listTasks(
   const begin = place.at < to ? place : end;
   const page = await filteredPage<TaskListRecord, TaskListRecord>({
     limit: query.limit,
-    isFiltered: state !== undefined || fleetId !== undefined,
+    isFiltered: [state, fleetId, search].some((filter) => filter !== undefined),
     async find(count, last) {
       const place = last === null ? begin : { at: last.createdAt, id: last.id };
       return found('robot', await deps.store.listTasks(filter, count, place));
     },
     keeps: (task) =>
-      isMember(task.robotId) && (state === undefined || isInState(deps, task, state)),
+      isMember(task.robotId) &&
+      (state === undefined || isInState(deps, task, state)) &&
+      (search === undefined || isFound(task, search)),
     isPast: ({ createdAt }) => createdAt < from,
     cursorOf: ({ createdAt, id }) => `${createdAt}_${id}`,
     view: (task) => task,
   });
   const items = await Promise.all(page.items.map((task) => viewTaskListItem(deps, task)));
   return { ...page, items };
+}
+
+/** `search` is in lower case, as ids and hashes are. */
+function isFound({ id, title, progress }: TaskListRecord, search: string): boolean {
+  const names = [id, progress?.proofHash, progress?.txHash];
+  return title.toLowerCase().includes(search) || names.some((name) => name?.startsWith(search));
 }
 
 function isInState(

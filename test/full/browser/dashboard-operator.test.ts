@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { evaluateRules } from '../../support/alerts.ts';
@@ -243,6 +244,59 @@ describe('a robot whose clock is behind', () => {
     await row(page, 'arm-1').getByText('clock 2 days behind').waitFor();
     await show(`/robots/${arm?.id}`);
     await page.getByText("This robot's clock is 2 days behind").waitFor();
+  });
+});
+
+describe('the search', () => {
+  it('finds robots, fleets, tasks and pages from the keyboard', async () => {
+    const { page, owner, robots, show } = await openWith(['arm-1', 'cart-2']);
+    await owner.call('createFleet', { body: { name: 'Hall North' } });
+    const body = { title: 'Weld the seam' };
+    const { task } = (await robots[0]?.client.call('createTask', { body }))?.body ?? {};
+    await show('/events');
+    await page.getByRole('heading', { name: 'Events' }).waitFor();
+    const results = page.getByRole('list', { name: 'Results' });
+
+    await page.keyboard.press('/');
+    await page.getByPlaceholder('Name, title, id or hash').fill('cart');
+    await results.getByRole('link', { name: 'cart-2' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/robots/${robots[1]?.id}`);
+
+    for (const [typed, name] of [
+      ['hall', 'Hall North'],
+      ['webh', 'Webhooks'],
+      [String(task?.id).slice(0, 13), 'Weld the seam'],
+      ['weld', 'Weld the seam'],
+    ] as const) {
+      await page.keyboard.press('Control+k');
+      await page.getByPlaceholder('Name, title, id or hash').fill(typed);
+      await results.getByRole('link', { name }).waitFor();
+      if (typed !== 'weld') await page.keyboard.press('Escape');
+    }
+    await results.getByRole('link', { name: 'Weld the seam' }).click();
+    await page.waitForURL(`**/tasks/${task?.id}`);
+  });
+});
+
+describe('the list of tasks', () => {
+  it('is searched, counted, and saved as CSV', async () => {
+    const { page, robots, show } = await openWith(['arm-1']);
+    for (const title of ['Sort', 'Weld left', 'Weld right']) {
+      await robots[0]?.client.call('createTask', { body: { title } });
+    }
+    await show('/tasks?search=weld');
+    await row(page, 'Weld right').waitFor();
+    await page.getByText('· 2').waitFor();
+    expect(await row(page, 'Sort').count()).toBe(0);
+
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe('tasks.csv');
+    const text = await readFile(await saved.path(), 'utf8');
+    expect(text).toContain('Weld left');
+    expect(text).not.toContain('Sort');
   });
 });
 

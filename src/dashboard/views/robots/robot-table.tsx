@@ -131,8 +131,30 @@ export function RobotTable({ robots, fleets, isWhole }: RobotTableProps) {
               {
                 ...sorted('battery', 'Battery'),
                 isWide: true,
+                isNumber: true,
                 width: '8rem',
                 cell: (robot) => <Battery percent={robot.battery_pct} />,
+              },
+              {
+                title: 'Task',
+                isWide: true,
+                cell: ({ current_task: task }) =>
+                  task ? <Link href={`/tasks/${task.id}`}>{task.title}</Link> : <Dash />,
+              },
+              {
+                title: 'Last error',
+                isWide: true,
+                cell: ({ last_error: error }) =>
+                  error ? (
+                    <>
+                      {error.message.slice(0, 60) || error.event_type}
+                      <div className="dash">
+                        <Ago at={error.occurred_at ?? error.created_at} />
+                      </div>
+                    </>
+                  ) : (
+                    <Dash />
+                  ),
               },
               {
                 ...sorted('fleet', 'Fleet'),
@@ -177,4 +199,8 @@ function stateOptions(robots: Robot[], chosen: string, now: number) {
 
 function Seen({ robot: { last_seen_at: at } }: { robot: Robot }) {
   return at === null ? <span className="dash">never</span> : <Ago at={at} />;
+}
+
+function Dash() {
+  return <span className="dash">–</span>;
 }

@@ -23,6 +23,7 @@ const shapes = [
   /^dist\/programs\/([\w-]+\.(js|sql)|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/((docs|index)\.html|icon\.svg|sample-bundle\.json|color-scheme\.js|third-party-licenses\.txt)$/,
   /^dist\/dashboard\/assets\/[\w-]+\.(js|css)(\.(br|gz))?$/,
+  /^dist\/dashboard\/assets\/[\w-]+\.woff2$/,
   /^contracts\/ProofVerifier\.sol$/,
   /^deploy\/([\w-]+\.(conf|json|sh|yaml|yml)|Containerfile)$/,
   /^docs\/((decisions|guides)\/)?[\w-]+\.md$/,

@@ -98,15 +98,23 @@ export default function Robot() {
 
 /** Actions behind a button, which gets the focus back when one is chosen. */
 function Menu({ children }: { children: ReactNode }) {
-  const menu = useRef<HTMLDetailsElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLElement>(null);
   const close = () => {
-    menu.current?.removeAttribute('open');
-    menu.current?.querySelector('summary')?.focus();
+    setOpen(false);
+    button.current?.focus();
   };
   return (
-    <details ref={menu} className="menu">
-      <summary>More</summary>
-      <div onClickCapture={close}>{children}</div>
+    <details
+      className="menu"
+      open={isOpen}
+      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+    >
+      <summary ref={button}>More</summary>
+      {isOpen && (
+        // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: a click on one of its buttons
+        <div onClick={close}>{children}</div>
+      )}
     </details>
   );
 }

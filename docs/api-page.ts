@@ -23,11 +23,12 @@ export function apiPage(): string {
 
 function intro(): string {
   return [
-    '- A robot sends its API key: `Authorization: Bearer svc_…`. A browser sends the session cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days. A script sends an account token: `Authorization: Bearer svct_…`. After a sign-in through a browser, `svc` gets its own session from `POST /api/auth/cli/token`, and sends this session in the cookie `svc_session`.',
-    '- Bodies are JSON in UTF-8. Unknown fields are refused; the error names the field, and the known one that is nearest. Values of the wrong type are refused, not converted. Ids are returned in lower case and times in UTC. In the body of a POST, an optional member that is null counts as absent, unless its type allows null.',
-    '- Every response has `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `X-Request-Id`. For an authenticated caller, the first three show the count of the robot key or the account. A request with a valid robot key to a path under `/api/v1` counts toward the limit of this key, even if the endpoint accepts no robot key. Exception: requests to public endpoints (`Access: anyone`) do not count toward this limit. For accounts, requests to endpoints with `Rate limit: none` do not count. On public endpoints with `Rate limit: none`, the first three headers have fixed values (see [`unmeteredPerWindow`](#limits)). A 429 or 503 also has `Retry-After`.',
-    `- Every error body has \`error\` and \`message\`; some errors add members, such as \`proof_hash\` or \`retry_after\`. Endpoints name only errors of their own; the OpenAPI document lists all. Every endpoint can return ${quoted('invalid_request', 'storage_unavailable', ...everywhere)}; one with another method than GET also ${quoted(...bodyErrors)}; one that accepts a robot key ${quoted(...accessErrors.robot)}; one that accepts a session or account token ${quoted(...accessErrors.session, 'invalid_token', 'insufficient_scope')}. Changes by a suspended account get ${quoted('account_suspended')}, and calls above a rate limit ${quoted('rate_limited')}.`,
-    '- `GET /metrics` returns Prometheus text. Without `SVC_METRICS_TOKEN`, this endpoint answers only requests from loopback. With `SVC_METRICS_TOKEN`, this endpoint answers every request that has the header `Authorization: Bearer $SVC_METRICS_TOKEN`.',
+    '- Access. *Robot key*: `Authorization: Bearer svc_…`. *Session*: the cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days; `svc` gets its own from `POST /api/auth/cli/token`. *Account*: a session, or an account token as `Authorization: Bearer svct_…`.',
+    '- Bodies are JSON in UTF-8. Unknown fields and values of the wrong type are refused. In the tables, `?` marks an optional member; in the body of a POST, null for it counts as absent, unless its type allows null. Ids are UUIDs, returned in lower case. Times are ISO 8601 dates, or dates and times, and UTC if they have no offset. Texts have no U+0000, and required texts are not blank.',
+    '- Lists return pages of 50 items. `limit` is 1 to 200, and `cursor` is the `next_cursor` of the previous page.',
+    '- Every response has `X-Request-Id`, and `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` of the robot key or account. Calls with a valid robot key to a path under `/api/v1` count toward the limit of this key, except on public endpoints. Calls of an account count if they change something. Exceptions are named. On public endpoints, the headers have fixed values ([`unmeteredPerWindow`](#limits)). A 429 or 503 also has `Retry-After`.',
+    `- Every error body has \`error\` and \`message\`; some add members, such as \`proof_hash\`. Endpoints name only errors of their own. Every endpoint can return ${quoted('invalid_request', 'storage_unavailable', ...everywhere)}; one with another method than GET also ${quoted(...bodyErrors)}; one that accepts a robot key ${quoted(...accessErrors.robot)}; one that accepts a session or account token ${quoted(...accessErrors.session, 'invalid_token', 'insufficient_scope')}. Changes by a suspended account get ${quoted('account_suspended')}, and calls above a rate limit ${quoted('rate_limited')}.`,
+    '- `GET /metrics` returns Prometheus text. Without `SVC_METRICS_TOKEN`, it answers only requests from loopback, otherwise requests with `Authorization: Bearer $SVC_METRICS_TOKEN`.',
   ].join('\n');
 }
 
@@ -38,7 +39,7 @@ function section(name: string, route: Route): string {
   return [
     `## ${name}`,
     `\`${method} ${path}\`: ${summary}.${description === undefined ? '' : ` ${description}`}`,
-    `Access: ${route.sessionOnly ? 'session' : access[route.access]}. Rate limit: ${counted[route.limit]}.`,
+    `Access: ${route.sessionOnly ? 'session' : access[route.access]}.${limitOf(route)}`,
     ...memberLists(route),
     ...(example === undefined ? [] : ['Body:', json(example)]),
     ...Object.entries(route.responses).flatMap(([status, schema]) => [
@@ -56,12 +57,18 @@ function memberLists({ query, body }: Route): string[] {
   ];
   return lists.flatMap(({ title, schema }) => {
     const { properties = {}, required = [] } = schema ? plain(schema) : {};
-    const rows = Object.entries(properties).map(([name, member]) => {
-      const need = required.includes(name) ? 'yes' : 'no';
-      return `| ${name} | ${typeOf(member)} | ${need} | ${(member.description ?? '').replaceAll('|', '\\|')} |`;
+    const members = Object.entries(properties);
+    const paged = members.some(([name]) => name === 'cursor');
+    const rows = members.flatMap(([name, member]) => {
+      if (paged && (name === 'limit' || name === 'cursor')) return [];
+      const { description = '' } = member;
+      const meaning = common.test(description) ? '' : description.replaceAll('|', '\\|');
+      return `| ${name}${required.includes(name) ? '' : '?'} | ${typeOf(member)} | ${meaning} |`;
     });
-    if (rows.length === 0) return [];
-    return [`| ${title} | type | required | |\n|---|---|---|---|\n${rows.join('\n')}`];
+    return [
+      ...(paged ? ['Pages: `limit`, `cursor`.'] : []),
+      ...(rows.length === 0 ? [] : [`| ${title} | type | |\n|---|---|---|\n${rows.join('\n')}`]),
+    ];
   });
 }
 
@@ -85,7 +92,7 @@ function errorTable(): string {
 }
 
 const units =
-  'In the names of limits, `Ms` means milliseconds, `Bytes` means bytes, and `Length` means Unicode code points. The bytes of a text are the bytes of its UTF-8 form. A rate limit (`PerWindow`) counts requests in `windowMs`.';
+  'In names, `Ms` means milliseconds, `Bytes` means bytes (of a text in UTF-8), `Length` means Unicode code points, and `PerWindow` means in `windowMs`.';
 
 function limitTable(): string {
   const meanings = limitMeanings();
@@ -115,15 +122,28 @@ function limitMeanings(): ReadonlyMap<string, string> {
   );
 }
 
+/** Descriptions that the introduction states for all members. */
+const common =
+  /^(a UUID|text (that is not blank and has no|without) U\+0000|an ISO 8601 date, or date .*)$/;
+
+/** How calls are counted, if the introduction does not say it. */
+function limitOf({ access, limit, method }: Route): string {
+  const usual = access === 'public' || (access === 'session' && method === 'GET') ? 'none' : access;
+  if (limit === (usual === 'session' ? 'account' : usual)) return '';
+  return access === 'robot_or_session' && limit === 'robot'
+    ? ''
+    : ` Rate limit: ${counted[limit]}.`;
+}
+
 const access: Readonly<Record<Route['access'], string>> = {
   public: 'anyone',
   robot: 'robot key',
-  session: 'session or account token',
-  robot_or_session: 'robot key, session or account token',
+  session: 'account',
+  robot_or_session: 'robot key or account',
 };
 
 const counted: Readonly<Record<Route['limit'], string>> = {
-  robot: 'per robot, for calls with a robot key',
+  robot: 'per robot',
   account: 'per account',
   challenge: 'per wallet',
   none: 'none',

@@ -10,16 +10,13 @@ export async function cliPage(): Promise<string> {
   return `${[
     '# Command line',
     'Generated from `src/cli/commands` by `npm run docs`. `svc COMMAND --help` shows the section of the command.',
-    'After reading this page you can use every command of `svc`, by hand and in scripts.',
-    'Commands print data to standard output, and everything else to standard error. If standard output is a terminal, a command that lists something prints a table. If standard output is a file or a pipe, the command prints tab-separated values without a header. With `--json`, commands print the answer of the service as JSON, and an error is one JSON object `{ error, message, hint }` on standard error. ' +
-      '`svc` replaces control characters in its output by escapes such as `\\u{1b}`. With `--json`, `svc` uses only the escapes of JSON, such as `\\u001b`. ' +
-      '`svc` reads at most 64 MiB of an answer, and of each line of a stream; the answers of a service are shorter.',
-    'You can name a robot or fleet by its id, by the start of its id, or by its exact name. You can name a task by its ' +
-      'id, or by the start of its id.',
-    'Some commands ask before they do something. If data or keys are lost, you type a name, for example the name of the robot to delete. If little is lost, for example when you delete a fleet, you answer `y`. For these commands, the tables below list the option `--yes`, which skips the question. Without a terminal, these commands exit with 2, unless you pass `--yes`. `svc login` asks you to confirm the wallet. All other commands act at once, even if they delete something. Some commands ask for input: the address ' +
-      'of a wallet, a signature, or the password of an encrypted key file.',
+    'Commands print data to standard output, and everything else to standard error. On a terminal, lists are tables; into a file or pipe, they are tab-separated values without a header. With `--json`, commands print the answer of the service as JSON, and an error is one JSON object `{ error, message, hint }` on standard error. `svc` escapes control characters as `\\u{1b}`, in JSON as `\\u001b`.',
+    'Name a robot, fleet or token by its id, the start of its id, or its exact name (a webhook by its exact URL), and a task, session or alert by its id or the start of its id.',
+    'Commands with the option `--yes` ask before they act: for a name if data or keys are lost, otherwise for `y`. Without a terminal, they exit with 2, unless you pass `--yes`. `svc login` asks you to confirm the wallet. All other commands act at once, even if they delete something.',
     '## Options of every command',
     optionTable(globalOptions),
+    '## Options of several commands',
+    optionTable(shared(groups.flatMap(({ commands }) => commands))),
     '## Commands',
     ...groups.flatMap(({ commands }) => commands.map(section)),
     '## Exit codes',
@@ -43,6 +40,9 @@ function section({
   options = [],
   ...spec
 }: CommandSpec) {
+  const explained = args.filter(({ summary }) => !named.test(summary));
+  const own = options.filter((option) => !isShared(option));
+  const others = options.filter(isShared).map(({ flags }) => code(flags));
   const usage = ['svc', path, ...args.map(({ syntax }) => syntax)].join(' ');
   return [
     `### svc ${path}`,
@@ -54,19 +54,36 @@ function section({
       ...spec.examples,
       '```',
     ].join('\n'),
-    ...(args.length === 0
+    ...(explained.length === 0
       ? []
       : [
           table(
             ['argument', 'meaning'],
-            args.map(({ syntax, summary, choices = [] }) => [
+            explained.map(({ syntax, summary, choices = [] }) => [
               code(syntax),
               choices.length === 0 ? summary : `${summary} (${choices.join(', ')})`,
             ]),
           ),
         ]),
-    ...(options.length === 0 ? [] : [optionTable(options)]),
+    ...(own.length === 0 ? [] : [optionTable(own)]),
+    ...(others.length === 0 ? [] : [`Also ${others.join(', ')}.`]),
   ].join('\n\n');
+}
+
+/** Summaries of arguments that the introduction explains. */
+const named = /^id(, or start of an id|, start of an id, or exact (name|URL))$/;
+
+/** Options that several commands declare in the same way. */
+const sharedFlags =
+  /^(-y, --yes|-n, --limit|--cursor|--key-file|--password-file|--allow-duplicate)\b/;
+
+function isShared({ flags, summary }: OptionSpec): boolean {
+  return sharedFlags.test(flags) && !summary.includes('default: all');
+}
+
+function shared(commands: readonly CommandSpec[]): OptionSpec[] {
+  const options = commands.flatMap((command) => command.options ?? []).filter(isShared);
+  return [...new Map(options.map((option) => [option.flags, option])).values()];
 }
 
 function optionTable(options: readonly OptionSpec[]): string {

@@ -5,7 +5,7 @@
  * in requests per window.
  */
 export const limits = {
-  /** Length of the window in which a rate limit counts requests. */
+  /** Window of the rate limits. */
   windowMs: 60_000,
   /** Requests of one robot with its API key. */
   robotCallsPerWindow: 600,
@@ -17,9 +17,9 @@ export const limits = {
   batchValues: 500_000,
   /** Requests of one account that change something. */
   accountMutationsPerWindow: 300,
-  /** Sign-in challenges of one wallet, from all new devices together. Each device on which the wallet has signed in before has its own count with the same limit. */
+  /** Sign-in challenges of one wallet from all new devices. Each known device has its own count. */
   challengesPerWindow: 60,
-  /** Fixed value of `X-RateLimit-Limit` on public endpoints with `Rate limit: none`. If the path begins with `/api/auth/`, the fixed value is `challengesPerWindow`. */
+  /** `X-RateLimit-Limit` on public endpoints; under `/api/auth/`, it is `challengesPerWindow`. */
   unmeteredPerWindow: 600,
 
   /** Robots of an account. */
@@ -28,42 +28,39 @@ export const limits = {
   fleetsPerAccount: 100,
   /** Robots that one request can move to another fleet. */
   robotsPerAssignment: 100,
-  /** Sessions of an account. Above this number, the service ends the oldest session. */
+  /** Sessions of an account; a new one ends the oldest. */
   sessionsPerAccount: 100,
   /** Account tokens that have not expired. */
   tokensPerAccount: 50,
-  /** Webhooks of an account to which the operator granted credits in the last 90 days. */
+  /** Webhooks of an account with a grant of the operator in the last 90 days. */
   webhooksPerAccount: 10,
-  /** Webhooks of an account to which the operator granted no credits in the last 90 days. */
+  /** Webhooks of any other account. */
   webhooksWithoutGrant: 1,
-  /** Attempts per hour to deliver messages of an account to which the operator granted no credits in the last 90 days. */
+  /** Delivery attempts per hour of an account without such a grant. */
   webhookAttemptsPerHourWithoutGrant: 60,
-  /** Messages that can wait for one webhook. If more messages wait, the service disables the webhook. */
+  /** Messages that can wait for one webhook; above it, the service disables the webhook. */
   webhookBacklog: 10_000,
-  /** Messages of one webhook that wait or are in the log, of an account to which the operator granted credits in the last 90 days. If there is no room, the service drops new messages and reports their numbers. */
+  /** Messages of one webhook that wait or are in the log. Above it, the service drops new messages and reports their number. */
   webhookBytes: 16 * 1024 * 1024,
-  /** The same for an account to which the operator granted no credits in the last 90 days. */
+  /** The same without such a grant. */
   webhookBytesWithoutGrant: 1024 * 1024,
-  /** Age at which messages are removed from the log of a webhook. */
+  /** Age at which messages leave the log of a webhook. */
   webhookDeliveriesMs: 7 * 24 * 60 * 60_000,
-  /** Time after a rotation of the secret in which messages also have a signature with the old secret. */
+  /** Time after a rotation in which messages also have a signature with the old secret. */
   webhookOverlapMs: 24 * 60 * 60_000,
-  /** Alerts kept per account. Above this number, the oldest closed alerts are deleted. */
+  /** Alerts kept per account; then the oldest closed ones are deleted. */
   alertsKept: 10_000,
   /** Alerts that one request acknowledges. */
   alertsPerRequest: 1000,
-  /** States that an alert rule of the kind `robot_state` names. */
+  /** States in a rule of the kind `robot_state`. */
   alertStates: 16,
-  /** Sign-in challenges that the service stores for all wallets together. */
+  /** Stored sign-in challenges of all wallets. */
   openChallenges: 100_000,
-  /** Stored sign-in challenges of one wallet for one source (an IPv4 address, or an IPv6 /56): as many as in one minute. */
+  /** Stored sign-in challenges of one wallet for one source (an IPv4 address, or an IPv6 /56). */
   challengesPerSource: 60,
-  /**
-   * Open codes of command-line sign-ins. Above this number, the service looks for the source with the most open codes,
-   * and ends the oldest code of this source. A source is an IPv4 address, or an IPv6 /56.
-   */
+  /** Open codes of command-line sign-ins. Above it, the service ends the oldest code of the source with the most. */
   openCliCodes: 1_000,
-  /** Open codes of command-line sign-ins that were requested by one source. */
+  /** Open codes of one source. */
   openCliCodesOfSource: 50,
   /** Wrong user codes that one session may enter. */
   wrongCliCodes: 10,
@@ -76,16 +73,16 @@ export const limits = {
   proofBytes: 256 * 1024,
   /** `expected_result` in canonical form. */
   expectedResultBytes: 64 * 1024,
-  /** Signature of a sign-in message. The request contains two hex digits for each byte. */
+  /** Signature of a sign-in message, before hex. */
   signatureBytes: 8 * 1024,
   /** Sign-in message that a client sends back. */
   messageLength: 2000,
   /** Nesting of evidence and other JSON documents. */
   documentDepth: 128,
 
-  /** If the credits cover fewer anchors than this, the member `low` of the credits is true. */
+  /** Below this number of anchors, `low` of the credits is true. */
   lowAnchors: 10,
-  /** If the battery is below this percentage, the service sets `battery_low_since` of the robot. */
+  /** Below this percentage, `battery_low_since` of a robot is set. */
   lowBatteryPct: 20,
 
   /** Title of a task. */
@@ -107,9 +104,7 @@ export const limits = {
 
   /** Telemetry samples in one request. */
   samplesPerRequest: 50,
-  /**
-   * JSON values in a body with samples, counting objects and arrays. 50 samples with 2048 metrics each are allowed. The body and the list `samples` are 2 values. A sample is 1 object, 5 members and 2048 metrics: 2 + 50 * (1 + 5 + 2048) = 102702.
-   */
+  /** JSON values in a body with samples, counting objects and arrays: 50 samples with 2048 metrics each fit. */
   samplesValues: 2 + 50 * (6 + 2048),
   /** `metrics` of a sample in canonical form. */
   metricsBytes: 16 * 1024,
@@ -125,31 +120,31 @@ export const limits = {
   keyTextLength: 1000,
   /** A statement of a robot. */
   statementLength: 16_384,
-  /** How far the number of a statement may be above the highest one of its key. */
+  /** Distance of a statement's number from the highest one of its key. */
   statementsAhead: 100_000,
   /** Statements in one request. */
   statementsPerRequest: 50,
-  /** Different statements with the same number that are kept of one key. */
+  /** Kept statements of one key with the same number. */
   statementsPerNumber: 16,
-  /** How far the time of a sample may be in the future, by the clock of the service. */
+  /** How far the time of a sample may be in the future. */
   sampleAheadMs: 24 * 60 * 60_000,
-  /** Maximum number of different states in one point of a time series: those that arrived first for its minute, hour or day. */
+  /** States in one point of a time series: those that arrived first. */
   seriesStates: 32,
-  /** Maximum number of different metrics in one point of a time series: those that arrived first for its minute, hour or day. */
+  /** Metrics in one point of a time series: those that arrived first. */
   seriesMetrics: 64,
-  /** Name of a state or metric in a time series. Longer names are left out. */
+  /** Name of a state or metric in a time series; longer ones are left out. */
   seriesNameLength: 64,
-  /** Maximum length of a time series with this resolution. */
+  /** Longest time series. */
   seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
-  /** Open streams of an account on one instance of the service. Above this number, the service ends the oldest stream. */
+  /** Open streams of an account per instance; a new one ends the oldest. */
   streamsPerAccount: 16,
-  /** Interval at which the service checks the session or account token of an open stream. */
+  /** Interval of the checks of an open stream's session or token. */
   streamCheckMs: 15_000,
 
   /** A robot that was seen within this time counts as online. */
   onlineMs: 5 * 60_000,
 
-  /** Items of a page, if the request has no `limit`. */
+  /** Default items of a page. */
   pageSize: 50,
   /** Maximum items of a page. */
   pageSizeMax: 200,
@@ -160,12 +155,12 @@ export const limits = {
   cliCodeLifetimeMs: 10 * 60_000,
   /** Lifetime of a session. */
   sessionLifetimeMs: 30 * 24 * 60 * 60_000,
-  /** Lifetime of an account token in days, if the request has no `expires_in_days`. */
+  /** Default lifetime of an account token. */
   tokenDays: 90,
-  /** Maximum lifetime of an account token in days. */
+  /** Longest lifetime of an account token. */
   tokenDaysMax: 365,
   /** Age at which entries of the audit log are deleted. */
   auditLogMs: 365 * 24 * 60 * 60_000,
-  /** Entries of the audit log of one account. Above this number, the oldest are deleted earlier. */
+  /** Entries of the audit log of one account; then the oldest are deleted. */
   auditLogEntries: 20_000,
 } as const;

@@ -47,7 +47,7 @@ export const environment = Type.Object({
   SVC_DATABASE_POOLER: Type.Boolean({
     default: false,
     description:
-      'Set to true if the server connects through a PostgreSQL pooler in transaction mode, such as PgBouncer (docs/operations.md)',
+      'Whether the server connects through a PostgreSQL pooler in transaction mode, such as PgBouncer',
   }),
   SVC_CHAIN_RPC_URL: Optional(
     'JSON-RPC URLs of the anchoring chain, comma-separated; required by start. With several URLs, at least two must agree before the service issues a receipt. svc-server never prints the value',
@@ -119,7 +119,7 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_BUMP_AFTER_MS: Whole(
     { minimum: 1000, default: 15_000 },
-    'Time in ms after which the service raises the fees of a pending transaction, if at least one new block came without this transaction. The service does this only for the pending transaction with the lowest nonce. docs/anchoring.md describes other cases',
+    'Time in ms after which the service raises the fees of the pending transaction with the lowest nonce, if a new block came without it',
   ),
   SVC_ANCHOR_MAX_FEE_GWEI: Whole(
     { minimum: 1, default: 500 },
@@ -127,14 +127,14 @@ export const environment = Type.Object({
   ),
   SVC_ANCHOR_MAX_TIP_GWEI: Whole(
     { minimum: 0, default: 100 },
-    'Maximum tip per gas, in gwei, of the first variant of an anchor. Replacements (later variants with higher fees) may have a higher tip',
+    'Maximum tip per gas, in gwei, of the first variant of an anchor. Replacements may have a higher tip',
   ),
   SVC_ANCHOR_MAX_GAS: Whole(
     { minimum: 21_000, default: 2_000_000, maximum: 16_777_216 },
     'Maximum gas limit of a transaction',
   ),
   SVC_ANCHOR_MAX_SPEND_WEI_PER_HOUR: Optional(
-    'Maximum total cost in wei of the anchors signed in one hour. Each anchor counts at its maximum possible cost. Replacements with higher fees do not count (default: no limit)',
+    'Maximum total cost in wei of the anchors signed in one hour. Anchors count at their maximum possible cost, without replacements (default: no limit)',
     '^(0|[1-9]\\d{0,77})$',
   ),
   SVC_CHAIN_PROOFS: Type.Boolean({
@@ -143,7 +143,7 @@ export const environment = Type.Object({
       'Store a chain proof of each final anchor. A bundle with a chain proof can be verified without a node',
   }),
   SVC_GATE_TOKEN: Optional(
-    'Address of an ERC-20 token (token gate). Only wallets that hold at least SVC_GATE_MIN_BALANCE of the token get the sign-up grant. With SVC_SIGNUP=gate, only these wallets may open an account',
+    'Address of an ERC-20 token (token gate). Only wallets with SVC_GATE_MIN_BALANCE of it get the sign-up grant, and, with SVC_SIGNUP=gate, may open an account',
     address,
   ),
   SVC_GATE_MIN_BALANCE: Decimal(
@@ -162,11 +162,11 @@ export const environment = Type.Object({
   SVC_SIGNUP_GAS_WEI: Decimal('Gas credit granted to a new account, in wei', '0'),
   SVC_SIGNUP_DELAY_HOURS: Whole(
     { minimum: 0, default: 0, maximum: 8760 },
-    'Hours that a wallet waits for the sign-up grant. The hours begin at the first sign-in of the wallet. If a token gate is configured, the hours begin at the first sign-in at which the wallet holds enough of the token. The wallet gets the grant at its next sign-in after these hours',
+    'Hours from the first sign-in of a wallet (with a token gate: the first one at which it holds enough) until a sign-in gets the sign-up grant',
   ),
   SVC_SIGNUP_ANCHORS_PER_DAY: OptionalWhole(
     { minimum: 0 },
-    'Maximum number of anchors granted to all new accounts together in 24 hours. If this number is used up, a new account gets its grant at a later sign-in (default: no limit)',
+    'Maximum number of anchors granted to all new accounts in 24 hours. Above it, an account gets its grant at a later sign-in (default: no limit)',
   ),
   SVC_CREDIT_URL: Optional(
     'Page where account owners get credits; the dashboard links to it when credits run low (default: none)',
@@ -174,7 +174,7 @@ export const environment = Type.Object({
   ),
   SVC_VERIFY_RPC_PER_SECOND: Whole(
     { minimum: 1, default: 200 },
-    'Maximum number of JSON-RPC calls per second that an instance makes for public verification, to all URLs together. Sign-in, readiness and the building of chain proofs share a separate limit with the same value. Calls above a limit wait. Calls that would wait for more than 10 s fail: verification with overloaded, the others with chain_unavailable',
+    'Maximum number of JSON-RPC calls per second of an instance for public verification. Sign-in, readiness and chain proofs share a second limit of this size. Calls above it wait, and fail after 10 s: verification with overloaded, the others with chain_unavailable',
   ),
   SVC_TELEMETRY_RETENTION_DAYS: RetentionDays(
     'Age in days at which telemetry samples are deleted; 0 keeps them',
@@ -187,23 +187,23 @@ export const environment = Type.Object({
     'File with the key that encrypts the secrets of webhooks: 64 hex digits. All instances need the same key (default: none; webhooks are off)',
   ),
   SVC_WEBHOOK_ALLOW_NETWORKS: Optional(
-    'Addresses or CIDR ranges that are not public and that webhooks of the wallets in SVC_WEBHOOK_ALLOW_WALLETS may connect to, comma-separated (default: none)',
+    'Addresses or CIDR ranges, not public, that webhooks of SVC_WEBHOOK_ALLOW_WALLETS may connect to, comma-separated (default: none)',
   ),
   SVC_WEBHOOK_ALLOW_WALLETS: Optional(
     'Addresses of the wallets whose webhooks may connect to SVC_WEBHOOK_ALLOW_NETWORKS, comma-separated. Set both variables or neither (default: none)',
     `^ *0x[0-9a-fA-F]{40}( *, *0x[0-9a-fA-F]{40})* *$`,
   ),
   SVC_WEBHOOK_PROXY: Optional(
-    'HTTP proxy for webhooks: http://HOST:PORT, with user and password if needed. The service resolves and checks the addresses itself, so the proxy must allow CONNECT to addresses. Webhooks do not use HTTPS_PROXY (default: none)',
+    'HTTP proxy for webhooks: http://HOST:PORT, with user and password if needed. It must allow CONNECT to addresses. Webhooks do not use HTTPS_PROXY (default: none)',
     '^https?://[^\\s,]+$',
   ),
   SVC_DISK_MIN_FREE_MB: Whole(
     { minimum: 0, default: 256 },
-    'SQLite only: minimum free disk space in MiB. If less is free, the service still accepts completions, but refuses claims, samples, events, and new or changed robots, fleets and alert rules',
+    'SQLite only: minimum free disk space in MiB. If less is free, the service accepts completions, but refuses other new data (disk_low)',
   ),
   SVC_STORAGE_POOL_MB: Whole(
     { minimum: 1, default: 4096 },
-    'Size of the storage pool in MiB. All accounts to which the operator has granted no credits in the last 90 days share this pool. docs/operations.md describes how much of the pool one account may use',
+    'Size of the storage pool in MiB. All accounts to which the operator has granted no credits in the last 90 days share it (docs/operations.md)',
   ),
   SVC_STORAGE_ACCOUNT_MB: Whole(
     { minimum: 1, default: 102_400 },
@@ -214,7 +214,7 @@ export const environment = Type.Object({
     '^(/.+|(127\\.\\d+\\.\\d+\\.\\d+|localhost|\\[::1\\]):\\d{1,5})$',
   ),
   SVC_OPERATOR_TOKEN_FILE: Optional(
-    'File with the token of the operator API. The token has at least 16 characters. Only the owner of the file may have access to the file',
+    'File with the token of the operator API. At least 16 characters, mode 0600',
   ),
   SVC_METRICS_TOKEN: Optional(
     'Bearer token for /metrics, at least 16 characters (default: none; /metrics then answers only requests from loopback)',

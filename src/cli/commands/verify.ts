@@ -8,15 +8,15 @@ export const verifyCommand: CommandSpec = {
   summary: 'Verify a receipt, a bundle, evidence, a hash, the statements of a robot, or a promise',
   details: `With --rpc-url, svc checks the anchor on the chain. For a hash or evidence, svc first asks the service which transaction is the anchor. With neither --rpc-url nor --block-hash, svc only reports what the service states.
 
-A bundle with a chain proof (svc-bundle/2, svc-bundle/3) proves that a block contains the anchor. With --block-hash, svc checks such a bundle without a connection. Take the hash of the block from a source that you trust. With --rpc-url, svc reads only the header of the block for such a bundle, unless you add --full.
+A bundle with a chain proof (svc-bundle/2, svc-bundle/3) proves that a block contains the anchor. With --block-hash, from a source that you trust, svc checks it without a connection. With --rpc-url, svc reads only the header of the block, unless you add --full.
 
-Anyone can write an anchor, so svc must know which account to expect. Name the account with --anchor-address, or save the list of a service with svc trust add. If --url, SVC_URL, --profile or SVC_PROFILE names a service, svc looks for the sender only in the list of this service: in its saved list or, if no list is saved, in the list that svc reads from the service. If you name no service, svc looks in all saved lists. If none has the sender, svc reads the current list of the service of your last sign-in. With --block-hash, svc reads no list from a service. Without any list or account, svc exits with 9.
+Anyone can write an anchor, so name the account to expect with --anchor-address, or save the list of a service with svc trust add. If --url, SVC_URL, --profile or SVC_PROFILE names a service, svc uses only its saved list or, if none is saved, its current one. Otherwise svc looks in all saved lists, and then in the current list of the service of your last sign-in. With --block-hash, svc reads no list from a service. Without any list or account, svc exits with 9.
 
 If a robot signed the work, its bundle (svc-bundle/3) has the signatures, and svc checks them. Anyone can make a key, so name the key with --robot-key or its owner with --owner. With one of these options, work without a signature is not verified. If the owner is a smart-contract wallet, svc needs --rpc-url to check its signature.
 
 The statements of a robot, as svc robots export wrote them, are verified without a connection: svc reports whether one is missing, forked or invalid. Give a folder to verify all archives and signed bundles of a robot in it together. Their anchors are not checked. With --rpc-url, svc asks a smart-contract wallet whether it signed the keys.
 
-A promise is what the service signs when it accepts a result before it is anchored. svc checks the signature with the service's list, and looks for each anchor in the bundles of --bundle and at the service. Only a node can tell whether the deadline has passed, so use --rpc-url. svc exits with 14 if a result was anchored late or not at all, and with 7 if the service did not answer.
+For a promise, svc checks the signature with the service's list, and looks for each anchor in the bundles of --bundle and at the service. Only a node can tell whether the deadline has passed, so use --rpc-url. svc exits with 14 if a result was anchored late or not at all, and with 7 if the service did not answer.
 
 If the evidence lists files, svc reports whether each file matches, differs or was not given. The verification fails if a given file differs or is not listed.`,
   arguments: [

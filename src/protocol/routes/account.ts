@@ -15,7 +15,7 @@ const signedAgain = {
     signature: Signature,
     message: Type.String({
       maxLength: limits.messageLength,
-      description: 'the signed challenge, made with the purpose of this endpoint',
+      description: 'the signed challenge, with the purpose of this endpoint',
     }),
   }),
   errors: ['invalid_signature', 'chain_unavailable', 'overloaded'],

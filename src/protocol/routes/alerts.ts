@@ -18,7 +18,7 @@ export const alertRoutes = {
     path: '/api/v1/alert-rules',
     summary: 'Create an alert rule, or change the threshold of the existing rule of the same kind',
     description:
-      'An account has at most one rule of each kind. The service evaluates the rules every 30 s. Under load, the rules of accounts to which the operator granted no credits in the last 90 days are evaluated less often, normally at least every 10 minutes. An alert closes when the condition of its kind is no longer met.',
+      'The service evaluates the rules every 30 s. Under load, those of accounts without a grant in the last 90 days are evaluated less often, normally at least every 10 minutes. An alert closes when the condition of its kind is no longer met.',
     body: AlertRule,
     responses: { 200: Closed({ rule: AlertRule }) },
     errors: ['storage_quota'],

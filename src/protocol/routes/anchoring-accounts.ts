@@ -8,7 +8,7 @@ export const anchoringAccountRoutes = {
     path: '/.well-known/svc-anchors.json',
     summary: 'Read the list of the accounts that anchor, or once anchored, for this service',
     description:
-      'Each account signs its own entry once. All accounts that are in use sign the list. `svc trust add` checks the signatures and saves the list. Clients may cache the response for one minute.',
+      'All accounts that are in use sign the list (docs/anchoring.md). Clients may cache it for one minute.',
     cors: true,
     responses: { 200: AnchorsList },
     errors: ['overloaded'],

@@ -16,7 +16,7 @@ export const cliSignInRoutes = {
     path: '/api/auth/cli/device',
     summary:
       'Start a sign-in of the command line through a browser (RFC 8628): request a device code and a user code',
-    description: `The codes last 10 minutes. A source (an IPv4 address, or an IPv6 /56) that already has ${limits.openCliCodesOfSource} open codes gets \`overloaded\`. Above ${limits.openCliCodes} open codes, the service looks for the source with the most open codes, and ends the oldest code of this source.`,
+    description: `The codes last 10 minutes. A source (an IPv4 address, or an IPv6 /56) with ${limits.openCliCodesOfSource} open codes gets \`overloaded\`.`,
     body: Closed({
       name: Text(limits.nameLength, 'name of the machine, which the page shows; without U+0000'),
     }),
@@ -38,7 +38,7 @@ export const cliSignInRoutes = {
     path: '/api/auth/cli/authorize',
     summary:
       'Show, allow or refuse a command-line sign-in, identified by the user code that svc login shows',
-    description: `The Origin header must be the origin of the service. The session must have been opened with a wallet signature. If the session that allowed a sign-in ends before svc login has its own session, the sign-in fails. After ${limits.wrongCliCodes} wrong codes in one session, the owner must sign in with the wallet again.`,
+    description: `The Origin header must be the origin of the service. The session must have been opened with a wallet signature. After ${limits.wrongCliCodes} wrong codes in one session, the owner must sign in with the wallet again.`,
     sessionOnly: true,
     ownOriginOnly: true,
     body: Closed({
@@ -62,8 +62,7 @@ export const cliSignInRoutes = {
     path: '/api/auth/cli/token',
     summary:
       'Open a session with a device code, after the owner has allowed the sign-in. Each device code works once',
-    description:
-      'The new session has its own entry in the list of sessions. If you revoke the session that allowed the sign-in, the new session does not end, so revoke the new session too.',
+    description: 'The new session does not end with the one that allowed it.',
     body: Closed({ device_code: DeviceCode }),
     fieldErrors: { device_code: 'invalid_code' },
     responses: {

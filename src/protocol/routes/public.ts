@@ -19,7 +19,7 @@ export const publicRoutes = {
     path: '/api/v1/verify/:proofHash',
     summary: 'Verify a proof hash: read its anchor from the chain and check this anchor',
     description:
-      'For each answer, the service reads which block the chain has at the number of the anchor. Several tasks may have the same evidence: `occurrences` counts these tasks, and `task_id` chooses one task. There is no rate limit. 503 `chain_unavailable` means that no provider answers, and 503 `overloaded` that the RPC calls of the service are used up: neither says anything about the proof.',
+      'Several tasks may have the same evidence: `occurrences` counts them, and `task_id` chooses one. 503 `chain_unavailable` (no provider answers) and 503 `overloaded` (the RPC calls of the service are used up) say nothing about the proof.',
     cors: true,
     params: Closed({
       proofHash: Type.String({

@@ -62,8 +62,7 @@ export const robotRoutes = {
     ...accountChangeById,
     method: 'PATCH',
     path: '/api/v1/robots/:id',
-    summary:
-      'Update a robot. A null description deletes the description, and a null fleet_id removes the robot from its fleet',
+    summary: 'Update a robot; null deletes the description, or removes the robot from its fleet',
     body: Patch({
       name: Type.Optional(VisibleText(limits.nameLength)),
       description: Type.Optional(Nullable(Text(limits.descriptionLength))),

@@ -8,7 +8,7 @@ export const Signature = Type.String({
   pattern: '^0x([0-9a-fA-F]{2})*$',
   maxLength: 2 + 2 * limits.signatureBytes,
   description:
-    'hex with the prefix 0x: 65 bytes, or 64 bytes in the compact form (EIP-2098). For a contract wallet, the bytes that its contract accepts; 0x if it approved the message on chain',
+    '0x and hex: 65 bytes, or 64 in the compact form (EIP-2098); for a contract wallet, what its contract accepts (0x if it approved the message on chain)',
 });
 
 export const signInRoutes = {

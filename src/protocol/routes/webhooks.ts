@@ -29,7 +29,7 @@ export const webhookRoutes = {
     ...accountChange,
     path: '/api/v1/webhooks',
     summary: 'Create a webhook; only this response contains its secret',
-    description: `The service signs messages according to Standard Webhooks. An account has at most ${limits.webhooksPerAccount} webhooks. If the operator granted the account no credits in the last 90 days, the account has at most ${limits.webhooksWithoutGrant} webhook, and the service makes at most ${limits.webhookAttemptsPerHourWithoutGrant} attempts per hour to deliver its messages.\n\n| type | sent when | data |\n|---|---|---|\n${types.join('\n')}`,
+    description: `The service signs messages according to Standard Webhooks. An account has at most ${limits.webhooksPerAccount} webhooks. Without a grant of the operator in the last 90 days, it has at most ${limits.webhooksWithoutGrant} webhook, and the service makes at most ${limits.webhookAttemptsPerHourWithoutGrant} attempts per hour to deliver its messages.\n\n| type | sent when | data |\n|---|---|---|\n${types.join('\n')}`,
     sessionOnly: true,
     body: Closed({ url: WebhookUrl, events: WebhookEvents }),
     responses: { 201: Closed({ webhook: Webhook, secret: WebhookSecret }) },
@@ -45,8 +45,7 @@ export const webhookRoutes = {
     method: 'PATCH',
     path: '/api/v1/webhooks/:id',
     summary: 'Change, enable or disable a webhook',
-    description:
-      'If you disable a webhook, the service abandons its waiting messages. The service does not send these messages when you enable the webhook again.',
+    description: 'Disabling a webhook abandons its waiting messages for good.',
     sessionOnly: true,
     body: Patch({
       url: Type.Optional(WebhookUrl),

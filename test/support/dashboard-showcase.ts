@@ -106,6 +106,8 @@ async function anchor(client: Client, i: number) {
       title: jobs[i % jobs.length] ?? '',
       description: 'Twelve boxes from row C to dock 9, none may be stacked.',
       expected_result: { boxes: 12, dock: 9, photographs: true },
+      // As long ago as its evidence says.
+      occurred_at: new Date(Date.now() - 481_500).toISOString(),
     },
   });
   const { id } = body.task;

@@ -49,6 +49,23 @@ it('names only existing npm scripts', async () => {
   expect(unknown).toEqual([]);
 });
 
+it('names only existing files and folders of the repository', async () => {
+  const unknown: string[] = [];
+  let count = 0;
+  for (const [page, text] of await readPages()) {
+    if (page === 'CHANGELOG.md') continue; // Describes the past.
+    for (const [, name = ''] of text.matchAll(
+      /`(?!\S+NNN)((?:src|test|docs|deploy|examples|clients|contracts|build|\.ci)\/[\w./-]+)`/g,
+    )) {
+      count += 1;
+      if (!existsSync(path.join(root, name))) unknown.push(`${page}: ${name}`);
+    }
+  }
+
+  expect(unknown).toEqual([]);
+  expect(count).toBeGreaterThan(50);
+});
+
 it('has links only to existing headings', async () => {
   const texts = await readPages();
   const dead: string[] = [];

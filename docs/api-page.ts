@@ -23,7 +23,7 @@ export function apiPage(): string {
 
 function intro(): string {
   return [
-    '- Access. *Robot key*: `Authorization: Bearer svc_…`. *Session*: the cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days; `svc` gets its own from `POST /api/auth/cli/token`. *Account*: a session, or an account token as `Authorization: Bearer svct_…`.',
+    '- Access. *Robot key*: `Authorization: Bearer svc_…`. *Session*: the cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days; `svc` gets its own from `POST /api/auth/cli/token`. *Account*: a session, or an account token as `Authorization: Bearer svct_…`; endpoints without another note need this.',
     '- Bodies are JSON in UTF-8. Unknown fields and values of the wrong type are refused. In the tables, `?` marks an optional member; in the body of a POST, null for it counts as absent, unless its type allows null. Ids are UUIDs, returned in lower case. Times are ISO 8601 dates, or dates and times, and UTC if they have no offset. Texts have no U+0000, and required texts are not blank.',
     '- Lists return pages of 50 items. `limit` is 1 to 200, and `cursor` is the `next_cursor` of the previous page.',
     '- Every response has `X-Request-Id`, and `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` of the robot key or account. Calls with a valid robot key to a path under `/api/v1` count toward the limit of this key, except on public endpoints. Calls of an account count if they change something. Exceptions are named. On public endpoints, the headers have fixed values ([`unmeteredPerWindow`](#limits)). A 429 or 503 also has `Retry-After`.',
@@ -39,11 +39,11 @@ function section(name: string, route: Route): string {
   return [
     `## ${name}`,
     `\`${method} ${path}\`: ${summary}.${description === undefined ? '' : ` ${description}`}`,
-    `Access: ${route.sessionOnly ? 'session' : access[route.access]}.${limitOf(route)}`,
+    ...accessOf(route),
     ...memberLists(route),
     ...(example === undefined ? [] : ['Body:', json(example)]),
     ...Object.entries(route.responses).flatMap(([status, schema]) => [
-      `Response ${status}:`,
+      status === '200' ? 'Response:' : `Response ${status}:`,
       json(exampleOf(plain(schema))),
     ]),
     ...(codes.size === 0 ? [] : [`Errors: ${quoted(...codes)}.`]),
@@ -125,6 +125,13 @@ function limitMeanings(): ReadonlyMap<string, string> {
 /** Descriptions that the introduction states for all members. */
 const common =
   /^(a UUID|text (that is not blank and has no|without) U\+0000|an ISO 8601 date, or date .*)$/;
+
+/** Who may call, unless it is an account, and how calls are counted, unless the introduction says it. */
+function accessOf(route: Route): string[] {
+  const allowed = route.sessionOnly ? 'session' : access[route.access];
+  const text = `${allowed === 'account' ? '' : `Access: ${allowed}.`}${limitOf(route)}`;
+  return text === '' ? [] : [text.trim()];
+}
 
 /** How calls are counted, if the introduction does not say it. */
 function limitOf({ access, limit, method }: Route): string {

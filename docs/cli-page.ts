@@ -42,7 +42,9 @@ function section({
 }: CommandSpec) {
   const explained = args.filter(({ summary }) => !named.test(summary));
   const own = options.filter((option) => !isShared(option));
-  const others = options.filter(isShared).map(({ flags }) => code(flags));
+  const others = options
+    .filter(isShared)
+    .map(({ flags }) => code(/--[\w-]+/.exec(flags)?.[0] ?? flags));
   const usage = ['svc', path, ...args.map(({ syntax }) => syntax)].join(' ');
   return [
     `### svc ${path}`,

@@ -2,10 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
-export const TokenScope = OneOf(
-  ['read', 'write'],
-  'read: every GET endpoint that accepts an account token; write: every endpoint that accepts an account token. No token can manage sessions or tokens, allow the sign-in of another machine, create or change webhooks, or export or delete the account',
-);
+export const TokenScope = OneOf(['read', 'write'], 'read: GET endpoints only');
 export type TokenScope = Static<typeof TokenScope>;
 
 /** An account token in plain text. `svct_` lets scanners for leaked secrets recognize it. */

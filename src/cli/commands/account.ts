@@ -47,7 +47,7 @@ export const accountCommands: readonly CommandSpec[] = [
     path: 'account export',
     summary: 'Write the data that the service stores for the account, as JSON lines',
     details:
-      'Each line is an object {"kind": …, "record": …}. The record has the same form as in the HTTP API. If a task is verified, the next line has the bundle of the task. The export leaves out sessions, API keys, account tokens, and the secrets and messages of webhooks. With --json, the whole export is one JSON object. The wallet must sign the export: svc prints a message on standard error and reads the signature, or signs with the key of --key-file. An account token (SVC_TOKEN) cannot export the account.',
+      'Each line is an object {"kind": …, "record": …}, as in the HTTP API. The bundle of a verified task follows the task. Sessions, API keys, account tokens, and the secrets and messages of webhooks are left out. With --json, the whole export is one JSON object. The wallet must sign the export: svc prints a message on standard error and reads the signature, or signs with the key of --key-file. An account token (SVC_TOKEN) cannot export the account.',
     options: keyFileOptions,
     examples: ['svc account export > account.jsonl'],
     async run(context, input: Partial<KeyFile>) {

@@ -14,9 +14,9 @@ import { manualSigner, openSession, type SignedIn } from '../sign-in/signature.t
 export const loginCommand: CommandSpec = {
   path: 'login',
   summary: 'Sign in to a service with a wallet',
-  details: `svc prints a user code, and opens a page of the service. Enter the user code on this page. svc then shows the wallet that approved the sign-in, and saves the session only after you confirm the wallet. With --address, svc accepts only the given wallet, and does not ask you to confirm it.
+  details: `svc prints a user code, and opens a page of the service where you enter it. svc saves the session after you confirm the wallet. With --address, svc accepts only this wallet, and does not ask.
 
-Two options sign in without a browser. With --key-file, svc signs with the key in the file. With --manual, svc prints the message on standard output and reads the signature from standard input. Use --manual for a hardware wallet.`,
+Without a browser, --key-file signs with a key, and --manual prints the message and reads the signature, for example of a hardware wallet.`,
   arguments: [{ syntax: '[url]', summary: 'origin of the service (default: from the profile)' }],
   options: [
     ...keyFileOptions,

@@ -102,7 +102,7 @@ export const robotSigningCommands: readonly CommandSpec[] = [
     path: 'robots verify',
     summary: 'Verify that no statement of a robot is missing, forked or invalid',
     details:
-      'svc reads all statements of the robot from the service and checks every signature, number and hash. It exits with 11 if a statement is missing, with 12 if one start of the agent signed two statements with one number, and with 13 if two starts continued the same statement, for example from a copied disk. Nothing shows that no statement exists after the last one.',
+      'svc checks every signature, number and hash, and exits with 11 if a statement is missing, with 12 if one start of the agent signed two statements with one number, and with 13 if two starts continued the same statement, for example from a copied disk. Nothing shows that no statement exists after the last one.',
     arguments: [robotArgument],
     options: [
       { flags: '--robot-key <thumbprint>', summary: 'thumbprint of a key that must have signed' },

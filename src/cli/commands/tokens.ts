@@ -27,7 +27,7 @@ export const tokenCommands: readonly CommandSpec[] = [
     summary: 'Create an account token and show the token one time. To use the token, set SVC_TOKEN',
     details: `This command needs a session that svc login opened with --key-file or --manual. If you signed in through a browser, create the token on the page Access of the dashboard instead.
 
-svc prints only the token to standard output. To change data, a token needs the scope write. Four things need a session instead of a token: to manage sessions and tokens, to allow the sign-in of another machine, to create or change webhooks, and to export or delete the account.`,
+svc prints only the token to standard output. To change data, a token needs the scope write. Sessions, tokens, webhooks, sign-ins of other machines, export and deletion need a session instead.`,
     arguments: [{ syntax: '<name>', summary: 'at most 80 characters' }],
     options: [
       {

@@ -19,7 +19,7 @@ export const trustCommands: readonly CommandSpec[] = [
     path: 'trust add',
     summary: 'Save the anchoring accounts of a service, after you confirm them',
     details:
-      "svc reads the signed list of the service's anchoring accounts, checks the signatures and shows the addresses. Compare the addresses with another source, for example the operator of the service. Then type the host of the service to confirm the addresses. From then on, svc verify accepts anchors of these accounts, even if the service no longer exists.",
+      'svc checks the signatures of the list and shows the addresses. Compare them with another source, for example the operator, and type the host of the service to confirm. From then on, svc verify accepts anchors of these accounts.',
     arguments: [urlArgument],
     options: [yesOption],
     examples: ['svc trust add https://svc.example.org'],
@@ -67,7 +67,7 @@ export const trustCommands: readonly CommandSpec[] = [
   {
     path: 'trust refresh',
     summary: 'Replace a saved list with the newer list of the service',
-    details: `svc replaces the saved list only if the new list meets all of the conditions below. At least one account that is in the saved list, and is not retired there, has signed the new list. The sequence number is not lower than in the saved list. With the same sequence number, only signatures differ. The new list has every saved account, with the same first block. If the saved entry of an account is signed, its new entry is signed too. No last block is removed or raised, and no promise key is changed or removed. If the new list adds an account that did not sign its entry, you must confirm the change: svc verify names no sender by such an entry.
+    details: `At least one saved account that is not retired must have signed the new list, and the new list must agree with the saved one (docs/anchoring.md). If it adds an account that did not sign its entry, you must confirm the change: svc verify names no sender by such an entry.
 
 svc verify never refreshes a list.`,
     arguments: [savedUrlArgument],

@@ -27,7 +27,7 @@ export const evidenceRoutes = {
     summary:
       'Read the bundle of a task. To verify a bundle, you need only a node of the chain and the address of the anchoring account',
     description:
-      'If the anchor is final and its chain proof is stored, the format is `svc-bundle/2`. Otherwise, and with `format=1`, the format is `svc-bundle/1`. If the evidence was erased, the bundle has no `proof`. If the anchor is not in a block yet, or a reorganization removed it, the response is 409 `completion_in_progress`. If the task has no completion, or its anchor failed, the response is 404.',
+      'The format is `svc-bundle/2` if its chain proof is stored, otherwise, and with `format=1`, `svc-bundle/1`. If the evidence was erased, it has no `proof`. If the anchor is not in a block yet, or a reorganization removed it, the response is 409 `completion_in_progress`. If the task has no completion, or its anchor failed, the response is 404.',
     query: Closed({ format: Type.Optional(Type.Literal('1')) }),
     responses: { 200: Bundle },
     errors: ['not_found', 'completion_in_progress'],

@@ -138,7 +138,7 @@ export const taskRoutes = {
     ...robotChange,
     path: '/api/v1/tasks/batch',
     summary: 'Claim and complete up to 50 tasks in one call',
-    description: `Each item has a claim, a completion, or both. \`items\` of the response are in the order of the request, each with the status and the body that the single call would have. Items are not atomic: each succeeds or fails by itself, and the items of one task follow each other. In an item with both, a refused claim skips the completion. Send the same call again after a failure: nothing is done twice. With \`wait=0\`, the service does not wait for anchors. A robot may send ${limits.batchItemsPerWindow} items per minute. Above that, the response is 429, and nothing was done.`,
+    description: `Each item has a claim, a completion, or both, and gets the status and body of the single call, in the order of the request. Each succeeds or fails by itself; a refused claim skips its completion. Send the same call again after a failure: nothing is done twice. With \`wait=0\`, the service does not wait for anchors. Above ${limits.batchItemsPerWindow} items of a robot per minute, the response is 429, and nothing was done.`,
     query: Closed({ wait: Type.Optional(Type.Literal('0')) }),
     body: Closed({
       items: Type.Array(BatchItem, { minItems: 1, maxItems: limits.batchItems }),
@@ -160,7 +160,7 @@ export const taskRoutes = {
     path: '/api/v1/tasks',
     summary: "List the tasks of the account's robots, newest first",
     description:
-      'With a robot key, list only the tasks of the robot that has this key. Items have no `expected_result`. If `robot_id` or `fleet_id` belongs to another account, the response is 404. With a filter, a page may have fewer items than `limit` although more pages follow. Continue until `next_cursor` is null. With `Accept: text/csv`, the response is one CSV table with all matching tasks, without pages.',
+      'With a robot key, list only the tasks of the robot that has this key. Items have no `expected_result`. With a filter, a page may have fewer items than `limit`: continue until `next_cursor` is null. With `Accept: text/csv`, the response is one CSV table with all matching tasks, without pages.',
     query: Closed({
       ...PageQuery,
       ...PeriodQuery,

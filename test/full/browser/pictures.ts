@@ -49,7 +49,11 @@ try {
         .first()
         .waitFor({ timeout: 2 * EVALUATION_MS });
       await page.waitForLoadState('networkidle');
-      if (from !== undefined) await page.locator(from).evaluate((part) => part.scrollIntoView());
+      // Below the header, which stays.
+      if (from !== undefined) {
+        const top = await page.locator(from).evaluate((part) => part.getBoundingClientRect().top);
+        await page.evaluate(`scrollBy(0, ${top - 270})`);
+      }
       taken.set(`${name}-${colorScheme}.webp`, await pictureOf(page));
     };
     await take('overview', 'Battery low', 860);
@@ -57,6 +61,7 @@ try {
     await page.locator('.path-plot').waitFor();
     await take('robot', 'Path', 1640);
     await page.goto(`${dashboard.server.url}/tasks/${verified.id}`);
+    await page.locator('.path-plot').waitFor();
     await take('task', 'Claim and completion', 1000, '#timeline');
     await page.goto(`${dashboard.server.url}/verify/${verified.proofHash}`);
     await take('proof', 'Checks, made in this browser', 760);

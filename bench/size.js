@@ -131,7 +131,8 @@ async function bytesOfDatabase(url) {
 const server = await startPostgres(['fsync=on', 'max_wal_size=4GB']);
 try {
   const { url } = await createDatabase(server.url);
-  report([...(await measure('SQLite', undefined)), ...(await measure('PostgreSQL', url))]);
+  report(await measure('SQLite', undefined));
+  report(await measure('PostgreSQL', url));
 } finally {
   await server.close();
 }

@@ -1,12 +1,13 @@
 """The client of svc-agent, which runs on the robot and needs no network to answer."""
 
+import math
 import os
 import time
 from typing import Any, Dict, Iterator, Mapping, Optional
 
 from .client import POLL_S, Client
 from .errors import Conflict, OtherEvidence, SvcError
-from .http import Server
+from .http import Server, log
 from .task import Receipt
 
 SOCKET = "/run/svc-agent/agent.sock"
@@ -49,7 +50,7 @@ class Agent(Client):
         give_up = time.monotonic() + wait
         path = f"/api/v1/tasks/{task_id}/complete"
         while True:
-            seconds = min(max(0, int(give_up - time.monotonic())), LONGEST_WAIT_S)
+            seconds = min(max(0, math.ceil(give_up - time.monotonic())), LONGEST_WAIT_S)
             try:
                 _, answer = self._server.call(
                     "POST",
@@ -64,6 +65,8 @@ class Agent(Client):
                 if error.details.get("same_evidence") is not True:
                     raise
                 answer = error.details
+            if "warning" in answer:
+                log.warning("Task %s: %s", task_id, answer["warning"])
             receipt = self._receipt_in(task_id, answer)
             if receipt is not None or give_up - time.monotonic() < POLL_S:
                 return receipt

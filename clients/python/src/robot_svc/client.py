@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Type, TypeVar, 
 
 from .errors import UnexpectedAnswer
 from .evidence import Time, exact, utc
-from .http import Server
+from .http import Server, log
 from .task import Receipt, Task
 from .telemetry import Sample, Telemetry
 
@@ -160,7 +160,10 @@ class Client:
         """Sends them once. Returns how many of them svc-agent has set aside because they are malformed."""
         body, answers = {"samples": samples}, {201: "accepted"}
         _, answer = self._server.call("POST", "/api/v1/telemetry", body, answers=answers, retry_s=0)
-        return len(answer.get("set_aside", ()))
+        aside = answer.get("set_aside", ())
+        for sample in aside:
+            log.warning("A sample was refused: %s", sample["message"])
+        return len(aside)
 
     def _require_task(self, answer: Any, member: str, task_id: str) -> None:
         if not isinstance(answer, Mapping) or answer.get(member) != task_id:

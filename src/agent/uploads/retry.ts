@@ -166,7 +166,7 @@ export const PAUSES = {
   keyCheck: { firstMs: 2_000, maxMs: 2_000 },
   /** Between two tries of a call or record that failed for any other reason. */
   usual: { firstMs: 1_000, maxMs: 15 * 60_000 },
-  /** Between two tries of a record whose answer was lost: the record is seldom the cause. */
+  /** Between two tries of the connection, and of a record whose answer was lost: the record is seldom the cause. */
   lost: { firstMs: 1_000, maxMs: 60_000 },
   /** Between two tries of a record that something else than the service answered to, while the service is there. */
   unexpected: { firstMs: 1_000, maxMs: 60 * 60_000 },

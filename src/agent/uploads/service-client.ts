@@ -197,7 +197,7 @@ export class ServiceClient {
       if (verdictOf(known) === 'key') this.#refused = { key, at: performance.now() };
       // Any failure pauses the next try.
       else if (this.#retries.waitMs(CONNECTION) === 0)
-        this.#retries.failed(CONNECTION, this.pauses.usual);
+        this.#retries.failed(CONNECTION, this.pauses.lost);
     }
   }
 
@@ -331,7 +331,7 @@ export class ServiceClient {
     if (this.#underWay > 1) this.#concurrent = Math.max(1, this.#concurrent / 2);
     // A slow or too large record says nothing about other records.
     if (verdictOf(error) === 'slow' && error.code !== 'timed_out') return;
-    this.#retries.failed(CONNECTION, this.pauses.usual);
+    this.#retries.failed(CONNECTION, this.pauses.lost);
     if (!isLost(error)) return;
     // The next call is a small one that tests the connection.
     this.#state = 'disconnected';

@@ -151,7 +151,14 @@ it.each([
   [
     'a key text that the expected wallet did not sign',
     3,
-    (lines: string[]) => lines.with(1, String(lines[1]).replace(/("signature":"0x..)../, '$100')),
+    (lines: string[]) =>
+      lines.with(
+        1,
+        String(lines[1]).replace(
+          /("signature":"0x..)(.)/,
+          (_, start: string, digit: string) => `${start}${digit === '0' ? '1' : '0'}`,
+        ),
+      ),
   ],
 ])('finds %s in an archive', async (_, exitCode, change) => {
   const { stdout } = await user.svc(['robots', 'export', 'arm-1']);

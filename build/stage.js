@@ -38,10 +38,20 @@ for (const { to, manifestOf, files } of packages) {
   writeShrinkwrap(target);
 }
 
-/** What `files` of its package.json names. @param {string} folder */
+/**
+ * What `files` of its package.json names, if it is built or under version control: an operator's keys and settings may be
+ * next to the files of deploy.
+ *
+ * @param {string} folder
+ */
 function filesOf(folder) {
   const [{ files }] = JSON.parse(npm(folder, 'pack', '--dry-run', '--json', '--ignore-scripts'));
-  return Object.fromEntries(files.map((/** @type {{ path: string }} */ { path }) => [path, path]));
+  const listed = execFileSync('git', ['ls-files', '-z'], { cwd: folder, encoding: 'utf8' });
+  const tracked = new Set(listed.split('\0'));
+  /** @type {string[]} */
+  const names = files.map((/** @type {{ path: string }} */ file) => file.path);
+  const published = names.filter((name) => name.startsWith('dist/') || tracked.has(name));
+  return Object.fromEntries(published.map((name) => [name, name]));
 }
 
 /** The bundled library, and its types as they are. */

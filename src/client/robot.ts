@@ -140,7 +140,8 @@ export async function retry<T>(
     } catch (error) {
       if (!(error instanceof SvcError)) throw error;
       const { details, retryable, code } = error;
-      const delay = Math.max(Number(details.retry_after ?? 0) * 1000, pause);
+      const asked = Number(details.retry_after ?? 0) * 1000;
+      const delay = Number.isFinite(asked) ? Math.max(asked, pause) : pause;
       end ??= Date.now() + retryMs;
       const isPermanent = !retryable && code !== 'unexpected_answer';
       if (isPermanent || Date.now() + delay > end) throw error;

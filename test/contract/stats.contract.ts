@@ -111,6 +111,17 @@ export function statsContract(open: OpenStore): void {
     ]);
   });
 
+  it('count an event that occurred long ago in the oldest hour that they show', async () => {
+    for (const years of [1, 5, 20]) {
+      const then = world.now - years * 365 * 24 * HOUR;
+      await event('error', uuid(), new Date(then).toISOString());
+    }
+
+    const oldest = { at: world.now - 31 * 24 * HOUR, samples: 0 };
+    const found = await stats(null, robot.wallet, 0);
+    expect(found?.hours).toEqual([{ ...oldest, events: { info: 0, warn: 0, error: 3 } }]);
+  });
+
   it('count anchors and their cost on the day they were settled', async () => {
     const lease = await world.lease();
     const before = await world.store.getBalance(robot.wallet);

@@ -107,6 +107,9 @@ async function mergedPage(
   return found;
 }
 
+/** An event that is delivered later than that counts as if it had just been this old. */
+const COUNTED_MS = 31 * 24 * 60 * 60_000;
+
 type Created = Awaited<ReturnType<EventStore['createEvent']>>;
 
 /** `wallet` is the account of an event that was created. */
@@ -129,7 +132,9 @@ async function createEvent(tx: Tx, event: NewEvent): Promise<Created & { wallet?
   const { wallet } = robot;
   const data = { id, robot_id: robotId, event_type: eventType, severity, message };
   await queueMessages(tx, [{ wallet, type: 'event.created', data }], createdAt);
-  await countActivity(tx, [{ ...robot, at: beginOf('hour', happenedAt(event)), [severity]: 1 }]);
+  // An hour with a count stays for ever, so a robot cannot make one of any time.
+  const counted = Math.max(happenedAt(event), createdAt - COUNTED_MS);
+  await countActivity(tx, [{ ...robot, at: beginOf('hour', counted), [severity]: 1 }]);
   return { outcome: 'created', event: created, wallet };
 }
 

@@ -322,6 +322,38 @@ describe('--report', () => {
     expect(await readFile(file, 'utf8')).toContain('<h1>Not verified</h1>');
   });
 
+  it('says that the chain was not read if the service alone states the anchor', async () => {
+    const file = user.file('stated.html');
+
+    await user.svc(['verify', plain.proof_hash, '--report', file]);
+
+    const html = await readFile(file, 'utf8');
+    expect(html).toContain('<h1>Statement of the service, not checked on the chain</h1>');
+    expect(html).toContain('31337, a test chain');
+  });
+
+  it('names the options of the check in words that a shell reads as they are', async () => {
+    await write("b$(touch pwned)';id.json", proven);
+    const file = user.file('quoted.html');
+    const sender = ['--anchor-address', plain.anchor.from];
+
+    await verify("b$(touch pwned)';id.json", ...atBlock(), ...sender, '--report', file);
+
+    const html = await readFile(file, 'utf8');
+    expect(html).toContain('svc verify &#39;b$(touch pwned)&#39;\\&#39;&#39;;id.json&#39;');
+    expect(html).toContain(`--anchor-address ${plain.anchor.from}`);
+  });
+
+  it('does not replace what it verifies', async () => {
+    await write('kept.json', proven);
+
+    const file = user.file('kept.json');
+    const { exitCode } = await verify('kept.json', ...atBlock(), '--report', file);
+
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(proven);
+  });
+
   it('names the file that cannot be written', async () => {
     const file = user.file('none/certificate.html');
 

@@ -8,7 +8,7 @@ import {
 const hash = (digit: string) => `0x${digit.repeat(64)}`;
 
 const certificate: Certificate = {
-  isVerified: true,
+  result: 'verified',
   verdict: ['This evidence has not changed since 29 November 2026, 10:00 UTC (block time).'],
   checkedAt: '2026-11-30T08:30:00.000Z',
   stated: {
@@ -73,7 +73,7 @@ describe('a certificate', () => {
   });
 
   it('says in its heading that a proof is not verified', () => {
-    const refused = certificateDocument({ ...certificate, isVerified: false }, null);
+    const refused = certificateDocument({ ...certificate, result: 'refuted' }, null);
     expect(refused).toContain('<h1>Not verified</h1>');
     expect(refused).not.toContain('Certificate of an anchored proof');
   });

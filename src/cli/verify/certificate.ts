@@ -6,14 +6,10 @@ import { reasonsOf, signedBy } from '../../proof/subject/verdict.ts';
 import type { Context } from '../context.ts';
 import { saveFile } from '../output/save-file.ts';
 import { notProvenBy, type Report, sinceOf, unprovenOf } from './report.ts';
+import type { VerifyInput } from './verify.ts';
 
-interface CertificateInput {
-  /** The file to write. */
-  report: string;
-  subject: string;
-  blockHash?: string;
-  rpcUrl?: string[];
-}
+/** `report`: the file to write. */
+type CertificateInput = VerifyInput & { report: string };
 
 /** Writes nothing while there is no anchor. Throws `file_not_written`. */
 export async function writeCertificate(
@@ -32,19 +28,13 @@ export async function writeCertificate(
   output.note(`Wrote ${input.report}.`);
 }
 
-function certificateOf(
-  report: Report,
-  { subject: argument, blockHash, rpcUrl }: CertificateInput,
-): Certificate | null {
-  const { outcome, subject, answer, identity, checks, sender, signing } = report;
+function certificateOf(report: Report, input: CertificateInput): Certificate | null {
+  const { outcome, basis, subject, answer, identity, checks, sender, signing } = report;
   const { stated, bundle, proof, proofHash } = subject;
   if (stated === null) return null;
-  const isVerified = outcome === 'verified';
-  const isRead = isVerified || outcome === 'unnamed';
-  // An RPC URL may have a key.
-  const chain = blockHash ? ` --block-hash ${blockHash}` : rpcUrl ? ' --rpc-url URL' : '';
+  const isRead = outcome === 'verified' || outcome === 'unnamed';
   return {
-    isVerified,
+    result: outcome !== 'verified' ? 'refuted' : basis === 'service' ? 'stated' : 'verified',
     verdict: [
       ...(outcome === 'unnamed' ? ['Anchored by an account that was not named.'] : []),
       ...(isRead ? [sinceOf(report) ?? ''] : reasonsOf(checks)),
@@ -60,7 +50,37 @@ function certificateOf(
     accounts: sender === null ? [] : [sender],
     checks,
     notProven: notProvenBy(report),
-    command: `svc verify ${path.basename(argument)}${chain}${answer ? ` --url ${answer.url}` : ''}`,
+    command: commandOf(input, answer?.url),
     address: answer && `${answer.url}/verify/${proofHash}?task_id=${stated.task_id}`,
   };
+}
+
+/** The same verification, for a shell. An RPC URL may have a key, so it is left out. */
+function commandOf(input: CertificateInput, serviceUrl: string | undefined): string {
+  const { subject, rpcUrl, blockHash, full, proof, anchorAddress, owner, robotKey } = input;
+  const { bundle, file, part, bigIntegers, requireEvidence, requireFiles } = input;
+  const options = {
+    'rpc-url': rpcUrl && 'URL',
+    'block-hash': blockHash,
+    full,
+    proof: proof && path.basename(proof),
+    'anchor-address': anchorAddress,
+    owner,
+    'robot-key': robotKey,
+    bundle,
+    'big-integers': bigIntegers,
+    'require-evidence': requireEvidence,
+    file,
+    'require-files': requireFiles,
+    part,
+    url: serviceUrl,
+  };
+  const words = Object.entries(options).flatMap(([name, value]) =>
+    [value || []].flat().map((one) => (one === true ? `--${name}` : `--${name} ${quoted(one)}`)),
+  );
+  return ['svc verify', quoted(path.basename(subject)), ...words].join(' ');
+}
+
+function quoted(word: string): string {
+  return /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

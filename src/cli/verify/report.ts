@@ -4,6 +4,7 @@ import type { Output } from '../../base/output/output.ts';
 import { maxOf } from '../../base/output/table.ts';
 import { type ComparedFile, fileText } from '../../proof/files/manifest.ts';
 import {
+  chainText,
   NOT_ANCHORED,
   NOT_FINAL,
   REORGANIZED,
@@ -29,7 +30,6 @@ export interface Report extends AnchorResult {
 }
 
 /** The chain id of local Anvil and Hardhat chains. */
-const TEST_CHAIN = 31_337;
 
 export function printReport(output: Output, report: Report): void {
   const { asksJson, colors, json, line } = output;
@@ -118,7 +118,7 @@ function factsOf({ subject: { bundle, stated } }: Report): Record<string, string
     robot: robot_id,
     ...(block_number !== undefined && { block: block_number }),
     ...(anchored_at !== undefined && { anchored_at }),
-    chain: `${chain_id}${chain_id === TEST_CHAIN ? ', a test chain' : ''}`,
+    chain: chainText(chain_id),
   };
 }
 

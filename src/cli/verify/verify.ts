@@ -1,4 +1,5 @@
 // The steps of `svc verify`: read the subject, verify its anchor, print the report.
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SvcError } from '../../base/svc-error.ts';
 import type { Recognized, Subject } from '../../proof/subject/subject.ts';
@@ -166,7 +167,7 @@ function requireApplicable(
 
 /** @throws SvcError `usage` */
 function requireConsistent(input: VerifyInput): void {
-  const { rpcUrl = [], blockHash, full, watch, timeout } = input;
+  const { rpcUrl = [], blockHash, full, watch, timeout, report, subject } = input;
   const usage = (message: string) => new SvcError('usage', message);
   // Compare in normal form: the same endpoint may be written in two ways.
   const endpoints = rpcUrl.map((url) => (URL.canParse(url) ? new URL(url).href : url));
@@ -179,6 +180,9 @@ function requireConsistent(input: VerifyInput): void {
     }
     if (rpcUrl.length > 0) throw usage('Use either --block-hash or --rpc-url.');
     if (watch) throw usage('--watch needs the chain or the service; --block-hash uses neither.');
+  }
+  if (report !== undefined && path.resolve(report) === path.resolve(subject)) {
+    throw usage('--report would replace the file that is verified.');
   }
   if (full && rpcUrl.length === 0) throw usage('--full needs --rpc-url.');
   if (timeout !== undefined && !watch) throw usage('--timeout needs --watch.');

@@ -3,11 +3,12 @@ import type { StatedAnchor } from '../audit-anchor.ts';
 import type { AuditCheck } from '../audit-check.ts';
 import type { Bundle } from '../bundle.ts';
 import type { Proof } from '../json-value.ts';
-import { utcTime } from './verdict.ts';
+import { chainText, utcTime } from './verdict.ts';
 
 /** What a certificate has. All texts are plain: the renderer escapes them. */
 export interface Certificate {
-  readonly isVerified: boolean;
+  /** `stated`: only the service states the anchor, and no check read the chain. */
+  readonly result: 'verified' | 'stated' | 'refuted';
   /** The sentences of the verdict. */
   readonly verdict: readonly string[];
   /** When it was checked, ISO 8601 in UTC. */
@@ -59,14 +60,19 @@ export function certificateDocument(certificate: Certificate, qr: QrModules | nu
 `;
 }
 
+const headings = {
+  verified: 'Certificate of an anchored proof',
+  stated: 'Statement of the service, not checked on the chain',
+  refuted: 'Not verified',
+};
+
 /** The content of the document's body. */
 export function certificateBody(certificate: Certificate, qr: QrModules | null): string {
-  const { isVerified, verdict, stated, claim, proof, checks, notProven, address } = certificate;
-  const heading = isVerified ? 'Certificate of an anchored proof' : 'Not verified';
+  const { result, verdict, stated, claim, proof, checks, notProven, address } = certificate;
   const named = claim?.title ?? certificate.unproven.title ?? 'A task';
   return `
-<header data-ok="${isVerified}">
-<h1>${heading}</h1>
+<header data-result="${result}">
+<h1>${headings[result]}</h1>
 <p class="subject">${escaped(named)}</p>
 ${verdict.map((text) => `<p>${escaped(text)}</p>`).join('\n')}
 </header>
@@ -74,7 +80,9 @@ ${facts({
   Number: certificateNumber(stated),
   Checked: utcTime(certificate.checkedAt),
   'Anchored, block time': stated.anchored_at === undefined ? null : utcTime(stated.anchored_at),
-  Block: stated.block_number ? `${stated.block_number} of chain ${stated.chain_id}` : null,
+  Block: stated.block_number
+    ? `${stated.block_number} of chain ${chainText(stated.chain_id)}`
+    : null,
   'Block hash': certificate.blockHash,
   'Proof hash': stated.proof_hash,
   'Claim hash': stated.claim_hash,
@@ -142,7 +150,8 @@ export function escaped(text: string): string {
 export const CERTIFICATE_STYLE = `
 .certificate-sheet { max-width: 48rem; margin: 0 auto; padding: 2rem; color: #111; background: #fff; font: 15px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 .certificate-sheet header { border-left: 6px solid #a31621; padding-left: 1rem; margin-bottom: 1.5rem; }
-.certificate-sheet header[data-ok="true"] { border-color: #116434; }
+.certificate-sheet header[data-result="verified"] { border-color: #116434; }
+.certificate-sheet header[data-result="stated"] { border-color: #7a4a00; }
 .certificate-sheet h1 { font-size: 1.5rem; margin: 0; }
 .certificate-sheet .subject { font-size: 1.15rem; font-weight: 600; margin: 0.25rem 0; }
 .certificate-sheet h2 { font-size: 1rem; margin: 1.5rem 0 0.5rem; }

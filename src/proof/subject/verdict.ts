@@ -159,3 +159,10 @@ export const NOT_ANCHORED = 'The proof was submitted and is not in a block yet.'
 
 export const REORGANIZED =
   'A chain reorganization removed the block of this proof. The service is anchoring it again.';
+
+/** The chain of Anvil and Hardhat. */
+const TEST_CHAIN = 31_337;
+
+export function chainText(chainId: number): string {
+  return `${chainId}${chainId === TEST_CHAIN ? ', a test chain' : ''}`;
+}

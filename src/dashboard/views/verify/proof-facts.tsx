@@ -1,12 +1,9 @@
 // The service's statements about a proof.
-import { utcTime } from '../../../proof/subject/verdict.ts';
+import { chainText, utcTime } from '../../../proof/subject/verdict.ts';
 import type { PublicVerification } from '../../../protocol/resources.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Fact, HexFact, TransactionFact } from '../../ui/card.tsx';
 import type { Sender } from './identity.tsx';
-
-/** The chain id of local Anvil and Hardhat chains. */
-const TEST_CHAIN = 31_337;
 
 interface ProofFactsProps {
   stated: PublicVerification;
@@ -23,8 +20,8 @@ export function ProofFacts({ stated, sender }: ProofFactsProps) {
       <TransactionFact anchor={anchor} />
       {anchor.anchored_at && (
         <Fact name="Anchored">
-          {utcTime(anchor.anchored_at)}, block {anchor.block_number} of chain {anchor.chain_id}
-          {anchor.chain_id === TEST_CHAIN && ', a test chain'}
+          {utcTime(anchor.anchored_at)}, block {anchor.block_number} of chain{' '}
+          {chainText(anchor.chain_id)}
         </Fact>
       )}
       {sender && (

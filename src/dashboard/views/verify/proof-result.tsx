@@ -170,7 +170,7 @@ function ChainResult({ subject, audit, below }: ChainResultProps) {
           <Unproven stated={stated} bundle={subject.bundle} />
           <CertificateCard
             certificate={{
-              isVerified: verdict.tone === 'good',
+              result: verdict.tone === 'good' ? 'verified' : 'refuted',
               verdict: [verdict.title, verdict.text],
               checkedAt: stated.checked_at,
               stated: {

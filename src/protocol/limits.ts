@@ -136,6 +136,8 @@ export const limits = {
   seriesNameLength: 64,
   /** Longest time series. */
   seriesMs: { minute: 6 * 60 * 60_000, hour: 31 * 24 * 60 * 60_000, day: 366 * 24 * 60 * 60_000 },
+  /** Event types in a report: those with the most errors. */
+  reportEventTypes: 100,
   /** Open streams of an account per instance; a new one ends the oldest. */
   streamsPerAccount: 16,
   /** Interval of the checks of an open stream's session or token. */

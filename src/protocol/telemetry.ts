@@ -14,6 +14,7 @@ import {
   VisibleText,
 } from './fields.ts';
 import { limits } from './limits.ts';
+import { TaskOutcome, TaskStatus } from './resources.ts';
 
 const BatteryPct = Type.Union([Type.Number({ minimum: 0, maximum: 100 }), Type.Null()], {
   description: '0 to 100, or null',
@@ -135,6 +136,41 @@ export const Stats = Closed({
   }),
 });
 
+/**
+ * What the robots of an account or one of its fleets did in a period, extended to whole hours (UTC). An hour with a
+ * sample counts as reported. `state_hours` divides a robot's reported hours by the states of its samples: the states with
+ * the most hours, up to a limit. Other samples state none of them, so the sum can be less than `reported_hours`.
+ */
+export const Report = Closed({
+  from: Timestamp,
+  to: Timestamp,
+  hours: Type.Integer({ minimum: 1, description: 'length of the period' }),
+  robots: Type.Array(
+    Closed({
+      robot_id: Uuid,
+      name: Type.String(),
+      fleet_id: Nullable(Uuid),
+      reported_hours: Count,
+      state_hours: Type.Record(Type.String(), Type.Number({ minimum: 0 })),
+    }),
+  ),
+  errors: Closed({
+    total: Count,
+    by_type: Type.Array(Closed({ event_type: EventType, events: Count }), {
+      maxItems: limits.reportEventTypes,
+      description: 'events of severity error by type, most frequent first',
+    }),
+  }),
+  tasks: Type.Array(Closed({ status: TaskStatus, outcome: Nullable(TaskOutcome), tasks: Count }), {
+    description: 'tasks claimed in the period',
+  }),
+  cost: Closed({
+    anchors: Type.Integer({ minimum: 0, description: 'anchors settled in the period' }),
+    gas_wei: Decimal,
+    gas_wei_per_anchor: Nullable(Decimal),
+  }),
+});
+
 export type Sample = Static<typeof Sample>;
 export type NewSample = Static<typeof NewSample>;
 export type Severity = Static<typeof Severity>;
@@ -143,3 +179,4 @@ export type Resolution = Static<typeof Resolution>;
 export type SeriesPoint = Static<typeof SeriesPoint>;
 export type Series = Static<typeof Series>;
 export type Stats = Static<typeof Stats>;
+export type Report = Static<typeof Report>;

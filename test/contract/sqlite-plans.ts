@@ -209,6 +209,22 @@ export function sqlitePlans(ran: ReadonlySet<string>): void {
       'webhooks_healthy (funded=? AND next_at>? AND next_at<?)',
     ],
     ['refused tasks', /AS tasks, min\(at\)/, 'COVERING INDEX tasks_refused (wallet=?'],
+    [
+      'reported hours',
+      /AND at >= \? AND at < \? ORDER BY at LIMIT/,
+      'resolution=? AND at>? AND at<?',
+    ],
+    ['errors', /SELECT seq, event_type AS "eventType", occurred_at/, 'INDEX events_robot_severity'],
+    [
+      'claims of a period',
+      /c\.outcome FROM tasks t LEFT/,
+      'INDEX tasks_wallet (wallet=? AND status=?',
+    ],
+    [
+      'charges of a period',
+      /s\.kind = 'settle'/,
+      'INDEX ledger_settled (wallet=? AND at>? AND at<?)',
+    ],
     ['tasks by status', /task_counts c ON/, 'SEARCH c USING PRIMARY KEY (robot_id=?)'],
   ])('reads %s by the index meant for it', (_what, query, index) => {
     const sql = statements.find((text) => query.test(text.replaceAll(/\s+/g, ' '))) ?? 'SELECT 1';

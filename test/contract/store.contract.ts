@@ -18,6 +18,7 @@ import { lifecycleContract } from './lifecycle.contract.ts';
 import { operationsContract } from './operations.contract.ts';
 import { historyContract } from './random-histories.contract.ts';
 import { reanchoringContract } from './reanchoring.contract.ts';
+import { reportContract } from './report.contract.ts';
 import { retentionContract } from './retention.contract.ts';
 import { robotDeletionContract } from './robot-deletion.contract.ts';
 import { robotContract } from './robots.contract.ts';
@@ -49,6 +50,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('telemetry', () => telemetryContract(open));
     describe('events', () => eventContract(open));
     describe('statistics', () => statsContract(open));
+    describe('reports', () => reportContract(open));
     describe('retention', () => retentionContract(open));
     describe('storage quotas', () => storageContract(open));
     describe('the audit log', () => auditLogContract(open));

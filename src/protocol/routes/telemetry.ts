@@ -8,6 +8,7 @@ import {
   EventType,
   NewSamples,
   OpsEvent,
+  Report,
   Resolution,
   Sample,
   Series,
@@ -95,5 +96,16 @@ export const telemetryRoutes = {
     query: Closed({ fleet_id: Type.Optional(Uuid) }),
     responses: { 200: Stats },
     errors: ['not_found'],
+  },
+  getReport: {
+    ...accountRead,
+    path: '/api/v1/report',
+    summary: 'Read what the robots of the account, or of one of its fleets, did in a period',
+    description:
+      'The period has at most 31 days; without `from`, it has 7. Events count by `occurred_at`, or by `created_at` if that is earlier or alone. Robots count in the fleet that they are in now; deleted robots and their tasks count only in the cost of the account. With `Accept: text/csv`, the response is one CSV table with a row for each number.',
+    query: Closed({ ...PeriodQuery, fleet_id: Type.Optional(Uuid) }),
+    responses: { 200: Report },
+    longAnswer: true,
+    errors: ['not_found', 'overloaded'],
   },
 } as const satisfies Record<string, Route>;

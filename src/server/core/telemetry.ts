@@ -180,8 +180,12 @@ function metricsText(place: string, metrics: object): string {
   }
 }
 
-/** Extends the range to whole intervals, within the limits of timestamps. */
-function seriesRange(query: SeriesQuery, now: number): TimeRange {
+/** Extends the range to whole intervals, within the limits of timestamps. It lasts `usual` ms without `from`. */
+export function seriesRange(
+  query: SeriesQuery,
+  now: number,
+  usual: number = usualMs[query.resolution],
+): TimeRange {
   const { resolution } = query;
   if (query.limit !== undefined || query.cursor !== undefined) {
     throw wireError(
@@ -190,12 +194,12 @@ function seriesRange(query: SeriesQuery, now: number): TimeRange {
     );
   }
   const to = instantOf(query.to) ?? now + 1;
-  const range = periodOf(query, { from: to - usualMs[resolution], to });
+  const range = periodOf(query, { from: to - usual, to });
   if (range.to - range.from > limits.seriesMs[resolution]) {
     const hours = limits.seriesMs[resolution] / stepMs.hour;
     throw wireError(
       'invalid_request',
-      `With resolution ${resolution}, from and to must be at most ${hours} hours apart.`,
+      `By ${resolution}, from and to must be at most ${hours} hours apart.`,
     );
   }
   const step = stepMs[resolution];

@@ -21,6 +21,7 @@ import type {
   OperationsStore,
   RetentionStore,
 } from './operations.ts';
+import type { ReportStore } from './report.ts';
 import type { RobotStore } from './robots.ts';
 import type { SessionStore, SignInStore } from './sign-in.ts';
 import type { StatementStore } from './statements.ts';
@@ -56,6 +57,7 @@ export interface Store
     TelemetryStore,
     EventStore,
     StatsStore,
+    ReportStore,
     RetentionStore,
     CreditStore,
     AnchorStore,

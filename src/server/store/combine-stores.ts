@@ -19,6 +19,7 @@ import { evidenceStore } from './evidence.ts';
 import { fleetStore } from './fleets.ts';
 import { creditStore } from './ledger.ts';
 import { anchoringAccountStore, operationsStore } from './operations.ts';
+import { reportStore } from './report.ts';
 import { retentionStore } from './retention.ts';
 import { robotDeletion, robotStore } from './robots.ts';
 import { sessionStore, signInStore } from './sign-in.ts';
@@ -50,6 +51,7 @@ function sharedStores(db: Db, { usage, feed }: Shared) {
     ...accountStore(db),
     ...telemetryReads(db),
     ...statsStore(db),
+    ...reportStore(db),
     ...retentionStore(db),
     ...creditStore(db),
     ...chainStatusStore(db),

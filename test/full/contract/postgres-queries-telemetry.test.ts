@@ -130,6 +130,16 @@ it.each<[string, number, () => Promise<unknown>]>([
     },
   ],
   ['roll-ups', PAGE, () => world.store.listRollups(ofRobot(), 'hour', always, PAGE)],
+  [
+    'reported hours',
+    PAGE,
+    () => world.store.listReportedHours(robot().id, always, { limit: PAGE, last: null }),
+  ],
+  [
+    'the errors of a report',
+    PAGE,
+    () => world.store.listErrors(robot().id, { limit: PAGE, last: null }),
+  ],
   ['the events of an account', ROBOTS * PAGE, events({})],
   ['its errors', ROBOTS * PAGE, events({ severity: 'error' })],
   ['its events of a type', ROBOTS * PAGE, events({ eventType: 'rare' })],

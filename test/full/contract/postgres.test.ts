@@ -54,6 +54,8 @@ describe('the statements of the PostgreSQL store', { shuffle: false }, () => {
     ['old messages', /state <> 'pending' AND created_at </, 'webhook_deliveries_age'],
     ['waiting proofs', /state IN \('queued', 'submitted'\) AND \(/, 'completions_waiting'],
     ['failed proofs', /state = 'failed' AND \(/, 'completions_failed'],
+    ['claims of a period', /c\.outcome\s+FROM tasks t LEFT/, 'tasks_wallet'],
+    ['charges of a period', /s\.kind = 'settle' AND s\.at/, 'ledger_settled'],
     ['what was mined', /a\.nonce >= \$\d/, 'attempts_chain_id_sender_nonce_key'],
   ])('read %s in order, by the index meant for it', (_what, query, index) => {
     const [, nodes = []] = [...plans].find(([text]) => query.test(text)) ?? [];

@@ -145,3 +145,6 @@ ALTER TABLE alert_rules ADD COLUMN states text;
 -- How late the newest sample of the last request was, in ms, and how far the clock is behind, if that is known.
 ALTER TABLE robots ADD COLUMN sample_lag bigint;
 ALTER TABLE robots ADD COLUMN clock_behind bigint;
+
+-- Charges by time, for reports.
+CREATE INDEX ledger_settled ON ledger (wallet, at, seq) WHERE kind = 'settle';

@@ -176,3 +176,6 @@ ALTER TABLE alert_rules ADD COLUMN states TEXT;
 -- How late the newest sample of the last request was, in ms, and how far the clock is behind, if that is known.
 ALTER TABLE robots ADD COLUMN sample_lag INTEGER;
 ALTER TABLE robots ADD COLUMN clock_behind INTEGER;
+
+-- Charges by time, for reports.
+CREATE INDEX ledger_settled ON ledger (wallet, at) WHERE kind = 'settle';

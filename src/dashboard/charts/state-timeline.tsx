@@ -74,7 +74,7 @@ export function StateTimeline({ line, marks }: { line: Timeline; marks: readonly
 }
 
 /** Errors first, then the largest share first. */
-function sharesOf(states: States | null) {
+export function sharesOf(states: States | null) {
   const all = Object.entries(states ?? {});
   const samples = all.reduce((sum, [, count]) => sum + count, 0);
   const isError = ([state]: [string, number]) => Number(state === 'error');

@@ -1,6 +1,7 @@
 // The start page: figures and activity of the account or a fleet.
 import { Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import { accountQuery, fleetsQuery, reading } from '../queries.ts';
 import { AddressChoice, optionsOf, useSearchParam } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
@@ -11,6 +12,8 @@ import { Checklist, useFirstSteps } from './overview/checklist.tsx';
 import { Figures, type FiguresProps } from './overview/figures.tsx';
 import { IncidentList } from './overview/incident-list.tsx';
 import './overview/overview.css';
+
+const Report = lazy(() => import('./overview/report.tsx'));
 
 export default function Overview() {
   const [fleetId] = useSearchParam('fleet');
@@ -57,7 +60,14 @@ function Content({ stats, fleetId, credits }: FiguresProps) {
       {fleetId === '' && <Checklist {...steps} />}
       {steps.hasRobot && <IncidentList fleetId={fleetId} />}
       <Figures stats={stats} fleetId={fleetId} credits={credits} />
-      {(steps.hasSample || hasActivity(stats)) && <Activity stats={stats} fleetId={fleetId} />}
+      {(steps.hasSample || hasActivity(stats)) && (
+        <>
+          <Suspense>
+            <Report fleetId={fleetId} />
+          </Suspense>
+          <Activity stats={stats} fleetId={fleetId} />
+        </>
+      )}
     </>
   );
 }

@@ -140,6 +140,47 @@ describe('the overview', () => {
     await expect.poll(named).toEqual(['arm-2']);
   });
 
+  it('reports utilization, errors, tasks and cost of a period, on the page and as CSV', async () => {
+    const { page, owner, robots, show } = await openWith(['arm-1', 'arm-2']);
+    const { fleet } = (await owner.call('createFleet', { body: { name: 'Graz Line 3' } })).body;
+    const robot_ids = robots.slice(0, 1).map(({ id }) => id);
+    await owner.call('assignRobots', { body: { robot_ids, fleet_id: fleet.id } });
+    const [client] = robots.map((robot) => robot.client);
+    const hoursAgo = (hours: number) =>
+      new Date(clock.now() - hours * 60 * MINUTE_MS).toISOString();
+    const states = ['busy', 'busy', 'busy', 'error'].map((state) => {
+      return { state, recorded_at: hoursAgo(2) };
+    });
+    const before = { state: 'charging', recorded_at: hoursAgo(80) };
+    await client?.call('recordSamples', { body: { samples: [...states, before] } });
+    const fault = { event_type: 'fault', severity: 'error' } as const;
+    await client?.call('createEvent', { body: { ...fault, occurred_at: hoursAgo(2) } });
+    await client?.call('createEvent', { body: { ...fault, occurred_at: hoursAgo(80) } });
+    await client?.call('createTask', { body: { title: 'Weld' } });
+
+    await show('/');
+    const report = page.getByRole('region', { name: 'Report' });
+    const text = (part: string) => report.getByText(part).first().waitFor();
+    await text('charging 50 %');
+    await text('166 of 168 h not reported');
+    await text('168 of 168 h not reported');
+    await text('0 ETH for 0 anchored tasks');
+    expect(await report.getByRole('listitem').allTextContents()).toEqual(['fault 2', 'claimed 1']);
+
+    await report.getByLabel('Period').selectOption('Last 24 hours');
+    await text('error 25 %, busy 75 %');
+    await text('23 of 24 h not reported');
+    expect(page.url()).toContain('period=24h');
+    await report.getByText('Graz Line 3, 1 robot').click();
+    await report.getByRole('link', { name: 'arm-1' }).waitFor();
+    const saving = page.waitForEvent('download');
+    await report.getByRole('button', { name: 'Download CSV' }).click();
+    const saved = await readFile(await (await saving).path(), 'utf8');
+    expect(saved).toContain('"arm-1"');
+    expect(saved).toContain('"state busy",0.75');
+    expect(saved).toContain('"errors",,,,"fault",1');
+  });
+
   it('links the bar of an hour to the events of that hour', async () => {
     const { page, robots, show } = await openWith(['arm-1']);
     const report = (event_type: string) =>

@@ -95,6 +95,6 @@ function Figure({ title, value, unit, children }: FigureProps) {
   );
 }
 
-function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+export function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }

@@ -1,0 +1,210 @@
+// The report of a period: utilization, errors by type, tasks and cost.
+import { Button, Group } from '@mantine/core';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { Report as Reported } from '../../../protocol/telemetry.ts';
+import { download } from '../../api.ts';
+import { STEP_MS } from '../../charts/series.ts';
+import { sharesOf } from '../../charts/state-timeline.tsx';
+import { chainQuery, fleetsQuery, reading } from '../../queries.ts';
+import { stateColor } from '../../ui/badge.tsx';
+import { Card, Fact } from '../../ui/card.tsx';
+import { ether } from '../../ui/ether.ts';
+import { AddressChoice, useSearchParam } from '../../ui/fields.tsx';
+import { Loaded, Problem } from '../../ui/states.tsx';
+import { useTenSeconds } from '../../ui/time.tsx';
+import { counted, saveFile } from '../../ui/values.tsx';
+import { listOf, sum } from './figures.tsx';
+import './report.css';
+
+const periods = [
+  { value: '', label: 'Last 7 days', days: 7 },
+  { value: '24h', label: 'Last 24 hours', days: 1 },
+  { value: '30d', label: 'Last 30 days', days: 30 },
+];
+
+/** Error types that are shown. */
+const SHOWN = 10;
+
+/** Whole hours up to the end of the current one, as the service sums up. */
+export default function Report({ fleetId }: { fleetId: string }) {
+  const [chosen] = useSearchParam('period');
+  const { days } = periods.find(({ value }) => value === chosen) ?? { days: 7 };
+  const to = Math.ceil(useTenSeconds() / STEP_MS.hour) * STEP_MS.hour;
+  const period = {
+    from: new Date(to - days * STEP_MS.day).toISOString(),
+    to: new Date(to).toISOString(),
+  };
+  const query = { ...period, ...(fleetId !== '' && { fleet_id: fleetId }) };
+  const report = useQuery({
+    ...reading(['report', query], 'GET /api/v1/report', { query }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 60_000,
+  });
+  const save = useMutation({
+    async mutationFn() {
+      const headers = { accept: 'text/csv' };
+      const target = `/api/v1/report?${new URLSearchParams(query)}`;
+      saveFile('report.csv', await download(target, { headers }));
+    },
+  });
+  return (
+    <Card
+      title="Report"
+      actions={
+        <Group gap="xs">
+          <AddressChoice name="period" aria-label="Period" options={periods} />
+          <Button loading={save.isPending} onClick={() => save.mutate()}>
+            Download CSV
+          </Button>
+        </Group>
+      }
+    >
+      <Problem of={save} />
+      <Loaded query={report} what="report">
+        {(data) => (
+          <div className="report">
+            <Utilization report={data} />
+            <dl className="facts">
+              <Fact name="Errors">
+                <Errors report={data} filter={period} fleetId={fleetId} />
+              </Fact>
+              <Fact name="Tasks claimed">
+                <Tasks report={data} filter={period} fleetId={fleetId} />
+              </Fact>
+              <Cost report={data} />
+            </dl>
+          </div>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+type Robots = Reported['robots'];
+
+/** Each fleet, and on request its robots. */
+function Utilization({ report: { robots, hours } }: { report: Reported }) {
+  const { data: fleets = [] } = useQuery(fleetsQuery);
+  return (
+    <section aria-label="Utilization">
+      {[...fleets, { id: null, name: 'No fleet' }].map(({ id, name }) => (
+        <Members
+          key={id}
+          name={name}
+          robots={robots.filter(({ fleet_id }) => fleet_id === id)}
+          hours={hours}
+        />
+      ))}
+    </section>
+  );
+}
+
+function Members({ name, robots, hours }: SharesProps) {
+  const [isOpen, setOpen] = useState(false);
+  if (robots.length === 0) return null;
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        <Shares
+          name={`${name}, ${counted(robots.length, 'robot')}`}
+          robots={robots}
+          hours={hours}
+        />
+      </summary>
+      {isOpen &&
+        robots.map((robot) => (
+          <Link key={robot.robot_id} href={`/robots/${robot.robot_id}`}>
+            <Shares name={robot.name} robots={[robot]} hours={hours} />
+          </Link>
+        ))}
+    </details>
+  );
+}
+
+interface SharesProps {
+  name: string;
+  robots: Robots;
+  /** Length of the period. */
+  hours: number;
+}
+
+/** The bar is the whole period: the states divide the reported hours, and the rest stays hatched. */
+function Shares({ name, robots, hours }: SharesProps) {
+  const reported = sum(robots, ({ reported_hours }) => reported_hours);
+  const states = new Map<string, number>();
+  for (const [state, spent] of robots.flatMap(({ state_hours }) => Object.entries(state_hours))) {
+    states.set(state, (states.get(state) ?? 0) + spent);
+  }
+  const rest = reported - sum([...states.values()], (spent) => spent);
+  // The hours are rounded.
+  if (rest > 0.01 * reported) states.set('', rest);
+  const shares = sharesOf(Object.fromEntries(states));
+  const all = hours * robots.length;
+  return (
+    <span className="utilization">
+      <strong>{name}</strong>
+      <span className="utilization-bar" aria-hidden>
+        {shares.map(({ state, count }) => (
+          <i key={state} style={{ flexGrow: count, background: `var(--${stateColor(state)})` }} />
+        ))}
+        <i style={{ flexGrow: all - reported }} />
+      </span>
+      <span>{shares.map(({ text }) => text).join(', ') || 'no telemetry'}</span>
+      <span className="utilization-rest">
+        {(all - reported).toLocaleString('en')} of {all.toLocaleString('en')} h not reported
+      </span>
+    </span>
+  );
+}
+
+interface CountsProps {
+  report: Reported;
+  /** The period, as lists filter by it. */
+  filter: Record<string, string>;
+  fleetId: string;
+}
+
+function Errors({ report: { errors }, filter, fleetId }: CountsProps) {
+  const others = errors.total - sum(errors.by_type.slice(0, SHOWN), ({ events }) => events);
+  return (
+    <ul className="report-counts">
+      {errors.by_type.slice(0, SHOWN).map(({ event_type, events }) => (
+        <li key={event_type}>
+          <Link href={listOf('/events', { ...filter, severity: 'error', event_type }, fleetId)}>
+            {event_type}
+          </Link>{' '}
+          {events.toLocaleString('en')}
+        </li>
+      ))}
+      {others > 0 && <li>other types {others.toLocaleString('en')}</li>}
+      {errors.total === 0 && <li>none</li>}
+    </ul>
+  );
+}
+
+function Tasks({ report: { tasks }, filter, fleetId }: CountsProps) {
+  return (
+    <ul className="report-counts">
+      {tasks.map(({ status, outcome, tasks: count }) => (
+        <li key={`${status} ${outcome}`}>
+          <Link href={listOf('/tasks', { ...filter, status }, fleetId)}>{status}</Link>
+          {outcome && `, ${outcome}`} {count.toLocaleString('en')}
+        </li>
+      ))}
+      {tasks.length === 0 && <li>none</li>}
+    </ul>
+  );
+}
+
+function Cost({ report: { cost } }: { report: Reported }) {
+  const { data: chain } = useQuery(chainQuery);
+  const symbol = chain?.params.nativeCurrency.symbol ?? '';
+  return (
+    <Fact name="Cost">
+      {ether(cost.gas_wei)} {symbol} for {counted(cost.anchors, 'anchored task')}
+      {cost.gas_wei_per_anchor && `, ${ether(cost.gas_wei_per_anchor)} ${symbol} per task`}
+    </Fact>
+  );
+}

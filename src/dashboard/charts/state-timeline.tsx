@@ -2,7 +2,8 @@
 import { Link } from 'wouter';
 import { stateColor } from '../ui/badge.tsx';
 import { dateAndTime } from '../ui/time.tsx';
-import { type States, type Stretch, sumOf, type Timeline } from './series.ts';
+import { type Stretch, sumOf, type Timeline } from './series.ts';
+import { nameOf, sharesOf } from './shares.ts';
 import type { Mark } from './time-series.tsx';
 import './axis.css';
 import './charts.css';
@@ -73,32 +74,9 @@ export function StateTimeline({ line, marks }: { line: Timeline; marks: readonly
   );
 }
 
-/** Errors first, then the largest share first. */
-export function sharesOf(states: States | null) {
-  const all = Object.entries(states ?? {});
-  const samples = all.reduce((sum, [, count]) => sum + count, 0);
-  const isError = ([state]: [string, number]) => Number(state === 'error');
-  return all
-    .sort((a, b) => isError(b) - isError(a) || b[1] - a[1])
-    .map(([state, count]) => ({
-      state,
-      count,
-      text: `${nameOf(state)} ${percent(count, samples)}`,
-    }));
-}
-
-/** Never 0 % of what there is, and never 100 % of a part. */
-function percent(count: number, of: number): string {
-  const rounded = Math.round((100 * count) / of);
-  if (count < of && rounded === 100) return '> 99 %';
-  return rounded === 0 ? '< 1 %' : `${rounded} %`;
-}
-
 function labelOf({ states, from }: Stretch): string {
   const [one, ...more] = sharesOf(states);
   const text = one === undefined ? 'no telemetry' : nameOf(one.state);
   const all = more.length === 0 ? text : [one, ...more].map((share) => share?.text).join(', ');
   return `${all} from ${dateAndTime(from)}`;
 }
-
-const nameOf = (state: string) => state || 'no state';

@@ -1,7 +1,6 @@
 // The start page: figures and activity of the account or a fleet.
 import { Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
 import { accountQuery, fleetsQuery, reading } from '../queries.ts';
 import { AddressChoice, optionsOf, useSearchParam } from '../ui/fields.tsx';
 import { Page } from '../ui/page.tsx';
@@ -11,9 +10,8 @@ import { Activity } from './overview/activity.tsx';
 import { Checklist, useFirstSteps } from './overview/checklist.tsx';
 import { Figures, type FiguresProps } from './overview/figures.tsx';
 import { IncidentList } from './overview/incident-list.tsx';
+import { Report } from './overview/report.tsx';
 import './overview/overview.css';
-
-const Report = lazy(() => import('./overview/report.tsx'));
 
 export default function Overview() {
   const [fleetId] = useSearchParam('fleet');
@@ -62,9 +60,7 @@ function Content({ stats, fleetId, credits }: FiguresProps) {
       <Figures stats={stats} fleetId={fleetId} credits={credits} />
       {(steps.hasSample || hasActivity(stats)) && (
         <>
-          <Suspense>
-            <Report fleetId={fleetId} />
-          </Suspense>
+          <Report fleetId={fleetId} />
           <Activity stats={stats} fleetId={fleetId} />
         </>
       )}

@@ -1,23 +1,16 @@
 // Charts of the last hours and days.
 import { Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Stats } from '../../../protocol/telemetry.ts';
 import { Bars, type BarsProps } from '../../charts/bars.tsx';
-import { chainQuery } from '../../queries.ts';
 import { Card } from '../../ui/card.tsx';
-import { ether } from '../../ui/ether.ts';
 import { formatTime } from '../../ui/time-zone.ts';
 import { listOf } from './figures.tsx';
-import './overview.css';
 
 /** Activity by hour, and by day in UTC, as the service counts. */
 export function Activity({ stats, fleetId }: { stats: Stats; fleetId: string }) {
-  const { data: chain } = useQuery(chainQuery);
-  const symbol = chain?.params.nativeCurrency.symbol ?? '';
   const anchors = stats.anchors_by_day.reduce((total, day) => total + day.anchors, 0);
-  const gas = stats.anchors_by_day.reduce((total, day) => total + BigInt(day.gas_wei), 0n);
   return (
     <div className="charts">
       <Card title="Battery" actions={<Text c="dimmed">{stats.battery.unknown} unknown</Text>}>
@@ -58,17 +51,6 @@ export function Activity({ stats, fleetId }: { stats: Stats; fleetId: string }) 
         caption="Anchored proofs by day"
         series={[{ name: 'anchors', color: 'good-bar' }]}
         bars={stats.anchors_by_day.map((day) => ({ label: day.day, values: [day.anchors] }))}
-      />
-      <BarChart
-        title="Gas paid"
-        note={`${ether(gas.toString())} ${symbol} in 30 days`}
-        caption="Gas paid for anchors by day, in gwei"
-        series={[{ name: 'gwei', color: 'warn-bar' }]}
-        bars={stats.anchors_by_day.map((day) => ({
-          label: day.day,
-          values: [Number(BigInt(day.gas_wei) / 1_000_000_000n)],
-        }))}
-        unit="gwei"
       />
     </div>
   );

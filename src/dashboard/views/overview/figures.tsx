@@ -9,7 +9,6 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CreditState } from '../../ui/credit.tsx';
 import { ether } from '../../ui/ether.ts';
-import { counted } from '../../ui/values.tsx';
 
 export interface FiguresProps {
   stats: Stats;
@@ -25,9 +24,6 @@ export function listOf(path: string, filter: Record<string, string>, fleetId: st
 
 export function Figures({ stats, fleetId, credits }: FiguresProps) {
   const { robots, tasks } = stats;
-  const events = sum(stats.events_by_hour, ({ error }) => error);
-  const warnings = sum(stats.events_by_hour, ({ warn }) => warn);
-  const from = stats.events_by_hour[0]?.at ?? '';
   const states = Object.entries(robots.by_state).sort(([, a], [, b]) => b - a);
   return (
     <div className="grid">
@@ -49,14 +45,6 @@ export function Figures({ stats, fleetId, credits }: FiguresProps) {
         <Link href={listOf('/tasks', { status: 'claimed' }, fleetId)} className="quiet">
           {tasks.claimed.toLocaleString('en')} claimed, not anchored yet
         </Link>
-      </Figure>
-      <Figure title="Error events, last 24 hours" value={`${events}`} unit="occurred">
-        <Text c="dimmed">
-          <Link href={listOf('/events', { severity: 'error', from }, fleetId)}>error events</Link> ·{' '}
-          <Link href={listOf('/events', { severity: 'warn', from }, fleetId)}>
-            {counted(warnings, 'warning')}
-          </Link>
-        </Text>
       </Figure>
       {credits && <Credits credits={credits} />}
     </div>
@@ -93,8 +81,4 @@ function Figure({ title, value, unit, children }: FigureProps) {
       {children}
     </Card>
   );
-}
-
-export function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
-  return items.reduce((total, item) => total + of(item), 0);
 }

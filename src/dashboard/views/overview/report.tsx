@@ -5,8 +5,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Report as Reported } from '../../../protocol/telemetry.ts';
 import { download } from '../../api.ts';
-import { STEP_MS } from '../../charts/series.ts';
-import { sharesOf } from '../../charts/state-timeline.tsx';
+import { sharesOf } from '../../charts/shares.ts';
 import { chainQuery, fleetsQuery, reading } from '../../queries.ts';
 import { stateColor } from '../../ui/badge.tsx';
 import { Card, Fact } from '../../ui/card.tsx';
@@ -15,7 +14,7 @@ import { AddressChoice, useSearchParam } from '../../ui/fields.tsx';
 import { Loaded, Problem } from '../../ui/states.tsx';
 import { useTenSeconds } from '../../ui/time.tsx';
 import { counted, saveFile } from '../../ui/values.tsx';
-import { listOf, sum } from './figures.tsx';
+import { listOf } from './figures.tsx';
 import './report.css';
 
 const periods = [
@@ -24,16 +23,18 @@ const periods = [
   { value: '30d', label: 'Last 30 days', days: 30 },
 ];
 
+const HOUR_MS = 3_600_000;
+
 /** Error types that are shown. */
 const SHOWN = 10;
 
 /** Whole hours up to the end of the current one, as the service sums up. */
-export default function Report({ fleetId }: { fleetId: string }) {
+export function Report({ fleetId }: { fleetId: string }) {
   const [chosen] = useSearchParam('period');
   const { days } = periods.find(({ value }) => value === chosen) ?? { days: 7 };
-  const to = Math.ceil(useTenSeconds() / STEP_MS.hour) * STEP_MS.hour;
+  const to = Math.ceil(useTenSeconds() / HOUR_MS) * HOUR_MS;
   const period = {
-    from: new Date(to - days * STEP_MS.day).toISOString(),
+    from: new Date(to - days * 24 * HOUR_MS).toISOString(),
     to: new Date(to).toISOString(),
   };
   const query = { ...period, ...(fleetId !== '' && { fleet_id: fleetId }) };
@@ -64,7 +65,7 @@ export default function Report({ fleetId }: { fleetId: string }) {
       <Problem of={save} />
       <Loaded query={report} what="report">
         {(data) => (
-          <div className="report">
+          <div className="stack">
             <Utilization report={data} />
             <dl className="facts">
               <Fact name="Errors">
@@ -147,7 +148,11 @@ function Shares({ name, robots, hours }: SharesProps) {
       <strong>{name}</strong>
       <span className="utilization-bar" aria-hidden>
         {shares.map(({ state, count }) => (
-          <i key={state} style={{ flexGrow: count, background: `var(--${stateColor(state)})` }} />
+          <i
+            key={state}
+            data-state={state}
+            style={{ flexGrow: count, background: `var(--${stateColor(state)})` }}
+          />
         ))}
         <i style={{ flexGrow: all - reported }} />
       </span>
@@ -167,34 +172,30 @@ interface CountsProps {
 }
 
 function Errors({ report: { errors }, filter, fleetId }: CountsProps) {
-  const others = errors.total - sum(errors.by_type.slice(0, SHOWN), ({ events }) => events);
+  const list = { ...filter, severity: 'error' };
   return (
-    <ul className="report-counts">
+    <div className="chips">
+      <Link href={listOf('/events', list, fleetId)}>{counted(errors.total, 'error')}</Link>
       {errors.by_type.slice(0, SHOWN).map(({ event_type, events }) => (
-        <li key={event_type}>
-          <Link href={listOf('/events', { ...filter, severity: 'error', event_type }, fleetId)}>
-            {event_type}
-          </Link>{' '}
-          {events.toLocaleString('en')}
-        </li>
+        <Link key={event_type} href={listOf('/events', { ...list, event_type }, fleetId)}>
+          {event_type} {events.toLocaleString('en')}
+        </Link>
       ))}
-      {others > 0 && <li>other types {others.toLocaleString('en')}</li>}
-      {errors.total === 0 && <li>none</li>}
-    </ul>
+    </div>
   );
 }
 
 function Tasks({ report: { tasks }, filter, fleetId }: CountsProps) {
   return (
-    <ul className="report-counts">
+    <div className="chips">
       {tasks.map(({ status, outcome, tasks: count }) => (
-        <li key={`${status} ${outcome}`}>
-          <Link href={listOf('/tasks', { ...filter, status }, fleetId)}>{status}</Link>
+        <Link key={`${status} ${outcome}`} href={listOf('/tasks', { ...filter, status }, fleetId)}>
+          {status}
           {outcome && `, ${outcome}`} {count.toLocaleString('en')}
-        </li>
+        </Link>
       ))}
-      {tasks.length === 0 && <li>none</li>}
-    </ul>
+      {tasks.length === 0 && <span>none</span>}
+    </div>
   );
 }
 
@@ -207,4 +208,8 @@ function Cost({ report: { cost } }: { report: Reported }) {
       {cost.gas_wei_per_anchor && `, ${ether(cost.gas_wei_per_anchor)} ${symbol} per task`}
     </Fact>
   );
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
 }

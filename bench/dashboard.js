@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { listEvents } from '../dist/server/core/events.js';
+import { readReport } from '../dist/server/core/report.js';
 import { getStats } from '../dist/server/core/stats.js';
 import { listSamples, readSeries } from '../dist/server/core/telemetry.js';
 import { openSqliteStore } from '../dist/server/store/sqlite/open-store.js';
@@ -31,6 +32,7 @@ const metrics = JSON.stringify({ cpu: 0.5, temp_c: 41.5 });
 
 const queries = {
   'stats of the account': (deps) => getStats(deps, wallet, null),
+  'report of a week': (deps) => report(deps, 7 * DAY_MS),
   'chart of an hour by minute': (deps, robot) => series(deps, robot, 'minute', HOUR_MS),
   'chart of a day by hour': (deps, robot) => series(deps, robot, 'hour', DAY_MS),
   'chart of a month by hour': (deps, robot) => series(deps, robot, 'hour', 30 * DAY_MS),
@@ -40,6 +42,11 @@ const queries = {
   'newest 50 errors of a robot': (deps, robot) =>
     listEvents(deps, wallet, { robot_id: robot.robotId, severity: 'error' }),
 };
+
+function report(deps, spanMs) {
+  const from = new Date(now - spanMs).toISOString();
+  return readReport(deps, wallet, { from, to: new Date(now).toISOString() });
+}
 
 function series(deps, robot, resolution, spanMs) {
   const from = new Date(now - spanMs).toISOString();

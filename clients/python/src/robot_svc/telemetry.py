@@ -1,7 +1,9 @@
 """Telemetry in the background: the caller only appends to a queue, and a thread sends batches."""
 
+import os
 import threading
 import uuid
+import weakref
 from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Optional
 
@@ -28,16 +30,21 @@ class Telemetry:
     def __init__(self, send: Callable[[List[Sample]], int], limit: int) -> None:
         self._send = send
         self._limit = limit
-        self._waiting: Deque[Sample] = deque()
-        self._changed = threading.Condition()
-        self._thread: Optional[threading.Thread] = None
-        self._is_sending = self._is_urgent = self._is_closed = False
+        self._is_closed = False
+        self._start_empty()
+        _queues.add(self)
         #: Samples that were lost because the queue was full, or not sent when the client was closed.
         self.dropped = 0
         #: Samples that were refused for their content.
         self.refused = 0
         #: Why samples wait or were refused; None after a batch that was accepted.
         self.last_error: Optional[SvcError] = None
+
+    def _start_empty(self) -> None:
+        self._waiting: Deque[Sample] = deque()
+        self._changed = threading.Condition()
+        self._thread: Optional[threading.Thread] = None
+        self._is_sending = self._is_urgent = False
 
     def add(self, sample: Sample) -> None:
         """Appends a sample. If the queue is full, drops the oldest sample."""
@@ -50,7 +57,6 @@ class Telemetry:
             self._waiting.append(sample)
             if len(self._waiting) in (1, BATCH):
                 self._changed.notify_all()
-            # Also after a fork, which copies no threads.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="robot_svc", daemon=True)
                 self._thread.start()
@@ -143,3 +149,16 @@ class Telemetry:
         self.refused += 1
         self.last_error = error
         log.warning("A sample was refused: %s", error)
+
+
+_queues: "weakref.WeakSet[Telemetry]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """In the child: the parent sends what waits, and a copied lock may be held by a thread that was not copied."""
+    for queue in list(_queues):
+        queue._start_empty()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -60,3 +60,20 @@ robot.close()
 
   expect(arrived()).toEqual([0, 1, 2, 3]);
 });
+
+it('leaves out a NaN of numpy, and keeps the sample', async (context) => {
+  const code = `
+class Float32:
+    def __init__(self, value): self.value = value
+    def tolist(self): return self.value
+robot.telemetry(battery_pct=Float32(float("nan")), metrics={"i": Float32(0.5), "gap": Float32(float("nan"))})
+robot.close()
+show(robot.samples.refused)
+`;
+  expect(await python(context, code)).toEqual([0]);
+
+  const [call] = proxy.seenAt('/api/v1/telemetry');
+  const [sample] = JSON.parse(call?.body ?? '').samples;
+  expect(sample.metrics).toEqual({ i: 0.5 });
+  expect(sample).not.toHaveProperty('battery_pct');
+});

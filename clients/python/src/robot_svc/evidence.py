@@ -64,9 +64,11 @@ def _name(name: Any) -> str:
 
 def finite(values: Mapping[str, Any]) -> Dict[str, Any]:
     """The members without None, and without NaN and infinity, which drivers send without a measurement."""
+    # A float32 of numpy is no float.
+    plain = {name: each.tolist() if hasattr(each, "tolist") else each for name, each in values.items()}
     return {
         name: value
-        for name, value in values.items()
+        for name, value in plain.items()
         if value is not None and (not isinstance(value, float) or math.isfinite(value))
     }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { loneValues, timelineOf, valuesOf } from '../../src/dashboard/charts/series.ts';
+import { loneValues, metricOf, timelineOf, valuesOf } from '../../src/dashboard/charts/series.ts';
 import type { Series, SeriesPoint } from '../../src/protocol/telemetry.ts';
 
 const MINUTE_MS = 60_000;
@@ -61,6 +61,16 @@ describe('the line of one metric', () => {
     expect(readIn([0, 1, 3, 7])).toEqual([1, 1, undefined, 1, null, null, null, 1]);
     expect(loneValues(readIn([0, 1, 3, 7]))).toEqual([7]);
   });
+
+  it('has no value where the metric is missing, also if it is named like a member of every object', () => {
+    const [first, ...others] = hourOf([0, 1]).points;
+    const spread = { min: 7, avg: 7, max: 7 };
+    const points = [{ ...first, metrics: { constructor: spread } }, ...others] as SeriesPoint[];
+
+    const line = timelineOf({ ...hourOf([]), points }, at(2));
+
+    expect(valuesOf(line, (point) => metricOf(point, 'constructor'))).toEqual([spread, null]);
+  });
 });
 
 describe('the states of a robot', () => {
@@ -75,6 +85,13 @@ describe('the states of a robot', () => {
     expect([mixed?.states, pure]).toEqual([{ busy: 2, error: 1 }, expect.any(Array)]);
     expect(pure).toHaveLength(2);
     expect(joined.map(({ states }) => states)).toEqual([{ busy: 3 }]);
+  });
+
+  it.each(['constructor', '__proto__'])('are counted if one is named %s', (state) => {
+    const states = Object.fromEntries([[state, 2]]);
+    const [stretch] = timelineOf(hourOf([0, 1], states), at(2)).stretches;
+
+    expect(Object.entries(stretch?.states ?? {})).toEqual([[state, 4]]);
   });
 
   it('have a gap where samples are missing for more than 3 intervals', () => {

@@ -1,6 +1,6 @@
 // A chart of the path of a robot: two metrics as a place, colored by time.
 import { dateAndTime } from '../ui/time.tsx';
-import { type Timeline, valuesOf } from './series.ts';
+import { metricOf, type Timeline, valuesOf } from './series.ts';
 import { numberText } from './time-series.tsx';
 import './axis.css';
 
@@ -23,10 +23,11 @@ const COLORS = 24;
 
 /** One point for each interval, at its averages. One unit is equally long on both axes. */
 export default function PathPlot({ line, x, y, place }: PathPlotProps) {
-  const spots = valuesOf(line, ({ at, metrics }) => {
+  const spots = valuesOf(line, (point) => {
     // Samples beyond the period only tell the state at its start.
-    if (Date.parse(at) < line.from || Date.parse(at) > line.to) return null;
-    const [right, up] = [metrics[x], metrics[y]];
+    const at = Date.parse(point.at);
+    if (at < line.from || at > line.to) return null;
+    const [right, up] = [metricOf(point, x), metricOf(point, y)];
     return right && up ? { x: right.avg, y: up.avg } : null;
   });
   const found = spots.filter((spot) => spot != null);

@@ -101,6 +101,11 @@ export function valuesOf<Value>(
   });
 }
 
+/** A metric of an interval. A robot may name one `constructor`, which every object inherits. */
+export function metricOf({ metrics }: SeriesPoint, name: string) {
+  return Object.hasOwn(metrics, name) ? metrics[name] : undefined;
+}
+
 /** Places of values that no line reaches. */
 export function loneValues(values: readonly unknown[]): number[] {
   const places = [...values.keys()].filter((i) => values[i] !== undefined);
@@ -110,11 +115,11 @@ export function loneValues(values: readonly unknown[]): number[] {
 
 /** The samples of several intervals by state. */
 export function sumOf(all: readonly (States | null)[]): States {
-  const sum: Record<string, number> = {};
+  const sum = new Map<string, number>();
   for (const [state, count] of all.flatMap((states) => Object.entries(states ?? {}))) {
-    sum[state] = (sum[state] ?? 0) + count;
+    sum.set(state, (sum.get(state) ?? 0) + count);
   }
-  return sum;
+  return Object.fromEntries(sum);
 }
 
 function statesOf({ samples, states }: SeriesPoint): States {

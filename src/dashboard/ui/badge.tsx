@@ -43,13 +43,13 @@ export function AnchorBadge({ anchor, refusedAt = null }: AnchorBadgeProps) {
 }
 
 /** The states named in docs/agent.md; any other is shown unchanged, in a tone of its own. */
-const robotTones: Record<string, Tone> = {
-  idle: 'plain',
-  busy: 'busy',
-  error: 'bad',
-  charging: 'good',
-  offline: 'warn',
-};
+const robotTones = new Map<string, Tone>([
+  ['idle', 'plain'],
+  ['busy', 'busy'],
+  ['error', 'bad'],
+  ['charging', 'good'],
+  ['offline', 'warn'],
+]);
 
 /** The gravest first; states that a robot made up come between. */
 const order = ['error', 'offline', 'charging', 'busy', null, 'idle'];
@@ -61,7 +61,7 @@ export function rankOf(state: string): number {
 }
 
 export function StateBadge({ state }: { state: string }) {
-  return <Badge tone={robotTones[state] ?? 'other'}>{state}</Badge>;
+  return <Badge tone={robotTones.get(state) ?? 'other'}>{state}</Badge>;
 }
 
 const ONLINE_MS: typeof limits.onlineMs = 300_000;
@@ -94,5 +94,5 @@ export function RobotBadge({ robot }: { robot: Robot }) {
 
 /** The style sheet's color for a state in a chart. */
 export function stateColor(state: string): string {
-  return `${robotTones[state] ?? 'other'}-bar`;
+  return `${robotTones.get(state) ?? 'other'}-bar`;
 }

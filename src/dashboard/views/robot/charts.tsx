@@ -2,7 +2,13 @@
 import { Text } from '@mantine/core';
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { Axis } from '../../charts/axis.tsx';
-import { type ShownSeries, type Timeline, timelineOf, valuesOf } from '../../charts/series.ts';
+import {
+  metricOf,
+  type ShownSeries,
+  type Timeline,
+  timelineOf,
+  valuesOf,
+} from '../../charts/series.ts';
 import { StateTimeline } from '../../charts/state-timeline.tsx';
 import { type Mark, numberText, TimeSeries } from '../../charts/time-series.tsx';
 import { useSearchParam } from '../../ui/fields.tsx';
@@ -47,7 +53,7 @@ export default function Charts({ series, marks, onZoom, children }: ChartsProps)
       },
       ...shown.map((name) => ({
         title: name,
-        spreads: valuesOf(line, ({ metrics }) => metrics[name]),
+        spreads: valuesOf(line, (point) => metricOf(point, name)),
       })),
     ],
     [line, shown],

@@ -311,6 +311,23 @@ describe('a robot', () => {
     expect(await page.getByRole('img', { name: /^motor_c/ }).count()).toBe(0);
   });
 
+  it('offers the first 100 metrics and the chosen ones, and counts the others', async () => {
+    const { page, robot } = await openRobot([1]);
+    const names = Array.from({ length: 150 }, (_, i) => `a_${100 + i}`);
+    const metrics = Object.fromEntries(names.map((name) => [name, 1]));
+    await robot.call('recordSamples', {
+      body: { samples: [{ recorded_at: new Date().toISOString(), metrics }] },
+    });
+
+    const [from, to] = [5, -1].map((ago) => new Date(Date.now() - ago * MINUTE_MS).toISOString());
+    await page.goto(`${page.url()}?from=${from}&to=${to}&metric=a_240`);
+
+    await page.getByText('52 more metrics').waitFor();
+    const boxes = page.getByRole('group', { name: 'Metrics' }).getByRole('checkbox');
+    expect(await boxes.count()).toBe(101);
+    expect(await page.getByLabel('a_240', { exact: true }).isChecked()).toBe(true);
+  });
+
   it('shows a path of two metrics', async () => {
     const { page } = await openRobot(everyOther);
     await page.getByLabel('Path: x').selectOption('pose_x');

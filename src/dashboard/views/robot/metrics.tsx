@@ -2,9 +2,12 @@
 import { Group } from '@mantine/core';
 import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
-import { AddressChoice, choices } from '../../ui/fields.tsx';
+import { AddressChoice, choices, useSearchParam } from '../../ui/fields.tsx';
 
 const REMEMBERED = 'svc-metrics';
+
+/** Metrics to choose from, besides the chosen ones: a browser takes a minute to show 100 000. */
+const OFFERED = 100;
 
 /** Metrics that are a place: the path shows them. */
 const PLACES = ['x', 'y', 'x_m', 'y_m'];
@@ -37,27 +40,35 @@ interface MetricChoiceProps {
 
 /** The metrics with a chart, and the two that are a place. */
 export function MetricChoice({ names, shown, onChange }: MetricChoiceProps) {
+  const [[x], [y]] = [useSearchParam('x'), useSearchParam('y')];
+  const chosen = new Set([...shown, x, y]);
+  const offered = names.filter((name, place) => place < OFFERED || chosen.has(name));
   const options = [
     ...choices('Automatic', { none: 'No path' }),
-    ...names.map((name) => ({ value: name, label: name })),
+    ...offered.map((name) => ({ value: name, label: name })),
   ];
   return (
     <>
       <fieldset className="metrics">
         <legend>Metrics</legend>
-        {names.map((name) => (
+        {offered.map((name) => (
           <label key={name}>
             <input
               type="checkbox"
               checked={shown.includes(name)}
               onChange={({ currentTarget: { checked } }) =>
-                onChange(names.filter((one) => (one === name ? checked : shown.includes(one))))
+                onChange(offered.filter((one) => (one === name ? checked : shown.includes(one))))
               }
             />
             {name}
           </label>
         ))}
       </fieldset>
+      {offered.length < names.length && (
+        <p className="hint">
+          {names.length - offered.length} more metrics. To show one, add metric=NAME to the address.
+        </p>
+      )}
       <Group gap="md">
         <AddressChoice name="x" label="Path: x" options={options} />
         <AddressChoice name="y" label="Path: y" options={options} />

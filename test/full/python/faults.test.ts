@@ -77,3 +77,16 @@ show(robot.samples.refused)
   expect(sample.metrics).toEqual({ i: 0.5 });
   expect(sample).not.toHaveProperty('battery_pct');
 });
+
+it('counts the samples of a call that has no answer when the client is closed', async (context) => {
+  proxy.handle(() => {});
+  const code = `
+client_module.CLOSE_S = telemetry_module.LAST_CALL_S = 0.5
+for i in range(60):
+    robot.telemetry(metrics={"i": i})
+robot.close()
+robot.close()
+show(robot.samples.dropped)
+`;
+  expect(await python(context, code)).toEqual([60]);
+});

@@ -44,7 +44,9 @@ class Telemetry:
         self._waiting: Deque[Sample] = deque()
         self._changed = threading.Condition()
         self._thread: Optional[threading.Thread] = None
-        self._is_sending = self._is_urgent = False
+        #: Samples that the thread has taken, and that are neither sent nor refused.
+        self._in_flight = 0
+        self._is_urgent = False
 
     def add(self, sample: Sample) -> None:
         """Appends a sample. If the queue is full, drops the oldest sample."""
@@ -68,7 +70,7 @@ class Telemetry:
             self._changed.notify_all()
             try:
                 return self._changed.wait_for(
-                    lambda: not self._waiting and not self._is_sending, timeout
+                    lambda: not self._waiting and not self._in_flight, timeout
                 )
             finally:
                 self._is_urgent = False
@@ -76,15 +78,17 @@ class Telemetry:
     def close(self, timeout: float) -> None:
         """Sends what waits for at most ``timeout`` seconds, and drops the rest."""
         self.flush(timeout)
-        before = self.dropped
         with self._changed:
+            if self._is_closed:
+                return
             self._is_closed = True
-            self.dropped += len(self._waiting)
-            self._waiting.clear()
             self._changed.notify_all()
         if self._thread is not None:
             self._thread.join(LAST_CALL_S)
-        lost = self.dropped - before
+        with self._changed:
+            lost = len(self._waiting) + self._in_flight
+            self.dropped += lost
+            self._waiting.clear()
         if lost:
             log.warning("%d samples were not sent before the client was closed.", lost)
 
@@ -96,13 +100,10 @@ class Telemetry:
                 if self._is_closed:
                     return
                 batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
-                self._is_sending = True
-            try:
-                self._deliver(self._checked(batch))
-            finally:
-                with self._changed:
-                    self._is_sending = False
-                    self._changed.notify_all()
+                self._in_flight = len(batch)
+            self._deliver(self._checked(batch))
+            with self._changed:
+                self._changed.notify_all()
 
     def _is_due(self) -> bool:
         return len(self._waiting) >= BATCH or self._is_urgent or self._is_closed
@@ -124,6 +125,7 @@ class Telemetry:
         while batch:
             try:
                 self.refused += self._send(batch)
+                self._in_flight -= len(batch)
                 self.last_error = None
                 return
             except SvcError as error:
@@ -141,12 +143,12 @@ class Telemetry:
                 delay = max(error.retry_after or 0.0, pause)
             with self._changed:
                 if self._changed.wait_for(lambda: self._is_closed, delay):
-                    self.dropped += len(batch)
                     return
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def _refuse(self, error: SvcError) -> None:
         self.refused += 1
+        self._in_flight -= 1
         self.last_error = error
         log.warning("A sample was refused: %s", error)
 

@@ -90,3 +90,55 @@ show(robot.samples.dropped)
 `;
   expect(await python(context, code)).toEqual([60]);
 });
+
+it('refuses only the samples that are not JSON', async (context) => {
+  const code = `
+cycle = {}
+cycle["cycle"] = cycle
+class Broken:
+    def tolist(self): raise KeyError("driver")
+for i, odd in enumerate((1, 10**5000, cycle, Broken(), 2)):
+    robot.telemetry(metrics={"i": i, "odd": odd})
+show(robot.flush(30))
+robot.telemetry(metrics={"i": 5})
+show([robot.flush(30), robot.samples.refused, robot.samples.dropped])
+`;
+  expect(await python(context, code)).toEqual([true, [true, 3, 0]]);
+
+  expect(arrived()).toEqual([0, 4, 5]);
+});
+
+const overloaded = '{"error":"overloaded","message":"Wait."}';
+const digits = `1${'0'.repeat(400)}`;
+
+it.for([
+  ['a retry_after of infinity', overloaded.replace('}', ',"retry_after":1e999}'), '', 3600],
+  ['a retry_after of 400 digits', overloaded.replace('}', `,"retry_after":${digits}}`), '', 3600],
+  ['a Retry-After of 400 digits', overloaded, digits, 3600],
+  ['a Retry-After of a superscript', overloaded, '²', null],
+  ['JSON of 100 000 levels', '['.repeat(100_000), '', null],
+] as const)(
+  'raises a SvcError for %s, and keeps the samples',
+  async ([, body, after, seconds], context) => {
+    proxy.handle(({ response }) => {
+      response
+        .writeHead(503, { 'content-type': 'application/json', 'retry-after': after })
+        .end(body);
+    });
+    const code = `
+client_module.CLOSE_S = 0.5
+try:
+    robot.claim("Pick")
+except (Unavailable, UnexpectedAnswer) as error:
+    show(error.retry_after)
+robot.telemetry(metrics={"i": 0})
+robot.flush(1)
+robot.close()
+show([robot.samples.refused, robot.samples.dropped, type(robot.samples.last_error).__name__])
+`;
+    const [shown, counts] = await python(context, code);
+
+    expect(shown).toBe(seconds);
+    expect(counts).toEqual([0, 1, body.startsWith('[') ? 'UnexpectedAnswer' : 'Unavailable']);
+  },
+);

@@ -160,9 +160,12 @@ class Client:
         """Sends them once. Returns how many of them svc-agent has set aside because they are malformed."""
         body, answers = {"samples": samples}, {201: "accepted"}
         _, answer = self._server.call("POST", "/api/v1/telemetry", body, answers=answers, retry_s=0)
-        aside = answer.get("set_aside", ())
+        aside = answer.get("set_aside", [])
+        if not isinstance(aside, list) or not all(isinstance(each, dict) for each in aside):
+            message = f"The answer of {self._server.address} has no list of what was set aside."
+            raise UnexpectedAnswer("unexpected_answer", message, retryable=True)
         for sample in aside:
-            log.warning("A sample was refused: %s", sample["message"])
+            log.warning("A sample was refused: %s", sample.get("message"))
         return len(aside)
 
     def _require_task(self, answer: Any, member: str, task_id: str) -> None:

@@ -23,6 +23,10 @@ RETRYABLE = frozenset(
 )
 
 
+#: The longest ``retry_after``, in seconds.
+LONGEST_RETRY_AFTER_S = 3600.0
+
+
 class SvcError(Exception):
     """An error of the service, of svc-agent, or of the connection to them."""
 
@@ -49,9 +53,11 @@ class SvcError(Exception):
 
     @property
     def retry_after(self) -> Optional[float]:
-        """Seconds after which to call again, if the answer names them."""
+        """Seconds after which to call again, if the answer names them: at most an hour."""
         seconds = self.details.get("retry_after")
-        return float(seconds) if isinstance(seconds, (int, float)) else None
+        if not isinstance(seconds, (int, float)) or not seconds >= 0:
+            return None
+        return float(min(seconds, LONGEST_RETRY_AFTER_S))
 
 
 class Unreachable(SvcError):

@@ -115,7 +115,7 @@ class Server:
         if answer is None or response.status < 400 or not _is_error(answer):
             raise self._unexpected(response.status, response.getheader("content-type", ""))
         after = response.getheader("retry-after", "")
-        given = {"retry_after": int(after)} if after.isdigit() else {}
+        given = {"retry_after": float(after)} if after.isascii() and after.isdigit() else {}
         raise error_of(response.status, {**given, **answer})
 
     def _connect(self, timeout: float) -> http.client.HTTPConnection:
@@ -161,7 +161,7 @@ def check_url(url: str, key: Optional[str]) -> None:
 def _json_object(content: bytes) -> Optional[Dict[str, Any]]:
     try:
         value = json.loads(content) if len(content) <= MAX_ANSWER_BYTES else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

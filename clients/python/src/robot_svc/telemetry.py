@@ -38,7 +38,7 @@ class Telemetry:
         #: Samples that were refused for their content.
         self.refused = 0
         #: Why samples wait or were refused; None after a batch that was accepted.
-        self.last_error: Optional[SvcError] = None
+        self.last_error: Optional[Exception] = None
 
     def _start_empty(self) -> None:
         self._waiting: Deque[Sample] = deque()
@@ -112,11 +112,11 @@ class Telemetry:
         """The samples as JSON, each with an id: a batch that is sent again stores nothing twice."""
         checked: List[Sample] = []
         for sample in batch:
-            values = {**sample, "id": str(uuid.uuid4()), "metrics": finite(sample["metrics"])}
             try:
+                values = {**sample, "id": str(uuid.uuid4()), "metrics": finite(sample["metrics"])}
                 # The service rounds large integers in samples. As texts, they would not be in its charts.
                 checked.append(exact(finite(values), big=int))
-            except SvcError as error:
+            except Exception as error:
                 self._refuse(error)
         return checked
 
@@ -128,8 +128,11 @@ class Telemetry:
                 self._in_flight -= len(batch)
                 self.last_error = None
                 return
-            except SvcError as error:
-                if error.status in CONTENT_STATUSES and not error.retryable:
+            except Exception as error:
+                # Without a SvcError, nothing was sent: json.dumps rejects integers of 5000 digits.
+                if not isinstance(error, SvcError) or (
+                    error.status in CONTENT_STATUSES and not error.retryable
+                ):
                     if len(batch) == 1:
                         self._refuse(error)
                         return
@@ -146,7 +149,7 @@ class Telemetry:
                     return
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
-    def _refuse(self, error: SvcError) -> None:
+    def _refuse(self, error: Exception) -> None:
         self.refused += 1
         self._in_flight -= 1
         self.last_error = error

@@ -142,3 +142,34 @@ show([robot.samples.refused, robot.samples.dropped, type(robot.samples.last_erro
     expect(counts).toEqual([0, 1, body.startsWith('[') ? 'UnexpectedAnswer' : 'Unavailable']);
   },
 );
+
+it('completes a task as failed if its evidence was refused', async (context) => {
+  const completions: unknown[] = [];
+  proxy.handle(({ path, body, response }) => {
+    const { id, proof } = JSON.parse(body);
+    if (path.endsWith('/complete')) completions.push(proof);
+    const isRefused = proof?.parcels === 12;
+    response.writeHead(isRefused ? 400 : proof ? 202 : 201).end(
+      JSON.stringify({
+        task: { id },
+        proof_hash: '0x1',
+        ...(isRefused && { error: 'invalid_proof', message: 'Refused.' }),
+      }),
+    );
+  });
+  const code = `
+for evidence, outcome in (({"parcels": 12}, None), ({"parcels": 13}, float("nan"))):
+    try:
+        with robot.claim("Sort", fail_on_exception=True) as task:
+            task.complete(evidence, outcome=outcome)
+    except (InvalidRequest, ValueError) as error:
+        show(type(error).__name__)
+`;
+  expect(await python(context, code)).toEqual(['InvalidRequest', 'ValueError']);
+
+  expect(completions).toEqual([
+    { parcels: 12 },
+    { error: expect.stringContaining('invalid_proof') },
+    { error: expect.stringContaining('ValueError') },
+  ]);
+});

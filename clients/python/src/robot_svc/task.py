@@ -5,7 +5,7 @@ import traceback
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Type, TypedDict, Union
 
-from .errors import SvcError
+from .errors import InvalidRequest, SvcError
 from .evidence import Path, exact, with_files
 
 if TYPE_CHECKING:
@@ -78,8 +78,13 @@ class Task:
         """
         proof = exact(with_files(evidence, attach))
         # From here on, the evidence may have arrived.
-        self._is_submitted = True
-        return self._client._complete(self.id, {"proof": proof, "outcome": outcome}, wait)
+        before, self._is_submitted = self._is_submitted, True
+        try:
+            return self._client._complete(self.id, {"proof": proof, "outcome": outcome}, wait)
+        except (InvalidRequest, ValueError):
+            # This evidence was not stored.
+            self._is_submitted = before
+            raise
 
     def receipt(self, *, wait: float = 0.0) -> Optional[Receipt]:
         """The receipt; None if there is none after ``wait`` seconds."""

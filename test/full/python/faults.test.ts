@@ -173,3 +173,20 @@ for evidence, outcome in (({"parcels": 12}, None), ({"parcels": 13}, float("nan"
     { error: expect.stringContaining('ValueError') },
   ]);
 });
+
+it('accepts a token with a line end, and shows no key in an error', async (context) => {
+  const code = `
+Agent("${proxy.url}", token=" svc_secret\\n").event("start")
+for wrong in ("svc_secret\\nx", "svc_secret\\x7f", "svc_secreté"):
+    for make in (lambda: Agent("${proxy.url}", token=wrong), lambda: Service("${proxy.url}", wrong)):
+        try:
+            make().event("start")
+        except Exception as error:
+            show(repr(error))
+`;
+  proxy.fail(201, { event: {} });
+  const shown = await python(context, code);
+
+  expect(shown).toEqual(Array(6).fill("ValueError('The key or token must be printable ASCII.')"));
+  expect(proxy.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer svc_secret']);
+});

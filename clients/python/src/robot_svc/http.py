@@ -47,7 +47,7 @@ class Server:
     ) -> None:
         self.address = address
         self.retry_s = retry_s
-        self._headers = {} if key is None else {"authorization": f"Bearer {key}"}
+        self._headers = {} if key is None else {"authorization": f"Bearer {checked_key(key)}"}
         self._tls = tls
         self._is_socket = "://" not in address
         if not self._is_socket:
@@ -146,6 +146,14 @@ def to_json(body: Mapping[str, Any]) -> bytes:
     """The body without absent members. Raises ValueError for NaN and infinity, and TypeError for what is not JSON."""
     present = {name: value for name, value in body.items() if value is not None}
     return json.dumps(present, allow_nan=False).encode()
+
+
+def checked_key(key: str) -> str:
+    """The key without the end of its line. Raises ValueError, without the key, if it cannot be part of a header."""
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ValueError("The key or token must be printable ASCII.")
+    return key
 
 
 def check_url(url: str, key: Optional[str]) -> None:

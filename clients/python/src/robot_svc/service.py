@@ -29,7 +29,7 @@ class Service(Client):
         tls: Optional[ssl.SSLContext] = None,
     ) -> None:
         check_url(url, key)
-        super().__init__(Server(url, key.strip(), retry_s=retry_s, tls=tls), queue=queue)
+        super().__init__(Server(url, key, retry_s=retry_s, tls=tls), queue=queue)
 
     def receipts(self) -> Iterator[Receipt]:
         """The receipts of this robot, newest first. Reads a task for each."""

@@ -2,12 +2,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useDeferredValue } from 'react';
 import { Link, useLocation } from 'wouter';
-import { fleetsQuery, reading, robotsQuery } from './queries.ts';
+import { fleetsQuery, reading, robotsQuery, taskQuery } from './queries.ts';
 import { Dialog } from './ui/dialog.tsx';
 import { TextField, useField } from './ui/fields.tsx';
 
 /** Results of each kind that are shown. */
 const SHOWN = 6;
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 interface SearchProps {
   pages: readonly { path: string; label: string }[];
@@ -31,6 +33,9 @@ export default function Search({ pages, onClose }: SearchProps) {
     ...reading(['tasks', 'search', sought], 'GET /api/v1/tasks', { query }),
     enabled: sought.length > 1,
   });
+  // One request searches only the newest tasks.
+  const named = useQuery({ ...taskQuery(sought), enabled: ID.test(sought) });
+  const listed = (tasks.data?.items ?? []).filter(({ id }) => id !== named.data?.task.id);
   const matching = <Item,>(
     items: readonly Item[],
     textOf: (item: Item) => string,
@@ -54,7 +59,7 @@ export default function Search({ pages, onClose }: SearchProps) {
             ({ name }) => name,
             ({ id, name }) => ({ href: `/robots?fleet=${id}`, name, kind: 'fleet' }),
           ),
-          ...(tasks.data?.items ?? []).map(({ id, title }) => {
+          ...[...(named.data ? [named.data.task] : []), ...listed].map(({ id, title }) => {
             return { href: `/tasks/${id}`, name: title, kind: 'task' };
           }),
           ...matching(
@@ -63,6 +68,8 @@ export default function Search({ pages, onClose }: SearchProps) {
             ({ path, label }) => ({ href: path, name: label, kind: 'page' }),
           ),
         ];
+  const isReading = tasks.isLoading || named.isLoading;
+  const nothing = tasks.data?.next_cursor ? 'Nothing among the newest tasks. ' : 'Nothing found';
   const openFirst = (event: FormEvent) => {
     event.preventDefault();
     const [first] = results;
@@ -92,7 +99,12 @@ export default function Search({ pages, onClose }: SearchProps) {
         ))}
       </ul>
       <p role="status" className="dash">
-        {sought !== '' && results.length === 0 && !tasks.isFetching && 'Nothing found'}
+        {sought !== '' && results.length === 0 && !isReading && nothing}
+        {tasks.data?.next_cursor && (
+          <Link href={`/tasks?${new URLSearchParams({ search: sought })}`} onClick={onClose}>
+            Search all tasks
+          </Link>
+        )}
       </p>
     </Dialog>
   );

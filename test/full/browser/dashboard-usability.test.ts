@@ -74,6 +74,44 @@ describe('with the keyboard only', () => {
   });
 });
 
+describe('the search of an account with many tasks', () => {
+  /** Searches for a text of the only task, which is older than the tasks that one request searches. */
+  async function search(textOf: (task: { id: string; title: string }) => string) {
+    const opened = await dashboard.openSignedIn('/account');
+    const { page } = opened;
+    const owner = await dashboard.clientOf(opened);
+    const { body } = await owner.call('createRobot', { body: { name: 'rover' } });
+    const robot = dashboard.robotClient(String(body.api_key));
+    const { task } = (await robot.call('createTask', { body: { title: 'Sweep aisle 9' } })).body;
+    const isFirst = (url: URL) =>
+      url.pathname === '/api/v1/tasks' && !url.searchParams.has('cursor');
+    await page.route(isFirst, (route) =>
+      route.fulfill({ json: { items: [], next_cursor: `${Date.now() + 1000}_${task.id}` } }),
+    );
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByLabel('Search robots, fleets, tasks and pages').fill(textOf(task));
+    return page;
+  }
+
+  it('finds an old task by its id', async () => {
+    const page = await search(({ id }) => id.toUpperCase());
+
+    await page.getByRole('link', { name: 'Sweep aisle 9' }).click();
+
+    await page.getByRole('heading', { name: 'Sweep aisle 9' }).waitFor();
+  });
+
+  it('says that it read only the newest tasks, and links to all', async () => {
+    const page = await search(({ title }) => title);
+
+    await page.getByText('Nothing among the newest tasks.').waitFor();
+    await page.getByRole('link', { name: 'Search all tasks' }).click();
+
+    await page.getByRole('link', { name: 'Sweep aisle 9' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('search')).toBe('sweep aisle 9');
+  });
+});
+
 describe('the colors', () => {
   const scheme = (page: Page) =>
     page.evaluate('document.documentElement.getAttribute("data-mantine-color-scheme")');

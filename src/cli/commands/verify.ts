@@ -1,7 +1,7 @@
 // `svc verify`: checks a proof with the service or with nodes of the chain.
 import type { CommandSpec } from '../program/command.ts';
 import { bigIntegersOption, positive, repeated } from '../program/options.ts';
-import type { VerifyInput } from '../verify/verify.ts';
+import type { VerifyInput } from '../verify/options.ts';
 
 export const verifyCommand: CommandSpec = {
   path: 'verify',

@@ -5,8 +5,8 @@ import { type Certificate, certificateDocument } from '../../proof/subject/certi
 import { reasonsOf, signedBy } from '../../proof/subject/verdict.ts';
 import type { Context } from '../context.ts';
 import { saveFile } from '../output/save-file.ts';
+import type { VerifyInput } from './options.ts';
 import { notProvenBy, type Report, sinceOf, unprovenOf } from './report.ts';
-import type { VerifyInput } from './verify.ts';
 
 /** `report`: the file to write. */
 type CertificateInput = VerifyInput & { report: string };

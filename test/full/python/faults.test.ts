@@ -190,3 +190,28 @@ for wrong in ("svc_secret\\nx", "svc_secret\\x7f", "svc_secreté"):
   expect(shown).toEqual(Array(6).fill("ValueError('The key or token must be printable ASCII.')"));
   expect(proxy.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer svc_secret']);
 });
+
+it.for(['Agent', 'Service'])('%s returns no receipt for other evidence', async (kind, context) => {
+  proxy.handle(({ method, path, response }) => {
+    const [, id] = path.match(/tasks\/(.*?)(\/complete)?$/) ?? [];
+    const [first, second] = id?.startsWith('a') ? ['0x1', '0x2'] : ['0x2', '0x2'];
+    const answer = {
+      task: { id },
+      verification: method === 'GET' ? { task_id: id, proof_hash: second } : null,
+      proof_hash: method === 'GET' ? undefined : first,
+    };
+    response.writeHead(method === 'GET' ? 200 : 202).end(JSON.stringify(answer));
+  });
+  const code = `
+if "${kind}" == "Agent":
+    robot = Agent("${proxy.url}", token="svc_x")
+for id in ("a0000000-0000-4000-8000-000000000000", "b0000000-0000-4000-8000-000000000000"):
+    task = robot.task(id)
+    show(task.complete({"parcels": 12}))
+    try:
+        show(task.receipt()["proof_hash"])
+    except UnexpectedAnswer as error:
+        show(error.code)
+`;
+  expect(await python(context, code)).toEqual([null, 'unexpected_answer', null, '0x2']);
+});

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional
 from .client import POLL_S, Client
 from .errors import Conflict, OtherEvidence, SvcError
 from .http import Server, log
-from .task import Receipt
+from .task import Receipt, Task
 
 SOCKET = "/run/svc-agent/agent.sock"
 #: The longest time that the agent waits in one call, in seconds.
@@ -46,9 +46,9 @@ class Agent(Client):
         """What ``svc-agent status --json`` prints: the connection, and what waits."""
         return self._server.call("GET", "/api/v1/status", answers={200: "connected"})[1]
 
-    def _complete(self, task_id: str, body: Mapping[str, Any], wait: float) -> Optional[Receipt]:
+    def _complete(self, task: Task, body: Mapping[str, Any], wait: float) -> Optional[Receipt]:
         give_up = time.monotonic() + wait
-        path = f"/api/v1/tasks/{task_id}/complete"
+        path = f"/api/v1/tasks/{task.id}/complete"
         while True:
             seconds = min(max(0, math.ceil(give_up - time.monotonic())), LONGEST_WAIT_S)
             try:
@@ -66,18 +66,18 @@ class Agent(Client):
                     raise
                 answer = error.details
             if "warning" in answer:
-                log.warning("Task %s: %s", task_id, answer["warning"])
-            receipt = self._receipt_in(task_id, answer)
+                log.warning("Task %s: %s", task.id, answer["warning"])
+            receipt = self._receipt_in(task, answer)
             if receipt is not None or give_up - time.monotonic() < POLL_S:
                 return receipt
             time.sleep(POLL_S)
 
-    def _find_receipt(self, task_id: str) -> Optional[Receipt]:
-        receipt = super()._find_receipt(task_id)
+    def _find_receipt(self, task: Task) -> Optional[Receipt]:
+        receipt = super()._find_receipt(task)
         if receipt is not None:
             return receipt
         for aside in self.status().get("set_aside", ()):
-            if aside.get("task_id") == task_id:
+            if aside.get("task_id") == task.id:
                 raise set_aside(aside)
         return None
 

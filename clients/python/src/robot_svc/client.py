@@ -130,26 +130,30 @@ class Client:
     ) -> None:
         self.close()
 
-    def _complete(self, task_id: str, body: Mapping[str, Any], wait: float) -> Optional[Receipt]:
+    def _complete(self, task: Task, body: Mapping[str, Any], wait: float) -> Optional[Receipt]:
         raise NotImplementedError
 
-    def _receipt(self, task_id: str, wait: float) -> Optional[Receipt]:
+    def _receipt(self, task: Task, wait: float) -> Optional[Receipt]:
         give_up = time.monotonic() + wait
         while True:
-            receipt = self._find_receipt(task_id)
+            receipt = self._find_receipt(task)
             left = give_up - time.monotonic()
             if receipt is not None or left <= 0:
                 return receipt
             time.sleep(min(POLL_S, left))
 
-    def _find_receipt(self, task_id: str) -> Optional[Receipt]:
-        return self._receipt_in(task_id, self._read_task(task_id))
+    def _find_receipt(self, task: Task) -> Optional[Receipt]:
+        return self._receipt_in(task, self._read_task(task.id))
 
-    def _receipt_in(self, task_id: str, answer: Mapping[str, Any]) -> Optional[Receipt]:
-        """The member ``verification`` of an answer about this task."""
+    def _receipt_in(self, task: Task, answer: Mapping[str, Any]) -> Optional[Receipt]:
+        """The member ``verification`` of an answer about this task, for the hash that this or an earlier answer names."""
+        task._proof_hash = answer.get("proof_hash", task._proof_hash)
         receipt: Optional[Receipt] = answer.get("verification")
         if receipt is not None:
-            self._require_task(receipt, "task_id", task_id)
+            self._require_task(receipt, "task_id", task.id)
+            if task._proof_hash is not None and receipt.get("proof_hash") != task._proof_hash:
+                message = f"The receipt from {self._server.address} is for other evidence."
+                raise UnexpectedAnswer("unexpected_answer", message)
         return receipt
 
     def _read_task(self, task_id: str) -> Dict[str, Any]:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from .client import Client
 from .errors import Conflict, SvcError
 from .http import Server, check_url
-from .task import Receipt
+from .task import Receipt, Task
 
 
 class Service(Client):
@@ -38,17 +38,17 @@ class Service(Client):
             path = f"/api/v1/tasks?{urlencode(query)}"
             _, page = self._server.call("GET", path, answers={200: "items"})
             for item in page["items"]:
-                receipt = self._receipt(item["id"], 0)
+                receipt = self._receipt(self.task(item["id"]), 0)
                 if receipt is not None:
                     yield receipt
             if page.get("next_cursor") is None:
                 return
             query["cursor"] = page["next_cursor"]
 
-    def _complete(self, task_id: str, body: Mapping[str, Any], wait: float) -> Optional[Receipt]:
+    def _complete(self, task: Task, body: Mapping[str, Any], wait: float) -> Optional[Receipt]:
         """Also without ``wait``, the service waits for the anchor: by default up to 30 s."""
         give_up = time.monotonic() + wait
-        path = f"/api/v1/tasks/{task_id}/complete"
+        path = f"/api/v1/tasks/{task.id}/complete"
         answers = {200: "verification", 202: "proof_hash"}
         try:
             _, answer = self._server.call("POST", path, body, answers=answers)
@@ -57,12 +57,12 @@ class Service(Client):
             if error.details.get("same_evidence") is not True:
                 raise
             answer = error.details
-        receipt = self._receipt_in(task_id, answer)
+        receipt = self._receipt_in(task, answer)
         left = give_up - time.monotonic()
-        return self._receipt(task_id, left) if receipt is None and left > 0 else receipt
+        return self._receipt(task, left) if receipt is None and left > 0 else receipt
 
-    def _receipt_in(self, task_id: str, answer: Mapping[str, Any]) -> Optional[Receipt]:
+    def _receipt_in(self, task: Task, answer: Mapping[str, Any]) -> Optional[Receipt]:
         if (answer.get("anchor") or {}).get("state") == "failed":
             message = "The anchor of this task failed. Complete the task again with the same evidence."
             raise SvcError("anchoring_failed", message, retryable=True)
-        return super()._receipt_in(task_id, answer)
+        return super()._receipt_in(task, answer)

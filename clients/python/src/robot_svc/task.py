@@ -59,6 +59,8 @@ class Task:
         self._client = client
         self._fail_on_exception = fail_on_exception
         self._is_submitted = False
+        #: The hash of the evidence, if an answer has named it.
+        self._proof_hash: Optional[str] = None
 
     def complete(
         self,
@@ -80,7 +82,7 @@ class Task:
         # From here on, the evidence may have arrived.
         before, self._is_submitted = self._is_submitted, True
         try:
-            return self._client._complete(self.id, {"proof": proof, "outcome": outcome}, wait)
+            return self._client._complete(self, {"proof": proof, "outcome": outcome}, wait)
         except (InvalidRequest, ValueError):
             # This evidence was not stored.
             self._is_submitted = before
@@ -88,7 +90,7 @@ class Task:
 
     def receipt(self, *, wait: float = 0.0) -> Optional[Receipt]:
         """The receipt; None if there is none after ``wait`` seconds."""
-        return self._client._receipt(self.id, wait)
+        return self._client._receipt(self, wait)
 
     def read(self) -> Dict[str, Any]:
         """The task, the state of its anchor, and its receipt, as ``GET /api/v1/tasks/ID`` answers."""

@@ -73,8 +73,11 @@ const drawnColumns = (page: Page) =>
     return columns / width;
   })()`);
 
+/** Where it is in the window, which is scrolled to it. */
 const boxOf = async (page: Page, selector: string) => {
-  const box = await page.locator(selector).first().boundingBox();
+  const found = page.locator(selector).first();
+  await found.scrollIntoViewIfNeeded();
+  const box = await found.boundingBox();
   if (box === null) throw new Error(`There is no ${selector}`);
   return box;
 };

@@ -18,6 +18,13 @@ describe('npm run release', { timeout: 400_000 }, () => {
   beforeAll(async () => {
     tree = await mkdtemp(path.join(tmpdir(), 'svc-release-'));
     await copyTree(root, tree);
+    // What is published is under version control.
+    for (const args of [
+      ['init', '--quiet'],
+      ['add', '--all'],
+    ]) {
+      await promisify(execFile)('git', args, { cwd: tree });
+    }
     await symlink(path.join(root, 'node_modules'), path.join(tree, 'node_modules'));
   });
   afterAll(() => rm(tree, { recursive: true, force: true }));

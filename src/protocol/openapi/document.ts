@@ -192,4 +192,6 @@ const tags: Readonly<Record<string, string>> = {
   'audit-log': 'access',
   'webhook-deliveries': 'webhooks',
   'alert-rules': 'alerts',
+  'service-status': 'operations',
+  report: 'stats',
 };

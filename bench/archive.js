@@ -15,9 +15,9 @@ import { kidOf } from '../src/proof/statements/key-text.ts';
 import { readStatement } from '../src/proof/statements/statement.ts';
 import { grantOf, newSigner, SigningRobot } from '../test/support/signing-robot.ts';
 import { byTurns } from './by-turns.js';
-import { runToEnd } from './peak-memory.js';
 import { sized } from './quick.js';
 import { report } from './report.js';
+import { runToEnd } from './run-to-end.js';
 
 const ROBOT = '01900000-0000-7000-8000-00000000000a';
 const TASK = { id: '01900000-0000-7000-8000-00000000000b', title: 'Sort the parcels' };

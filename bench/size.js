@@ -20,9 +20,9 @@ import { openStore } from '../dist/server/store/open-store.js';
 import { startPostgres } from '../test/support/postgres.ts';
 import { createDatabase } from '../test/support/temporary-database.ts';
 import { claimTasks, completeAll } from './anchor/load.js';
-import { runToEnd } from './peak-memory.js';
 import { sized } from './quick.js';
 import { report } from './report.js';
+import { runToEnd } from './run-to-end.js';
 import { openSite } from './site.js';
 
 const ROBOTS = 500;

@@ -107,7 +107,7 @@ async function mergedPage(
   return found;
 }
 
-/** An event that is delivered later than that counts as if it had just been this old. */
+/** An older event is counted in the hour that lies this far before its receipt, in ms. */
 const COUNTED_MS = 31 * 24 * 60 * 60_000;
 
 type Created = Awaited<ReturnType<EventStore['createEvent']>>;
@@ -132,7 +132,7 @@ async function createEvent(tx: Tx, event: NewEvent): Promise<Created & { wallet?
   const { wallet } = robot;
   const data = { id, robot_id: robotId, event_type: eventType, severity, message };
   await queueMessages(tx, [{ wallet, type: 'event.created', data }], createdAt);
-  // An hour with a count stays for ever, so a robot cannot make one of any time.
+  // Counts by hour are never deleted, so a robot must not create them for arbitrary times.
   const counted = Math.max(happenedAt(event), createdAt - COUNTED_MS);
   await countActivity(tx, [{ ...robot, at: beginOf('hour', counted), [severity]: 1 }]);
   return { outcome: 'created', event: created, wallet };

@@ -214,48 +214,6 @@ describe('while the service is down', () => {
   });
 });
 
-describe('the first load', () => {
-  it('is at most 130 KB', async () => {
-    const opened = await dashboard.openSignedIn('/account');
-    const { context } = opened;
-    const owner = await dashboard.clientOf(opened);
-    const { body } = await owner.call('createRobot', { body: { name: 'arm-1' } });
-    const robot = dashboard.robotClient(String(body.api_key));
-    await robot.call('recordSamples', { body: { state: 'busy' } });
-    // The other page still reads ahead.
-    const page = await context.newPage();
-    const tools = await context.newCDPSession(page);
-    await tools.send('Network.enable');
-    await tools.send('Network.setCacheDisabled', { cacheDisabled: true });
-    // Views are read ahead after two seconds, which is no part of it.
-    await page.addInitScript(`
-      const later = window.setTimeout;
-      window.setTimeout = (run, ms, ...given) => (ms === 2000 ? 0 : later(run, ms, ...given));
-    `);
-    // By address: without the cache, what is preloaded is requested again.
-    const sizes = new Map<string, Promise<number>>();
-    page.on('requestfinished', (request) => {
-      if (!request.url().includes('/assets/')) return;
-      const size = request.sizes().then(({ responseBodySize }) => responseBodySize);
-      // One that ends with the page is not read.
-      size.catch(() => 0);
-      sizes.set(request.url(), size);
-    });
-    await page.goto(dashboard.server.url);
-    await page.getByText('h not reported').waitFor();
-
-    const bytes = { all: 0, font: 0 };
-    for (const [url, size] of sizes) {
-      bytes.all += await size;
-      if (url.endsWith('.woff2')) bytes.font += await size;
-    }
-    expect(bytes.all - bytes.font).toBeGreaterThan(100_000);
-    expect(bytes.all - bytes.font).toBeLessThanOrEqual(130_000);
-    // It comes beside the page, which shows another font until then.
-    expect(bytes.font).toBeLessThanOrEqual(60_000);
-  });
-});
-
 describe('with reduced motion', () => {
   it('nothing moves', async () => {
     const { page } = await dashboard.openSignedIn('/fleets', {

@@ -84,7 +84,7 @@ const usual = [
   'anchor_stuck',
 ] as const satisfies readonly AlertKind[];
 
-/** That no alert is open; in an account without rules, the button that creates the usual ones. */
+/** Says that no alert is open. An account without rules gets a button that creates the usual rules. */
 function UsualRules({ isQuiet }: { isQuiet: boolean }) {
   const rules = useQuery(reading(['alert-rules'], 'GET /api/v1/alert-rules'));
   const create = useMutation({

@@ -4,7 +4,7 @@ import { compareFiles, type GivenFile, listedFiles } from '../../../proof/files/
 import type { Proof } from '../../../proof/json-value.ts';
 import { ListedFiles } from '../verify/listed-files.tsx';
 
-/** Nothing for evidence that lists no files. */
+/** Renders nothing if the evidence lists no files. */
 export default function FilesCard({ proof }: { proof: Proof }) {
   const [given, setGiven] = useState<readonly GivenFile[]>([]);
   const listed = listedFiles(proof);

@@ -63,7 +63,7 @@ function leaseLost(): SvcError {
 }
 
 /**
- * Remembers when each holder was first seen to be gone. Answers whether it was gone at every check for `GONE_MS`, without
+ * Remembers when each holder was first seen to be gone. Returns whether it was gone at every check for `GONE_MS`, without
  * a new session of this process in between: a restart of PostgreSQL ends the sessions of all.
  */
 function watchHolders(presence: Db['presence']) {

@@ -21,7 +21,7 @@ import { moveAttempts } from './anchor-attempts.ts';
 import { locked, noteAssignment, returnSome, unexpectedState } from './assignments.ts';
 import { inclusionPaths, type PathOf, pathBytes } from './paths.ts';
 
-/** Requests woken together. The last of its tasks makes a request read them and send its response. */
+/** Waiting requests that are woken together. A request for several tasks responds when the last of them is settled. */
 const WOKEN_TOGETHER = 16;
 
 /** Leaves of a dead attempt that its last commit returns to the queue. */
@@ -52,7 +52,7 @@ export function settlementStore({ read, leased, wake }: Db) {
     const others = startYielding();
     for (let i = 0; i < taskIds.length; i += WOKEN_TOGETHER) {
       wake(taskIds.slice(i, i + WOKEN_TOGETHER).map(completionTopic));
-      // On SQLite, the responses are sent before the next tick.
+      // On SQLite, the woken requests respond before the next tick.
       await new Promise((resolve) => process.nextTick(resolve));
       await others();
     }
@@ -73,7 +73,7 @@ export function settlementStore({ read, leased, wake }: Db) {
         return { taskIds: idsOf(leaves), left: attempt.unsettled_leaves - leaves.length };
       });
       if (left === 0) paths.forget(attemptId);
-      // While they wake, the next commit goes on.
+      // The next commit is written while the requests wake.
       await waking;
       waking = wakeInTurns(taskIds);
       return left;
@@ -116,7 +116,7 @@ function idsOf(found: readonly TaskRow[]): string[] {
   return found.map(({ task_id }) => task_id);
 }
 
-/** They are settled in the order of the tree. Named from the first one on, so that the others are not read again. */
+/** Reads from the first unsettled leaf on, because leaves are settled in the order of the tree. */
 function unsettledLeaves(tx: Tx, attemptId: string, [first, limit]: readonly [number, number]) {
   return tx.all<LeafRow>(sql`SELECT leaf_index, task_id, EXISTS (SELECT 1 FROM ledger
       WHERE ledger.task_id = leaves.task_id AND kind = 'settle') AS charged
@@ -187,7 +187,7 @@ async function lockForVerification(tx: Tx, taskIds: readonly string[]): Promise<
 
 async function markSettled(tx: Tx, attemptId: string, { leaves, pathOf, now }: Settling) {
   const paths = leaves.map((leaf) => pathBytes(pathOf(leaf.leaf_index)));
-  // Behind a first byte: of no bytes at all, SQLite makes NULL.
+  // The first byte is padding: SQLite's substr of an empty blob is NULL.
   const bytes = Buffer.concat([Buffer.alloc(1), ...paths]);
   let end = 2;
   // Each given leaf names its attempt: with `attempt_id = …`, SQLite walks the list once for each leaf of the attempt.

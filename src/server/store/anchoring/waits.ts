@@ -26,7 +26,7 @@ interface QueuePlace {
 /** Queued proofs read in one turn of the event loop. */
 const PAGE = 1024;
 
-/** Reads queued proofs in the order of the queue, a page after the other. Few are one page. */
+/** Reads queued proofs in the order of the queue, page by page. */
 export async function inPages(
   limit: number,
   readPage: (after: QueuePlace, limit: number) => Promise<(QueuedProof & QueuePlace)[]>,

@@ -6,8 +6,9 @@ import type { Db } from '../db/database.ts';
 import { NOW, sql } from '../db/sql.ts';
 
 /**
- * How long an offered proof is reserved for one sender, in ms: several times what a full batch takes to be assigned, which
- * would begin again otherwise. A sender that no process takes over delays it by this time.
+ * How long an offered proof is reserved for one sender, in ms: several times what the assignment of a full batch takes.
+ * With a shorter time, another sender could take a proof meanwhile, and the assignment would start again. If a sender
+ * stops, its offered proofs wait for this time.
  */
 const OFFER_MS = 15_000;
 
@@ -16,7 +17,7 @@ export function queueStore({ leased }: Db): Pick<AnchorStore, 'listQueuedProofs'
     listQueuedProofs: (lease, limit) =>
       inPages(limit, ({ round, seq }, most) =>
         leased.write(lease, async (tx) => {
-          // If a crash of the database loses an offer, it is made again.
+          // A crash of the database may lose an offer. The next read of the queue then makes a new one.
           await tx.run(sql`SET LOCAL synchronous_commit TO off`);
           return tx.all(sql`WITH
             head AS (

@@ -41,7 +41,7 @@ export function claimStore({ alone }: PostgresDb, usage: StorageUsage) {
       const wallet = await createTogether(task);
       if (wallet !== null) return created(task, wallet);
       const { id, robotId, keyHash, createdAt } = task;
-      // Alone it waits for the lock of its robot.
+      // Outside a group, the claim waits for the lock of its robot.
       const [claimed] = await alone((tx) => claim(tx, [task], sql``));
       if (claimed === undefined) return { outcome: 'key_revoked' };
       if (claimed.signs > mostSigns(task)) return { outcome: 'statement_required' };

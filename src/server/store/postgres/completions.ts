@@ -75,7 +75,7 @@ export function completionStore(db: PostgresDb, usage: StorageUsage) {
     if (decision.outcome !== 'queued') return existingCompletion(db, taskId);
     const { wallet, cycle } = decision.task.row;
     const due = { completion, wallet, cycle: (cycle ?? 0) + 1, gas: decision.gasWei };
-    // Alone it waits for the locks of robot and task.
+    // Outside a group, the completion waits for the locks of robot and task.
     const bytes = (await reserve(due)) ?? (await reserveAndQueue(db, [due], sql``))[0]?.[1];
     if (bytes === undefined) return null;
     usage.add(wallet, bytes);

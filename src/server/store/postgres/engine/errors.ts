@@ -45,7 +45,7 @@ const CONFLICTS = new Set([
   '55P03', // lock_not_available: the lock time-out
 ]);
 
-/** What a group did if another transaction kept it from its locks: nothing. Each member can be tried alone. */
+/** The rows of a group that conflicted with another transaction: none. Each of its requests can then run alone. */
 export function unlessContended(error: unknown): never[] {
   const { cause } = error as Error;
   if (cause instanceof pg.DatabaseError && CONFLICTS.has(cause.code ?? '')) return [];

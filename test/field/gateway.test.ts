@@ -308,15 +308,25 @@ describe('a gateway that refuses with an error of the service', () => {
 });
 
 describe('an answer about something else', () => {
-  /** Hands on the service's answer to a path, changed. */
-  const changing =
-    (isHit: (passing: Passing) => boolean, change: (body: Record<string, never>) => object) =>
-    async (passing: Passing) => {
+  /** Hands on the service's first answer to a path, changed. Later calls wait for the end, so the agent's verdict stays. */
+  function changing(isHit: (passing: Passing) => boolean, change: (body: never) => object) {
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    let count = 0;
+    const handle = async (passing: Passing) => {
       if (!isHit(passing)) return passing.pass();
+      count += 1;
+      if (count > 1) return ended.then(passing.pass);
       const { status, headers, body } = await passing.forward();
       const { 'content-length': _, ...rest } = headers;
-      passing.response.writeHead(status, rest).end(JSON.stringify(change(JSON.parse(body))));
+      const changed = JSON.stringify(change(JSON.parse(body) as never));
+      passing.response.writeHead(status, rest).end(changed);
+      return undefined;
     };
+    return { handle, end };
+  }
   const other = '01a1fa88-6262-702f-af77-0aaec0d1b17b';
   const at = (end: string) => (passing: Passing) =>
     passing.method === 'POST' && passing.path.endsWith(end);
@@ -340,11 +350,10 @@ describe('an answer about something else', () => {
       name: 'another task',
       report: 'of our own',
       queue: 'claims',
-      isHit: at('/tasks'),
-      change: ({ task, next }: { task: object; next: string }) => ({
-        task: { ...task, id: other },
-        next,
-      }),
+      // Alone, or with its completion.
+      isHit: ({ method, path }: Passing) => method === 'POST' && /\/tasks(\/batch)?$/.test(path),
+      change: (body: object) =>
+        JSON.parse(JSON.stringify(body).replace(/"id":"[\w-]{36}"/g, `"id":"${other}"`)),
     },
     {
       name: 'the receipt of another proof',
@@ -363,16 +372,18 @@ describe('an answer about something else', () => {
   ])('delivers nothing: $name ($report)', async ({ queue, isHit, change }) => {
     await scene.agent.start();
     await scene.state('connected');
-    scene.proxy.handle(changing(isHit, change as never));
+    const { handle, end } = changing(isHit, change);
+    scene.proxy.handle(handle);
     const given = await work();
     await waitFor(
-      'a retry',
+      'its failure',
       async () => (await scene.agent.status()).last_error?.code === 'unexpected_answer',
       LONG,
     );
 
     expect((await scene.agent.status()).queues[queue].count).toBeGreaterThan(0);
     scene.proxy.restore();
+    end();
     await expectDelivered(given);
   });
 });

@@ -1,8 +1,5 @@
 // Builds docs/agent.md from the commands and the environment of `svc-agent`.
 
-/** Columns that the help texts are wrapped to. */
-const WIDTH = 100;
-
 /**
  * @param {import('commander').Command} program with all its commands
  * @param {{ name: string, fallback: string, description: string }[]} variables of the environment
@@ -10,12 +7,12 @@ const WIDTH = 100;
 export function agentPage(program, variables) {
   return `${[
     '# Agent commands',
-    'Generated from `src/agent/commands/` by `npm run docs`.',
-    'After reading this page you can use every command and variable of `svc-agent`. [robots.md](robots.md) explains ' +
-      'the installation.',
+    'Generated from `src/agent/commands/` by `npm run docs`. `svc-agent COMMAND --help` explains the arguments and options of a command. [robots.md](robots.md) explains the installation.',
     'Exit codes: 0 success, 1 failure, 2 wrong usage or configuration, 7 daemon or service unreachable, 8 not anchored yet.',
     '## Commands',
-    ...leavesOf(program).map(section),
+    leavesOf(program)
+      .map((command) => `- \`${usageOf(command)}\`: ${command.description()}`)
+      .join('\n'),
     '## Environment',
     [
       '| variable | default | meaning |',
@@ -34,17 +31,11 @@ function leavesOf(command) {
 }
 
 /** @param {import('commander').Command} command */
-function section(command) {
-  let help = '';
-  command.configureOutput({
-    writeOut: (text) => {
-      help += text;
-    },
-    getOutHelpWidth: () => WIDTH,
-    getOutHasColors: () => false,
-  });
-  command.outputHelp();
-  return `### ${nameOf(command)}\n\n\`\`\`text\n${help.trim()}\n\`\`\``;
+function usageOf(command) {
+  const args = command.registeredArguments.map((argument) =>
+    argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+  );
+  return [nameOf(command), ...args].join(' ');
 }
 
 /**

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { errors } from '../src/protocol/errors.ts';
 import { limits } from '../src/protocol/limits.ts';
 import { accessErrors, bodyErrors, everywhere } from '../src/protocol/openapi/errors-of.ts';
-import { exampleOf } from '../src/protocol/openapi/example.ts';
 import { plain } from '../src/protocol/openapi/references.ts';
 import type { Route } from '../src/protocol/route.ts';
 import { routes } from '../src/protocol/routes.ts';
@@ -12,7 +11,7 @@ import { routes } from '../src/protocol/routes.ts';
 export function apiPage(): string {
   return [
     '# HTTP interface',
-    'Generated from `src/protocol` by `npm run docs`; a test fails when it is stale. A running service shows this reference at `/docs`, and serves it as OpenAPI 3.1 at `/openapi.json`.',
+    'Generated from `src/protocol` by `npm run docs`; a test fails when it is stale. A running service (`svc-server dev`) also shows the types, limits and meanings of all members, with examples of the bodies and responses, at `/docs`, and serves them as OpenAPI 3.1 at `/openapi.json`.',
     intro(),
     ...Object.entries<Route>(routes).map(([name, route]) => section(name, route)),
     errorTable(),
@@ -24,7 +23,7 @@ export function apiPage(): string {
 function intro(): string {
   return [
     '- Access. *Robot key*: `Authorization: Bearer svc_…`. *Session*: the cookie `svc_session`, which `POST /api/auth/verify` sets for 30 days; `svc` gets its own from `POST /api/auth/cli/token`. *Account*: a session, or an account token as `Authorization: Bearer svct_…`; endpoints without another note need this.',
-    '- Bodies are JSON in UTF-8. Unknown fields and values of the wrong type are refused. In the tables, `?` marks an optional member; in the body of a POST, null for it counts as absent, unless its type allows null. Ids are UUIDs, returned in lower case. Times are ISO 8601 dates, or dates and times, and UTC if they have no offset. Texts have no U+0000, and required texts are not blank.',
+    '- Bodies are JSON in UTF-8. Unknown fields and values of the wrong type are refused. `?` marks an optional member; in the body of a POST, null for it counts as absent, unless its type allows null. Ids are UUIDs, returned in lower case. Times are ISO 8601 dates, or dates and times, and UTC if they have no offset. Texts have no U+0000, and required texts are not blank.',
     '- Lists return pages of 50 items. `limit` is 1 to 200, and `cursor` is the `next_cursor` of the previous page.',
     '- Every response has `X-Request-Id`, and `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` of the robot key or account. Calls with a valid robot key to a path under `/api/v1` count toward the limit of this key, except on public endpoints. Calls of an account count if they change something. Exceptions are named. On public endpoints, the headers have fixed values ([`unmeteredPerWindow`](#limits)). A 429 or 503 also has `Retry-After`.',
     `- Every error body has \`error\` and \`message\`; some add members, such as \`proof_hash\`. Endpoints name only errors of their own. Every endpoint can return ${quoted('invalid_request', 'storage_unavailable', ...everywhere)}; one with another method than GET also ${quoted(...bodyErrors)}; one that accepts a robot key ${quoted(...accessErrors.robot)}; one that accepts a session or account token ${quoted(...accessErrors.session, 'invalid_token', 'insufficient_scope')}. Changes by a suspended account get ${quoted('account_suspended')}, and calls above a rate limit ${quoted('rate_limited')}.`,
@@ -33,7 +32,7 @@ function intro(): string {
 }
 
 function section(name: string, route: Route): string {
-  const { method, path, summary, description, example } = route;
+  const { method, path, summary, description } = route;
   const own = [route.fieldErrors, route.countErrors, route.errors];
   const codes = new Set(own.flatMap((some) => Object.values(some ?? {})));
   return [
@@ -41,15 +40,11 @@ function section(name: string, route: Route): string {
     `\`${method} ${path}\`: ${summary}.${description === undefined ? '' : ` ${description}`}`,
     ...accessOf(route),
     ...memberLists(route),
-    ...(example === undefined ? [] : ['Body:', json(example)]),
-    ...Object.entries(route.responses).flatMap(([status, schema]) => [
-      status === '200' ? 'Response:' : `Response ${status}:`,
-      json(exampleOf(plain(schema))),
-    ]),
     ...(codes.size === 0 ? [] : [`Errors: ${quoted(...codes)}.`]),
   ].join('\n\n');
 }
 
+/** The names of the members; the OpenAPI document has their types and meanings. */
 function memberLists({ query, body }: Route): string[] {
   const lists = [
     { title: 'Query', schema: query },
@@ -57,27 +52,11 @@ function memberLists({ query, body }: Route): string[] {
   ];
   return lists.flatMap(({ title, schema }) => {
     const { properties = {}, required = [] } = schema ? plain(schema) : {};
-    const members = Object.entries(properties);
-    const paged = members.some(([name]) => name === 'cursor');
-    const rows = members.flatMap(([name, member]) => {
-      if (paged && (name === 'limit' || name === 'cursor')) return [];
-      const { description = '' } = member;
-      const meaning = common.test(description) ? '' : description.replaceAll('|', '\\|');
-      return `| ${name}${required.includes(name) ? '' : '?'} | ${typeOf(member)} | ${meaning} |`;
-    });
-    return [
-      ...(paged ? ['Pages: `limit`, `cursor`.'] : []),
-      ...(rows.length === 0 ? [] : [`| ${title} | type | |\n|---|---|---|\n${rows.join('\n')}`]),
-    ];
+    const names = Object.keys(properties).map(
+      (name) => `${name}${required.includes(name) ? '' : '?'}`,
+    );
+    return names.length === 0 ? [] : [`${title}: ${quoted(...names)}.`];
   });
-}
-
-function typeOf(schema: ReturnType<typeof plain>): string {
-  const { type, anyOf, const: value, enum: values, maxLength } = schema;
-  if (value !== undefined) return `\`${value}\``;
-  if (values !== undefined) return values.map((value) => `\`${value}\``).join(', ');
-  if (anyOf !== undefined) return [...new Set(anyOf.map(typeOf))].join(' or ');
-  return `${type ?? 'any'}${maxLength === undefined ? '' : `, at most ${maxLength}`}`;
 }
 
 function errorTable(): string {
@@ -122,10 +101,6 @@ function limitMeanings(): ReadonlyMap<string, string> {
   );
 }
 
-/** Descriptions that the introduction states for all members. */
-const common =
-  /^(a UUID|text (that is not blank and has no|without) U\+0000|an ISO 8601 date, or date .*)$/;
-
 /** Who may call, unless it is an account, and how calls are counted, unless the introduction says it. */
 function accessOf(route: Route): string[] {
   const allowed = route.sessionOnly ? 'session' : access[route.access];
@@ -158,8 +133,4 @@ const counted: Readonly<Record<Route['limit'], string>> = {
 
 function quoted(...texts: string[]): string {
   return texts.map((text) => `\`${text}\``).join(', ');
-}
-
-function json(value: unknown): string {
-  return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 }

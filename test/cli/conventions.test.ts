@@ -27,20 +27,18 @@ describe('svc COMMAND --help', () => {
   it('has the paragraphs of docs/cli.md', async () => {
     const { stdout } = await runInProcess('svc', ['verify', '--help']);
 
-    const paragraphs = stdout.split('\n\n').map((paragraph) => paragraph.replaceAll(/\s+/g, ' '));
+    const help = stdout.replaceAll(/\s+/g, ' ');
     const page = await cliPage();
     const [, section = ''] = page.split('### svc verify\n\n');
-    const [described = ''] = section.split('\n\n```sh');
-    for (const paragraph of described.split('\n\n')) {
-      expect(paragraphs).toContain(paragraph.replaceAll('\n', ' '));
-    }
+    const [, ...paragraphs] = section.split('\n\nOptions:')[0]?.split('\n\n') ?? [];
+    expect(paragraphs.length).toBeGreaterThan(3);
+    for (const paragraph of paragraphs) expect(help).toContain(paragraph);
   });
 
   it('lists the values of an option once', async () => {
-    const page = await cliPage();
+    const { stdout } = await runInProcess('svc', ['webhooks', 'create', '--help']);
 
-    expect(page).toContain('(task.verified, task.failed, ');
-    expect(page).not.toMatch(/\(([\w.]+(?:, [\w.]+)+)\)? \(\1/);
+    expect(stdout.match(/task\.verified/g)).toHaveLength(1);
   });
 });
 

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { errors } from '../src/protocol/errors.ts';
 import { limits } from '../src/protocol/limits.ts';
 import { accessErrors, bodyErrors, everywhere } from '../src/protocol/openapi/errors-of.ts';
-import { plain } from '../src/protocol/openapi/references.ts';
 import type { Route } from '../src/protocol/route.ts';
 import { routes } from '../src/protocol/routes.ts';
 
@@ -13,7 +12,7 @@ export function apiPage(): string {
     '# HTTP interface',
     'Generated from `src/protocol` by `npm run docs`; a test fails when it is stale. A running service (`svc-server dev`) also shows the types, limits and meanings of all members, with examples of the bodies and responses, at `/docs`, and serves them as OpenAPI 3.1 at `/openapi.json`.',
     intro(),
-    ...Object.entries<Route>(routes).map(([name, route]) => section(name, route)),
+    callList(),
     errorTable(),
     limitTable(),
     '',
@@ -31,32 +30,13 @@ function intro(): string {
   ].join('\n');
 }
 
-function section(name: string, route: Route): string {
-  const { method, path, summary, description } = route;
-  const own = [route.fieldErrors, route.countErrors, route.errors];
-  const codes = new Set(own.flatMap((some) => Object.values(some ?? {})));
-  return [
-    `## ${name}`,
-    `\`${method} ${path}\`: ${summary}.${description === undefined ? '' : ` ${description}`}`,
-    ...accessOf(route),
-    ...memberLists(route),
-    ...(codes.size === 0 ? [] : [`Errors: ${quoted(...codes)}.`]),
-  ].join('\n\n');
-}
-
-/** The names of the members; the OpenAPI document has their types and meanings. */
-function memberLists({ query, body }: Route): string[] {
-  const lists = [
-    { title: 'Query', schema: query },
-    { title: 'Body', schema: body },
-  ];
-  return lists.flatMap(({ title, schema }) => {
-    const { properties = {}, required = [] } = schema ? plain(schema) : {};
-    const names = Object.keys(properties).map(
-      (name) => `${name}${required.includes(name) ? '' : '?'}`,
-    );
-    return names.length === 0 ? [] : [`${title}: ${quoted(...names)}.`];
-  });
+/** The calls by name; the OpenAPI document has the rest. */
+function callList(): string {
+  const items = Object.entries<Route>(routes).map(
+    ([name, { method, path, summary, ...route }]) =>
+      `- ${name}: \`${method} ${path}\`. ${summary}.${accessOf(route)}`,
+  );
+  return ['## Calls', items.join('\n')].join('\n\n');
 }
 
 function errorTable(): string {
@@ -101,34 +81,17 @@ function limitMeanings(): ReadonlyMap<string, string> {
   );
 }
 
-/** Who may call, unless it is an account, and how calls are counted, unless the introduction says it. */
-function accessOf(route: Route): string[] {
-  const allowed = route.sessionOnly ? 'session' : access[route.access];
-  const text = `${allowed === 'account' ? '' : `Access: ${allowed}.`}${limitOf(route)}`;
-  return text === '' ? [] : [text.trim()];
+/** Who may call, unless it is an account. */
+function accessOf({ access, sessionOnly }: Pick<Route, 'access' | 'sessionOnly'>): string {
+  const allowed = sessionOnly ? 'a session' : callers[access];
+  return allowed === '' ? '' : ` For ${allowed}.`;
 }
 
-/** How calls are counted, if the introduction does not say it. */
-function limitOf({ access, limit, method }: Route): string {
-  const usual = access === 'public' || (access === 'session' && method === 'GET') ? 'none' : access;
-  if (limit === (usual === 'session' ? 'account' : usual)) return '';
-  return access === 'robot_or_session' && limit === 'robot'
-    ? ''
-    : ` Rate limit: ${counted[limit]}.`;
-}
-
-const access: Readonly<Record<Route['access'], string>> = {
+const callers: Readonly<Record<Route['access'], string>> = {
   public: 'anyone',
-  robot: 'robot key',
-  session: 'account',
-  robot_or_session: 'robot key or account',
-};
-
-const counted: Readonly<Record<Route['limit'], string>> = {
-  robot: 'per robot',
-  account: 'per account',
-  challenge: 'per wallet',
-  none: 'none',
+  robot: 'a robot key',
+  session: '',
+  robot_or_session: 'a robot key or an account',
 };
 
 function quoted(...texts: string[]): string {

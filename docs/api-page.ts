@@ -30,11 +30,11 @@ function intro(): string {
   ].join('\n');
 }
 
-/** The calls by name; the OpenAPI document has the rest. */
+/** The calls by name, with the first clause of the summary; the OpenAPI document has the rest. */
 function callList(): string {
   const items = Object.entries<Route>(routes).map(
     ([name, { method, path, summary, ...route }]) =>
-      `- ${name}: \`${method} ${path}\`. ${summary}.${accessOf(route)}`,
+      `- ${name}: \`${method} ${path}\`. ${summary.replace(/(\. |; ).*/s, '')}.${accessOf(route)}`,
   );
   return ['## Calls', items.join('\n')].join('\n\n');
 }

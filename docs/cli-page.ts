@@ -29,17 +29,19 @@ export async function cliPage(): Promise<string> {
 }
 
 function section({ name, commands }: CommandGroup): string {
-  return [`### svc ${name}`, ...commands.map(entry)].join('\n\n');
+  const [only, ...others] = commands;
+  const entries =
+    only !== undefined && others.length === 0
+      ? [`${entry(only)}\n\n${only.details ?? ''}`.trim()]
+      : [commands.map((command) => `- ${entry(command)}`).join('\n')];
+  return [`### svc ${name}`, ...entries].join('\n\n');
 }
 
-function entry({ path, summary, details, arguments: args = [], options = [] }: CommandSpec) {
+/** One line; the help has the details. */
+function entry({ path, summary, arguments: args = [], options = [] }: CommandSpec): string {
   const usage = ['svc', path, ...args.map(({ syntax }) => syntax)].join(' ');
   const flags = options.map((option) => code(flagOf(option))).join(', ');
-  return [
-    `${code(usage)}: ${summary}.`,
-    ...(details === undefined ? [] : [details]),
-    ...(flags === '' ? [] : [`Options: ${flags}.`]),
-  ].join(details?.includes('\n\n') ? '\n\n' : ' ');
+  return `${code(usage)}: ${summary}.${flags === '' ? '' : ` Options: ${flags}.`}`;
 }
 
 /** The long name of an option. */

@@ -30,7 +30,7 @@ describe('svc COMMAND --help', () => {
     const help = stdout.replaceAll(/\s+/g, ' ');
     const page = await cliPage();
     const [, section = ''] = page.split('### svc verify\n\n');
-    const [, ...paragraphs] = section.split('\n\nOptions:')[0]?.split('\n\n') ?? [];
+    const [, ...paragraphs] = section.split('\n\n### ')[0]?.split('\n\n') ?? [];
     expect(paragraphs.length).toBeGreaterThan(3);
     for (const paragraph of paragraphs) expect(help).toContain(paragraph);
   });

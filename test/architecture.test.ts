@@ -257,19 +257,6 @@ describe('docs/architecture.md', () => {
   });
 });
 
-describe('docs/glossary.md', () => {
-  it('names files that exist, and its terms in order', () => {
-    const page = readFileSync(path.join(root, 'docs/glossary.md'), 'utf8');
-    const rows = [...page.matchAll(/^\| ([a-z][^|]*) \|.*\| `([^`]+)` \|$/gm)];
-
-    expect(rows.length).toBeGreaterThan(20);
-    const terms = rows.map(([, term = '']) => term);
-    expect(terms).toEqual(terms.toSorted());
-    const missing = rows.flatMap(([, , file = '']) => (sourceFiles().includes(file) ? [] : file));
-    expect(missing).toEqual([]);
-  });
-});
-
 it('lists existing helpers in test/support/README.md', () => {
   const page = readFileSync(path.join(root, 'test/support/README.md'), 'utf8');
   const files = ['support', 'contract'].flatMap((folder) =>

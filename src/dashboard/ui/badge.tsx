@@ -42,7 +42,7 @@ export function AnchorBadge({ anchor, refusedAt = null }: AnchorBadgeProps) {
   return <Badge tone={anchorTones[anchor.state]}>{stateNames[anchor.state]}</Badge>;
 }
 
-/** The states named in docs/agent.md; any other is shown unchanged, in a tone of its own. */
+/** The states that docs/robots.md names; any other is shown unchanged, in a tone of its own. */
 const robotTones = new Map<string, Tone>([
   ['idle', 'plain'],
   ['busy', 'busy'],

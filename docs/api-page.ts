@@ -59,11 +59,10 @@ function limitTable(): string {
     const meaning = meanings.get(name);
     if (meaning === undefined) throw new Error(`The limit ${name} needs a comment.`);
     return typeof value === 'number'
-      ? [`| ${name} | ${value} | ${meaning} |`]
-      : Object.entries(value).map(([part, most]) => `| ${name}.${part} | ${most} | ${meaning} |`);
+      ? [`- ${name} ${value}: ${meaning}`]
+      : Object.entries(value).map(([part, most]) => `- ${name}.${part} ${most}: ${meaning}`);
   });
-  const table = ['| limit | value | meaning |', '|---|---|---|', ...rows].join('\n');
-  return ['## Limits', units, table].join('\n\n');
+  return ['## Limits', units, rows.join('\n')].join('\n\n');
 }
 
 /** The comment above each limit, as one line without its last period. */

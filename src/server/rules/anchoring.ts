@@ -13,7 +13,7 @@ import type { AttemptState, UnprovenAnchor } from '../ports/anchoring.ts';
 
 /*
  * The durable state machine of anchoring. Every write that moves an attempt or a completion uses these tables, and
- * docs/anchoring.md prints them. Each event maps the state before to the state after.
+ * docs/anchoring.md draws them. Each event maps the state before to the state after.
  */
 
 /** The stored state of a completion. While it is `included`, readers see the state of its attempt. */

@@ -13,8 +13,8 @@ export function apiPage(): string {
     'Generated from `src/protocol` by `npm run docs`; a test fails when it is stale. A running service (`svc-server dev`) also shows the types, limits and meanings of all members, with examples of the bodies and responses, at `/docs`, and serves them as OpenAPI 3.1 at `/openapi.json`.',
     intro(),
     callList(),
-    errorTable(),
-    limitTable(),
+    errorList(),
+    limitList(),
     '',
   ].join('\n\n');
 }
@@ -39,21 +39,18 @@ function callList(): string {
   return ['## Calls', items.join('\n')].join('\n\n');
 }
 
-function errorTable(): string {
-  const rows = Object.entries(errors).map(
+function errorList(): string {
+  const items = Object.entries(errors).map(
     ([code, { status, retryable, summary }]) =>
-      `| \`${code}\` | ${status} | ${retryable ? 'yes' : 'no'} | ${summary} |`,
+      `- \`${code}\` ${status}: ${summary}${retryable ? ' (a retry may succeed)' : ''}`,
   );
-  return [
-    '## Errors',
-    ['| code | status | retry may succeed | when |', '|---|---|---|---|', ...rows].join('\n'),
-  ].join('\n\n');
+  return ['## Errors', items.join('\n')].join('\n\n');
 }
 
 const units =
   'In names, `Ms` means milliseconds, `Bytes` means bytes (of a text in UTF-8), `Length` means Unicode code points, and `PerWindow` means in `windowMs`.';
 
-function limitTable(): string {
+function limitList(): string {
   const meanings = limitMeanings();
   const rows = Object.entries(limits).flatMap(([name, value]) => {
     const meaning = meanings.get(name);

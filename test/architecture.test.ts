@@ -136,7 +136,7 @@ describe('the source', () => {
   });
 
   it.each([
-    ['src/server/store/db/tx.ts', 'src/server/store/tasks.ts'],
+    ['src/server/store/db/database.ts', 'src/server/store/tasks.ts'],
     ['src/server/store/tasks.ts', 'src/server/store/sqlite/claims.ts'],
     ['src/server/store/sqlite/claims.ts', 'src/server/store/postgres/claims.ts'],
     ['src/server/store/sqlite/claims.ts', 'src/server/store/open-store.ts'],

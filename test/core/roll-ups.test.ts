@@ -24,17 +24,17 @@ function sample(metrics: Record<string, number>, state: string | null = null): S
 }
 
 /** What is stored of the minute of these samples, which arrive in groups. */
-function stored(groups: readonly SampleRecord[][]): StoredSummary | undefined {
-  return groups.reduce<StoredSummary | undefined>((before, samples) => {
+function stored(groups: readonly SampleRecord[][]): StoredSummary | null {
+  return groups.reduce<StoredSummary | null>((before, samples) => {
     const [minute] = summarize(samples);
-    return minute && storedWith(before, minute.summary);
-  }, undefined);
+    return minute ? storedWith(before, minute.summary) : null;
+  }, null);
 }
 
 /** The spread of the readings, added and stored in these groups. */
 function spreadOf(groups: readonly number[][]): Spread | undefined {
   const found = stored(groups.map((group) => group.map((t) => sample({ t }))));
-  return found && readSummary(found).metrics.get('t');
+  return found === null ? undefined : readSummary(found).metrics.get('t');
 }
 
 describe('a roll-up', () => {

@@ -8,12 +8,10 @@ import type {
   DeletionStore,
 } from '../ports/account.ts';
 import { recordAudit } from './audit-log.ts';
-import type { Db } from './db/database.ts';
-import { among, onPostgres } from './db/dialect.ts';
-import { lockAccount } from './db/locks.ts';
+import type { Db, Tx } from './db/database.ts';
+import { among, lockAccount, onPostgres } from './db/dialect.ts';
 import type { InText } from './db/rows.ts';
 import { raw, type Sql, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 import { pauseWebhooks } from './webhooks.ts';
 
 /** Period of the anchors in an account's summary. */
@@ -31,23 +29,16 @@ const BALANCE_COLUMNS = raw(
 /** So that a commit does not delay others. */
 const ROWS_PER_COMMIT = 500;
 
-export function accountStore({ read, write }: Db): Omit<AccountStore, 'listLedger'> {
+export function accountStore({ one, read, write }: Db): Omit<AccountStore, 'listLedger'> {
   return {
-    async countUsed(wallet) {
-      const used = await read((tx) =>
-        tx.get<{ robots: number; fleets: number }>(sql`SELECT
-          (SELECT count(*) FROM robots WHERE wallet = ${wallet}) AS robots,
-          (SELECT count(*) FROM fleets WHERE wallet = ${wallet}) AS fleets`),
-      );
-      return used ?? { robots: 0, fleets: 0 };
-    },
+    countUsed: (wallet) =>
+      one<{ robots: number; fleets: number }>(sql`SELECT
+        (SELECT count(*) FROM robots WHERE wallet = ${wallet}) AS robots,
+        (SELECT count(*) FROM fleets WHERE wallet = ${wallet}) AS fleets`),
 
     async cursorKey() {
-      const row = await read((tx) =>
-        tx.get<{ key: Buffer }>(sql`SELECT key FROM cursor_key WHERE id = 1`),
-      );
-      if (row === undefined) throw new Error('The database has no cursor key');
-      return row.key;
+      const { key } = await one<{ key: Buffer }>(sql`SELECT key FROM cursor_key WHERE id = 1`);
+      return key;
     },
 
     summarizeAccounts: (now, limit, after) =>
@@ -63,7 +54,7 @@ export function accountStore({ read, write }: Db): Omit<AccountStore, 'listLedge
     suspendAccount: (wallet, isSuspended, by, reason) =>
       write(async (tx) => {
         const known = sql`SELECT wallet FROM accounts WHERE wallet = ${wallet}`;
-        if ((await tx.get(known)) === undefined) return false;
+        if ((await tx.get(known)) === null) return false;
         const at = isSuspended ? by.at : null;
         const kept = isSuspended ? reason : null;
         const changed = await tx.run(sql`UPDATE accounts
@@ -124,7 +115,7 @@ export async function balanceOf(tx: Tx, wallet: string): Promise<Balance | null>
   const balance = await tx.get<InText<Balance>>(
     sql`SELECT ${BALANCE_COLUMNS} FROM accounts WHERE wallet = ${wallet}`,
   );
-  return balance === undefined ? null : toBalance(balance);
+  return balance === null ? null : toBalance(balance);
 }
 
 /** Reads balances and locks their accounts, in the order of wallets. Call it inside a write. */
@@ -138,7 +129,7 @@ function toBalance<Row extends InText<Balance>>({ gasCreditWei, ...row }: Row) {
   return { ...row, gasCreditWei: BigInt(gasCreditWei) };
 }
 
-export function deletionStore({ read, write }: Db): DeletionStore {
+export function deletionStore({ all, get, run, write }: Db): DeletionStore {
   return {
     beginDeletion: (wallet, by) =>
       write(async (tx) => {
@@ -151,17 +142,15 @@ export function deletionStore({ read, write }: Db): DeletionStore {
         }
         await endAccess(tx, wallet);
         await tx.run(sql`DELETE FROM alert_rules WHERE wallet = ${wallet}`);
-        return deletion ?? null;
+        return deletion;
       }),
 
     listDeletions: () =>
-      read((tx) =>
-        tx.all<Deletion>(sql`SELECT wallet, deleting_at AS "startedAt" FROM accounts
-          WHERE deleting_at IS NOT NULL ORDER BY wallet`),
-      ),
+      all<Deletion>(sql`SELECT wallet, deleting_at AS "startedAt" FROM accounts
+        WHERE deleting_at IS NOT NULL ORDER BY wallet`),
 
     async isDeleting(deletion) {
-      return (await read((tx) => tx.get(find(deletion)))) !== undefined;
+      return (await get(find(deletion))) !== null;
     },
 
     async endDeletion(deletion) {
@@ -175,7 +164,7 @@ export function deletionStore({ read, write }: Db): DeletionStore {
         SELECT at FROM activity_hours WHERE scope = ${wallet} AND ${isDeleting}
         LIMIT ${ROWS_PER_COMMIT})`;
       for (const deleteSome of [some('alerts'), some('audit_log'), someHours]) {
-        while ((await write((tx) => tx.run(deleteSome))) === ROWS_PER_COMMIT);
+        while ((await run(deleteSome)) === ROWS_PER_COMMIT);
       }
       await write(async (tx) => {
         await lockAccount(tx, wallet);

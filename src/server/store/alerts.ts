@@ -16,11 +16,10 @@ import type {
 } from '../ports/alerts.ts';
 import { FUNDED_MS } from '../rules/storage.ts';
 import { recordAudit } from './audit-log.ts';
-import type { Db } from './db/database.ts';
+import type { Db, Tx } from './db/database.ts';
 import { among, inList } from './db/dialect.ts';
 import { insertNew, LAST_ID, NO_ID } from './db/rows.ts';
 import { raw, type Sql, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 import { isFundedSince } from './storage-usage.ts';
 import { type Message, queueMessages } from './webhook-outbox.ts';
 
@@ -36,7 +35,7 @@ const OLDEST_MS = 10_080 * 60_000;
 
 type AnchorRow = AnchorCursor & Firing;
 
-export function alertStore({ read, write }: Db): AlertStore {
+export function alertStore({ all, one, run, read, write }: Db): AlertStore {
   return {
     listAlertRules: (wallet) => read((tx) => listRules(tx, wallet)),
     saveAlertRule: (wallet, { kind, threshold, states }, by) =>
@@ -63,93 +62,75 @@ export function alertStore({ read, write }: Db): AlertStore {
         return true;
       }),
     listAlerts: (wallet, { open, limit, before }) =>
-      read((tx) =>
-        tx.all<AlertRecord>(sql`SELECT ${COLUMNS} FROM alerts
-          WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID}
-            ${open ? sql`AND closed_at IS NULL` : sql``}
-          ORDER BY id DESC LIMIT ${limit}`),
-      ),
-    async acknowledgeAlert(id, wallet, now) {
-      const alert = await write((tx) =>
+      all<AlertRecord>(sql`SELECT ${COLUMNS} FROM alerts
+        WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID}
+          ${open ? sql`AND closed_at IS NULL` : sql``}
+        ORDER BY id DESC LIMIT ${limit}`),
+    acknowledgeAlert: (id, wallet, now) =>
+      write((tx) =>
         tx.get<AlertRecord>(sql`UPDATE alerts SET acknowledged_at = coalesce(acknowledged_at, ${now})
           WHERE id = ${id} AND wallet = ${wallet} RETURNING ${COLUMNS}`),
-      );
-      return alert ?? null;
-    },
-    acknowledgeAlerts: (ids, wallet, now) =>
-      write((tx) =>
-        tx.run(sql`UPDATE alerts SET acknowledged_at = ${now} WHERE id ${among('uuid', ids)}
-          AND wallet = ${wallet} AND acknowledged_at IS NULL`),
       ),
-    async countRefused(wallet, limit) {
-      const refused = await read((tx) =>
-        tx.get<RefusedTasks>(sql`SELECT count(*) AS tasks, min(at) AS since FROM (
-          SELECT credit_refused_at AS at FROM tasks
-          WHERE wallet = ${wallet} AND status = 'claimed' AND credit_refused_at IS NOT NULL
-          ORDER BY credit_refused_at LIMIT ${limit}) first`),
-      );
-      return refused ?? { tasks: 0, since: null };
-    },
+    acknowledgeAlerts: (ids, wallet, now) =>
+      run(sql`UPDATE alerts SET acknowledged_at = ${now} WHERE id ${among('uuid', ids)}
+        AND wallet = ${wallet} AND acknowledged_at IS NULL`),
+    countRefused: (wallet, limit) =>
+      one<RefusedTasks>(sql`SELECT count(*) AS tasks, min(at) AS since FROM (
+        SELECT credit_refused_at AS at FROM tasks
+        WHERE wallet = ${wallet} AND status = 'claimed' AND credit_refused_at IS NOT NULL
+        ORDER BY credit_refused_at LIMIT ${limit}) first`),
     async deleteAlerts(before, limit) {
-      const deleted = await write((tx) =>
-        tx.run(sql`DELETE FROM alerts WHERE id IN (SELECT id FROM alerts
-          WHERE closed_at < ${before} ORDER BY closed_at LIMIT ${limit})`),
-      );
+      const deleted = await run(sql`DELETE FROM alerts WHERE id IN (SELECT id FROM alerts
+        WHERE closed_at < ${before} ORDER BY closed_at LIMIT ${limit})`);
       return deleted === limit;
     },
 
     async noteEvaluation(now, gapMs) {
-      const noted = await write((tx) =>
-        tx.get<{ since: number }>(sql`INSERT INTO alert_watch (id, evaluated_at, since)
+      const { since } = await write((tx) =>
+        tx.one<{ since: number }>(sql`INSERT INTO alert_watch (id, evaluated_at, since)
           VALUES (1, ${now}, ${now})
           ON CONFLICT (id) DO UPDATE SET evaluated_at = excluded.evaluated_at, since =
             CASE WHEN abs(excluded.evaluated_at - alert_watch.evaluated_at) > ${gapMs}
               THEN excluded.since ELSE alert_watch.since END
           RETURNING since`),
       );
-      return noted?.since ?? now;
+      return since;
     },
     async listWatched(after, isFunded, now) {
       type Watched = { wallet: string; chosen: 0 | 1 };
-      const found = await read((tx) => tx.all<Watched>(watchedAfter(after, isFunded, now)));
+      const found = await all<Watched>(watchedAfter(after, isFunded, now));
       const wallets = found.flatMap(({ wallet, chosen }) => (chosen ? [wallet] : []));
       return { wallets, last: found.at(-1)?.wallet ?? null };
     },
     listFiring: (kind, wallets, now) =>
-      read((tx) =>
-        tx.all<Firing>(
-          kind === 'webhook_disabled' ? failedWebhooks(wallets) : firing(kind, wallets, now),
-        ),
+      all<Firing>(
+        kind === 'webhook_disabled' ? failedWebhooks(wallets) : firing(kind, wallets, now),
       ),
     async listAnchors(kind, now, after) {
       const start = { at: kind === 'anchor_failed' ? now - OLDEST_MS : 0, task_id: NO_ID };
-      const found = await read((tx) => tx.all<AnchorRow>(anchors(kind, now, after ?? start)));
+      const found = await all<AnchorRow>(anchors(kind, now, after ?? start));
       // The kind is null without a rule.
       const firing = found.filter((one) => one.kind !== null);
       return { firing, last: found.length < ANCHORS_AT_ONCE ? null : (found.at(-1) ?? null) };
     },
     // Rules, and alerts that a refusal opened without a rule.
     listCreditRules: (wallets) =>
-      read((tx) =>
-        tx.all<CreditRule>(sql`
-          SELECT a.wallet, 'credit_low' AS kind, coalesce(r.threshold, 1) AS threshold,
-            NULL AS robot_id, a.anchor_quota, CAST(a.gas_credit_wei AS text) AS gas_wei
-          FROM accounts a
-          LEFT JOIN alert_rules r ON r.wallet = a.wallet AND r.kind = 'credit_low'
-          WHERE a.wallet ${among('text', wallets)}
-            AND (r.threshold IS NOT NULL OR EXISTS (SELECT 1 FROM alerts o
-              WHERE o.kind = 'credit_low' AND o.wallet = a.wallet AND o.closed_at IS NULL))`),
-      ),
+      all<CreditRule>(sql`
+        SELECT a.wallet, 'credit_low' AS kind, coalesce(r.threshold, 1) AS threshold,
+          NULL AS robot_id, a.anchor_quota, CAST(a.gas_credit_wei AS text) AS gas_wei
+        FROM accounts a
+        LEFT JOIN alert_rules r ON r.wallet = a.wallet AND r.kind = 'credit_low'
+        WHERE a.wallet ${among('text', wallets)}
+          AND (r.threshold IS NOT NULL OR EXISTS (SELECT 1 FROM alerts o
+            WHERE o.kind = 'credit_low' AND o.wallet = a.wallet AND o.closed_at IS NULL))`),
     listOpenAlerts: (kind, wallets) =>
-      read((tx) =>
-        tx.all<EvaluatedAlert>(sql`SELECT id, wallet, kind, threshold, robot_id,
-            CASE WHEN kind = 'error_event' AND acknowledged_at IS NULL AND EXISTS (SELECT 1
-              FROM alert_rules r JOIN robots b ON b.id = alerts.robot_id
-              WHERE r.wallet = alerts.wallet AND r.kind = alerts.kind)
-            THEN 1 ELSE 0 END AS stays
-          FROM alerts
-          WHERE kind = ${kind} AND wallet ${among('text', wallets)} AND closed_at IS NULL`),
-      ),
+      all<EvaluatedAlert>(sql`SELECT id, wallet, kind, threshold, robot_id,
+          CASE WHEN kind = 'error_event' AND acknowledged_at IS NULL AND EXISTS (SELECT 1
+            FROM alert_rules r JOIN robots b ON b.id = alerts.robot_id
+            WHERE r.wallet = alerts.wallet AND r.kind = alerts.kind)
+          THEN 1 ELSE 0 END AS stays
+        FROM alerts
+        WHERE kind = ${kind} AND wallet ${among('text', wallets)} AND closed_at IS NULL`),
     changeAlerts: (opened, closed, now) =>
       write(async (tx) => {
         const messages = await openAlerts(tx, opened, now);
@@ -289,7 +270,7 @@ export async function refuseForCredit(
   const task = await tx.get<{ wallet: string }>(sql`UPDATE tasks SET credit_refused_at = ${now}
     WHERE id = ${taskId} AND credit_refused_at IS NULL
     RETURNING wallet, id AS task_id, robot_id`);
-  if (task === undefined) return;
+  if (task === null) return;
   const { wallet, ...data } = task;
   const refused: Message = { wallet, type: 'task.refused', data: { ...data, reason } };
   const rule = (await listRules(tx, wallet)).find(({ kind }) => kind === 'credit_low');

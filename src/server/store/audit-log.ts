@@ -4,10 +4,9 @@ import { v7 as newId } from 'uuid';
 import type { AuditKind } from '../../protocol/audit-log.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { Actor, AuditLogStore, AuditRecord, AuditTarget } from '../ports/account.ts';
-import type { Db } from './db/database.ts';
+import type { Db, Tx } from './db/database.ts';
 import { insertNew, LAST_ID, NO_ID } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 
 /** The columns have the names of the API. */
 const COLUMNS = raw('id, kind, actor, actor_name, source, target_id, detail, count, at');
@@ -16,12 +15,10 @@ const BEYOND_LIMIT = raw(`LIMIT 1 OFFSET ${limits.auditLogEntries - 1}`);
 
 const HOUR_MS = 60 * 60_000;
 
-export function auditLogStore({ read, write }: Db): AuditLogStore {
+export function auditLogStore({ all, get, run, write }: Db): AuditLogStore {
   async function recordCall(wallet: string, kind: AuditKind, by: Actor): Promise<boolean> {
-    const account = await read((tx) =>
-      tx.get(sql`SELECT wallet FROM accounts WHERE wallet = ${wallet}`),
-    );
-    if (account === undefined) return false;
+    const account = await get(sql`SELECT wallet FROM accounts WHERE wallet = ${wallet}`);
+    if (account === null) return false;
     await write((tx) => recordAudit(tx, wallet, kind, by));
     return true;
   }
@@ -32,16 +29,12 @@ export function auditLogStore({ read, write }: Db): AuditLogStore {
     recordExport: (wallet, by) => recordCall(wallet, 'account_exported', by),
 
     listAuditLog: (wallet, limit, before) =>
-      read((tx) =>
-        tx.all<AuditRecord>(sql`SELECT ${COLUMNS} FROM audit_log
-          WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID} ORDER BY id DESC LIMIT ${limit}`),
-      ),
+      all<AuditRecord>(sql`SELECT ${COLUMNS} FROM audit_log
+        WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID} ORDER BY id DESC LIMIT ${limit}`),
 
     async deleteAuditLog(before, limit) {
-      const deleted = await write((tx) =>
-        tx.run(sql`DELETE FROM audit_log WHERE at < ${before} AND id IN
-          (SELECT id FROM audit_log WHERE id > ${NO_ID} ORDER BY id LIMIT ${limit})`),
-      );
+      const deleted = await run(sql`DELETE FROM audit_log WHERE at < ${before} AND id IN
+        (SELECT id FROM audit_log WHERE id > ${NO_ID} ORDER BY id LIMIT ${limit})`);
       return deleted === limit;
     },
   };

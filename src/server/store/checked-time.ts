@@ -7,16 +7,12 @@ import type { Db } from './db/database.ts';
 import { insertNew } from './db/rows.ts';
 import { sql } from './db/sql.ts';
 
-export function checkedTimeStore({ read, write }: Db): CheckedTimeStore {
+export function checkedTimeStore({ get, write }: Db): CheckedTimeStore {
   return {
-    async readCheckedTime() {
-      const time = await read((tx) =>
-        tx.get<CheckedTime>(
-          sql`SELECT checked_at AS "checkedAt", confirmations FROM checked_time WHERE id = 1`,
-        ),
-      );
-      return time ?? null;
-    },
+    readCheckedTime: () =>
+      get<CheckedTime>(
+        sql`SELECT checked_at AS "checkedAt", confirmations FROM checked_time WHERE id = 1`,
+      ),
 
     saveCheckedTime: ({ checkedAt, confirmations }) =>
       write(async (tx) => {

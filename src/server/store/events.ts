@@ -3,10 +3,9 @@
 import type { EventFilter, EventRecord, EventStore, NewEvent } from '../ports/events.ts';
 import { happenedAt } from '../rules/events.ts';
 import { rowBytes } from '../rules/storage.ts';
-import type { Db } from './db/database.ts';
+import type { Db, Tx } from './db/database.ts';
 import { newestBelow, onPostgres, selected } from './db/dialect.ts';
 import { page, raw, type Sql, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 import { lockRobot, markSeen, ownsRobot } from './robots.ts';
 import { countActivity } from './stats.ts';
 import type { StorageUsage } from './storage-usage.ts';
@@ -116,19 +115,18 @@ type Created = Awaited<ReturnType<EventStore['createEvent']>>;
 async function createEvent(tx: Tx, event: NewEvent): Promise<Created & { wallet?: string }> {
   const { robotId, keyHash, id, eventType, severity, message, payload, createdAt } = event;
   const robot = await lockRobot(tx, robotId, keyHash);
-  if (robot === undefined) return { outcome: 'key_revoked' };
+  if (robot === null) return { outcome: 'key_revoked' };
   const stored = await tx.get<EventRecord>(
     sql`SELECT ${COLUMNS} FROM events WHERE robot_id = ${robotId} AND id = ${id}`,
   );
-  if (stored !== undefined && !isSameEvent(stored, event)) return { outcome: 'id_conflict' };
+  if (stored !== null && !isSameEvent(stored, event)) return { outcome: 'id_conflict' };
   await markSeen(tx, robotId, createdAt);
-  if (stored !== undefined) return { outcome: 'repeated', event: stored };
-  const created = await tx.get<EventRecord>(sql`INSERT INTO events
+  if (stored !== null) return { outcome: 'repeated', event: stored };
+  const created = await tx.one<EventRecord>(sql`INSERT INTO events
       (robot_id, id, event_type, severity, message, payload, occurred_at, created_at)
     VALUES (${robotId}, ${id}, ${eventType}, ${severity}, ${message}, ${payload},
       ${event.occurredAt}, ${createdAt})
     ON CONFLICT (robot_id, id) DO NOTHING RETURNING ${COLUMNS}`);
-  if (created === undefined) throw new Error('The event was not stored');
   const { wallet } = robot;
   const data = { id, robot_id: robotId, event_type: eventType, severity, message };
   await queueMessages(tx, [{ wallet, type: 'event.created', data }], createdAt);

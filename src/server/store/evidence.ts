@@ -6,8 +6,7 @@ import type { Hex } from '../../proof/bytes.ts';
 import type { BundleRecord, EvidenceRecord, EvidenceStore } from '../ports/evidence.ts';
 import { type ChainProofRow, toChainProof } from './anchoring/chain-proofs.ts';
 import { recordAudit } from './audit-log.ts';
-import type { Db } from './db/database.ts';
-import { deleteInCommit } from './db/deletion.ts';
+import { type Db, deleteInCommit } from './db/database.ts';
 import { onPostgres, selected } from './db/dialect.ts';
 import { perDialect, raw, sql } from './db/sql.ts';
 import { KEY_COLUMNS, type KeyRow, toKey } from './signing/identity.ts';
@@ -84,7 +83,7 @@ export function evidenceStore({
         const row = await tx.get<EvidenceRow>(
           sql`SELECT ${COLUMNS} ${FROM} WHERE t.id = ${id} AND ${isVisible(viewer)}`,
         );
-        return row === undefined ? null : toEvidence(row);
+        return row === null ? null : toEvidence(row);
       }),
 
     getBundle: (id, viewer) =>
@@ -104,7 +103,7 @@ export function evidenceStore({
             AND s.statement_hash = c.statement_hash
           LEFT JOIN robot_keys sk ON sk.kid = s.kid
           WHERE t.id = ${id} AND ${isVisible(viewer)}`);
-        return row === undefined ? null : toBundle(row);
+        return row === null ? null : toBundle(row);
       }),
 
     async eraseProof(id, wallet, by) {
@@ -114,7 +113,7 @@ export function evidenceStore({
           sql`SELECT EXISTS (SELECT 1 FROM completions c WHERE c.task_id = t.id) AS completed
             FROM tasks t WHERE t.id = ${id} AND t.wallet = ${wallet}`,
         );
-        if (task === undefined) return 'not_found';
+        if (task === null) return 'not_found';
         if (!task.completed) return 'nothing_stored';
         const erased = await freeing(
           tx,

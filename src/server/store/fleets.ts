@@ -5,12 +5,10 @@ import { limits } from '../../protocol/limits.ts';
 import type { FleetRecord, FleetStore } from '../ports/fleets.ts';
 import { nextSortOrder, reorderedFleets } from '../rules/fleets.ts';
 import { recordNamed } from './audit-log.ts';
-import type { Db } from './db/database.ts';
-import { forUpdate } from './db/dialect.ts';
-import { lockAccount } from './db/locks.ts';
+import type { Db, Tx } from './db/database.ts';
+import { forUpdate, lockAccount } from './db/dialect.ts';
 import { insertNew, NO_ID } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 
 // An account has few robots, so counting those of a fleet is cheap.
 const COLUMNS = raw(`id, wallet, name, description, location, shift, tags,
@@ -20,23 +18,23 @@ const COLUMNS = raw(`id, wallet, name, description, location, shift, tags,
 /** `tags` is a JSON array. */
 type FleetRow = Omit<FleetRecord, 'tags'> & { tags: string };
 
-export function fleetStore({ read, write }: Db): FleetStore {
+export function fleetStore({ all, read, write }: Db): FleetStore {
   return {
     createFleet: ({ createdAt, tags, ...fleet }, by) =>
       write(async (tx) => {
         await lockAccount(tx, fleet.wallet);
         const known = await findFleet(tx, fleet.id, fleet.wallet);
         if (known !== null) return { outcome: 'id_used', fleet: known };
-        const before = await tx.get<{ fleets: number; highest: number | null }>(
+        const { fleets, highest } = await tx.one<{ fleets: number; highest: number | null }>(
           sql`SELECT count(*) AS fleets, max(sort_order) AS highest FROM fleets
             WHERE wallet = ${fleet.wallet}`,
         );
-        if ((before?.fleets ?? 0) >= limits.fleetsPerAccount) {
+        if (fleets >= limits.fleetsPerAccount) {
           return { outcome: 'fleet_limit_reached' };
         }
         const json = {
           tags: JSON.stringify(tags),
-          sort_order: nextSortOrder(before?.highest ?? null),
+          sort_order: nextSortOrder(highest),
         };
         const times = { created_at: createdAt, updated_at: createdAt };
         await insertNew(tx, 'fleets', [{ ...fleet, ...json, ...times }]);
@@ -50,11 +48,9 @@ export function fleetStore({ read, write }: Db): FleetStore {
 
     async listFleets(wallet, limit, after) {
       const { sortOrder, id } = after ?? { sortOrder: -1, id: NO_ID };
-      const page = await read((tx) =>
-        tx.all<FleetRow>(sql`SELECT ${COLUMNS} FROM fleets
-          WHERE wallet = ${wallet} AND (sort_order, id) > (${sortOrder}, ${id})
-          ORDER BY sort_order, id LIMIT ${limit}`),
-      );
+      const page = await all<FleetRow>(sql`SELECT ${COLUMNS} FROM fleets
+        WHERE wallet = ${wallet} AND (sort_order, id) > (${sortOrder}, ${id})
+        ORDER BY sort_order, id LIMIT ${limit}`);
       return page.map(toFleet);
     },
 
@@ -91,11 +87,11 @@ export function fleetStore({ read, write }: Db): FleetStore {
     reorderFleets: (wallet, ids, now) =>
       write(async (tx) => {
         await lockAccount(tx, wallet);
-        const all = () =>
+        const ordered = () =>
           tx.all<FleetRow>(
             sql`SELECT ${COLUMNS} FROM fleets WHERE wallet = ${wallet} ORDER BY sort_order, id`,
           );
-        const before = new Map((await all()).map((row) => [row.id, row.sortOrder]));
+        const before = new Map((await ordered()).map((row) => [row.id, row.sortOrder]));
         const order = reorderedFleets([...before.keys()], ids);
         if (order === null) return null;
         for (const [place, id] of order.entries()) {
@@ -104,7 +100,7 @@ export function fleetStore({ read, write }: Db): FleetStore {
             sql`UPDATE fleets SET sort_order = ${place}, updated_at = ${now} WHERE id = ${id}`,
           );
         }
-        return (await all()).map(toFleet);
+        return (await ordered()).map(toFleet);
       }),
   };
 }
@@ -114,7 +110,7 @@ export async function findFleet(tx: Tx, id: string, wallet: string): Promise<Fle
   const row = await tx.get<FleetRow>(
     sql`SELECT ${COLUMNS} FROM fleets WHERE id = ${id} AND wallet = ${wallet}`,
   );
-  return row === undefined ? null : toFleet(row);
+  return row === null ? null : toFleet(row);
 }
 
 function toFleet(row: FleetRow): FleetRecord {

@@ -5,12 +5,10 @@ import { wireError } from '../ports/errors.ts';
 import { chargeOf } from '../rules/credits.ts';
 import { balanceOf, lockBalances, openAccount } from './account.ts';
 import { recordAudit } from './audit-log.ts';
-import type { Db } from './db/database.ts';
-import { among, onPostgres } from './db/dialect.ts';
-import { lockAccount, lockName } from './db/locks.ts';
+import type { Db, Tx } from './db/database.ts';
+import { among, lockAccount, lockName, onPostgres } from './db/dialect.ts';
 import { type InText, insertNew } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 
 /** A change of an account's balance; amounts are signed. */
 interface BalanceChange {
@@ -43,17 +41,15 @@ interface Charge extends Reservation {
   chargeWei: bigint;
 }
 
-export function creditStore({ read, write }: Db) {
+export function creditStore({ all, read, write }: Db) {
   return {
     async listLedger({ wallet, taskId }, limit, before) {
-      const page = await read((tx) =>
-        tx.all<LedgerRow>(sql`SELECT seq, kind, anchors, gas_wei AS "gasWei",
-            CASE kind WHEN 'reserve' THEN coalesce(${backOf('settle')}, ${backOf('release')}) END
-              AS "backWei",
-            task_id AS "taskId", cycle, grant_id AS "grantId", note, at FROM ledger l
-          WHERE ${ofWallet(wallet, taskId)} AND seq < ${before ?? Number.MAX_SAFE_INTEGER}
-          ORDER BY seq DESC LIMIT ${limit}`),
-      );
+      const page = await all<LedgerRow>(sql`SELECT seq, kind, anchors, gas_wei AS "gasWei",
+          CASE kind WHEN 'reserve' THEN coalesce(${backOf('settle')}, ${backOf('release')}) END
+            AS "backWei",
+          task_id AS "taskId", cycle, grant_id AS "grantId", note, at FROM ledger l
+        WHERE ${ofWallet(wallet, taskId)} AND seq < ${before ?? Number.MAX_SAFE_INTEGER}
+        ORDER BY seq DESC LIMIT ${limit}`);
       return page.map(({ backWei, ...row }) => {
         const gasWei = BigInt(row.gasWei);
         return { ...row, gasWei, costWei: backWei === null ? null : -(gasWei + BigInt(backWei)) };
@@ -104,7 +100,7 @@ function backOf(kind: 'settle' | 'release') {
 async function repeatedGrant(tx: Tx, entry: GrantEntry) {
   await lockName(tx, entry.grantId);
   const stored = await findGrant(tx, entry.grantId);
-  if (stored === undefined) return null;
+  if (stored === null) return null;
   requireSameGrant(stored, entry);
   return { outcome: 'repeated' as const, balance: await existing(tx, entry.wallet) };
 }

@@ -12,11 +12,9 @@ import type {
 } from '../ports/operations.ts';
 import { IS_OPEN, nextNonce, openAttempts } from './anchoring/anchor-attempts.ts';
 import { recordAudit } from './audit-log.ts';
-import type { Db } from './db/database.ts';
-import { forShare, onPostgres } from './db/dialect.ts';
-import { lockName } from './db/locks.ts';
+import type { Db, Tx } from './db/database.ts';
+import { forShare, lockName, onPostgres } from './db/dialect.ts';
 import { raw, type Sql, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 
 export function operationsStore({ read, snapshot, write }: Db) {
   return {
@@ -41,7 +39,7 @@ export function operationsStore({ read, snapshot, write }: Db) {
     liftHold: (senders, now) =>
       write(async (tx) => {
         const hold = await tx.get(sql`SELECT id FROM restoration WHERE id = 1 ${forShare}`);
-        if (hold === undefined) return;
+        if (hold === null) return;
         for (const { chainId, address } of senders) {
           await tx.run(sql`INSERT INTO reconciled_senders (chain_id, address, reconciled_at)
             VALUES (${chainId}, ${address}, ${now})
@@ -90,7 +88,7 @@ export function operationsStore({ read, snapshot, write }: Db) {
 
 async function readBacklog(tx: Tx): Promise<Backlog> {
   type Row = Omit<Backlog, 'attempts' | 'submitted'> & Backlog['attempts'] & { leaves: number };
-  const row = await tx.get<Row>(sql`SELECT
+  const row = await tx.one<Row>(sql`SELECT
       (SELECT count(*) FROM completions WHERE state = 'queued') AS queued,
       (SELECT min(queued_at) FROM completions WHERE state = 'queued') AS "oldestQueuedAt",
       (SELECT count(*) FROM attempts WHERE state = 'included') AS included,
@@ -100,7 +98,6 @@ async function readBacklog(tx: Tx): Promise<Backlog> {
       count(*) FILTER (WHERE state = 'reorged') AS reorged,
       min(created_at) FILTER (WHERE state NOT IN ('included', 'finalized')) AS "oldestUnminedAt"
     FROM attempts WHERE ${IS_OPEN}`);
-  if (row === undefined) throw new Error('The backlog query returned no row');
   const { queued, oldestQueuedAt, leaves, oldestUnminedAt, ...attempts } = row;
   return { queued, oldestQueuedAt, submitted: leaves, attempts, oldestUnminedAt };
 }
@@ -141,7 +138,7 @@ export async function isHeld(
 ): Promise<boolean> {
   const hold = await tx.get(sql`SELECT id FROM restoration WHERE id = 1 AND NOT EXISTS
     (SELECT 1 FROM reconciled_senders WHERE chain_id = ${chainId} AND address = ${address})`);
-  if (hold === undefined) return false;
+  if (hold === null) return false;
   await showHold(tx, now);
   return true;
 }
@@ -151,7 +148,7 @@ async function showHold(tx: Tx, now: number): Promise<void> {
   const reconciled = await tx.get(
     sql`SELECT address FROM reconciled_senders WHERE chain_id > 0 LIMIT 1`,
   );
-  await saveReasons(tx, [reconciled === undefined ? 'restored' : 'key_not_reconciled'], now);
+  await saveReasons(tx, [reconciled === null ? 'restored' : 'key_not_reconciled'], now);
 }
 
 async function saveReasons(tx: Tx, reasons: readonly string[], now: number): Promise<void> {
@@ -197,7 +194,7 @@ export function anchoringAccountStore({ read, write, leased }: Db): AnchoringAcc
             WHERE a.chain_id = l.chain_id AND a.sender = l.address AND state = 'finalized'
             ORDER BY nonce DESC LIMIT 1), first_block) AS block
           FROM anchoring_accounts l WHERE ${isIt} AND last_block IS NULL`);
-        if (newest === undefined) return;
+        if (newest === null) return;
         const last = Math.max(newest.block, Number(atLeast));
         await tx.run(sql`UPDATE anchoring_accounts SET changed_in = ${NEXT_LIST}, last_block = ${last}
           WHERE ${isIt}`);

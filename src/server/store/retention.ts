@@ -1,11 +1,15 @@
 // Stores retention: deletes old samples and events, and what deleted robots left behind.
 
 import type { RetentionStore } from '../ports/operations.ts';
-import type { Db, DeletionLimits } from './db/database.ts';
-import { deleteInCommit } from './db/deletion.ts';
+import {
+  type Awaitable,
+  type Db,
+  deleteInCommit,
+  type DeletionLimits,
+  type Tx,
+} from './db/database.ts';
 import { onPostgres, selected } from './db/dialect.ts';
 import { raw, sql } from './db/sql.ts';
-import type { Awaitable, Tx } from './db/tx.ts';
 import { freed, freeing } from './storage-usage.ts';
 import { beginOf } from './telemetry/roll-ups.ts';
 
@@ -14,7 +18,7 @@ const ROBOTS_AT_ONCE = 100;
 
 const FREED_EVENT = raw(freed.events);
 
-export function retentionStore({ read, write, deletions }: Db) {
+export function retentionStore({ get, write, deletions }: Db) {
   return {
     deleteEvents: async (before, limit) => {
       const deleted = await write((tx) =>
@@ -32,10 +36,8 @@ export function retentionStore({ read, write, deletions }: Db) {
     },
 
     nextWithTraces: async (after) => {
-      const next = await read((tx) =>
-        tx.get<{ wallet: string }>(
-          sql`SELECT wallet FROM robot_traces WHERE wallet > ${after} ORDER BY wallet LIMIT 1`,
-        ),
+      const next = await get<{ wallet: string }>(
+        sql`SELECT wallet FROM robot_traces WHERE wallet > ${after} ORDER BY wallet LIMIT 1`,
       );
       return next?.wallet ?? null;
     },
@@ -45,7 +47,7 @@ export function retentionStore({ read, write, deletions }: Db) {
         const trace = await tx.get<{ robot_id: string }>(
           sql`SELECT robot_id FROM robot_traces WHERE wallet = ${wallet} LIMIT 1`,
         );
-        if (trace === undefined) return false;
+        if (trace === null) return false;
         const { robot_id: robotId } = trace;
         const { more } = await deleteInCommit(deletions, limit, async (most) => {
           for (const deletion of deletionsOfRobot) {
@@ -110,7 +112,7 @@ async function findNext(tx: Tx, place: string, before: number, upTo: number) {
     const next = await tx.get<Oldest>(sql`SELECT robot_id, recorded_at FROM telemetry
       WHERE robot_id > ${robotId} AND recorded_at < ${upTo}
       ORDER BY robot_id, recorded_at LIMIT 1`);
-    if (next === undefined) return null;
+    if (next === null) return null;
     robotId = next.robot_id;
     if (next.recorded_at < before) return { robotId, hasOld: true };
   }
@@ -138,7 +140,7 @@ async function deleteOldSamples(
   const left = await tx.get<{ recorded_at: number }>(
     sql`SELECT recorded_at FROM telemetry WHERE robot_id = ${robotId} ORDER BY recorded_at LIMIT 1`,
   );
-  const minutes = left === undefined ? before : beginOf('minute', left.recorded_at);
+  const minutes = left === null ? before : beginOf('minute', left.recorded_at);
   await tx.run(sql`DELETE FROM telemetry_rollups
     WHERE robot_id = ${robotId} AND resolution = 'minute' AND at < ${minutes}`);
   const horizon = Math.min(left?.recorded_at ?? before, before);

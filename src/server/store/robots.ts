@@ -7,21 +7,19 @@ import type { RobotRecord, RobotStore } from '../ports/robots.ts';
 import type { TaskRecord } from '../ports/tasks.ts';
 import { dropFreeLeaves } from './anchoring/free-leaves.ts';
 import { recordAudit, recordNamed } from './audit-log.ts';
-import type { Db, DeletionLimits } from './db/database.ts';
-import { deleteInCommit } from './db/deletion.ts';
+import { type Db, deleteInCommit, type DeletionLimits, type Tx } from './db/database.ts';
 import {
   among,
   each,
   forUpdate,
   jsonObject,
+  lockAccount,
   newestBelow,
   onPostgres,
   selected,
 } from './db/dialect.ts';
-import { lockAccount } from './db/locks.ts';
 import { insertNew, NO_ID } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 import { findFleet } from './fleets.ts';
 import type { CountedIn } from './stats.ts';
 import { bytesIn, type Freed, subtractUsage } from './storage-usage.ts';
@@ -52,6 +50,7 @@ const COLUMNS = sql`id, wallet, name, description, fleet_id AS "fleetId", key_hi
   clock_behind AS "clockBehind", (${LAST_ERROR}) AS "lastError", (${CURRENT_TASK}) AS "currentTask"`;
 
 export function robotStore({
+  all,
   read,
   write,
 }: Db): Omit<RobotStore, 'authenticateRobot' | 'countBatch' | 'deleteRobot'> {
@@ -64,7 +63,7 @@ export function robotStore({
         const all = await listIds(tx, wallet);
         if (all.length >= limits.robotsPerAccount) return { outcome: 'robot_limit_reached' };
         const deletedBefore = sql`SELECT robot_id FROM robot_tombstones WHERE robot_id = ${id}`;
-        if ((await tx.get(deletedBefore)) !== undefined) return { outcome: 'id_used', robot: null };
+        if ((await tx.get(deletedBefore)) !== null) return { outcome: 'id_used', robot: null };
         const times = { created_at: createdAt, updated_at: createdAt };
         const key = { key_hash: keyHash, key_hint: keyHint(keyHash) };
         await insertNew(tx, 'robots', [{ id, wallet, name, description, ...key, ...times }]);
@@ -77,10 +76,8 @@ export function robotStore({
     getRobot: (id, wallet) => read((tx) => find(tx, id, wallet)),
 
     listRobots: (wallet, limit, after) =>
-      read((tx) =>
-        tx.all<RobotRecord>(sql`SELECT ${COLUMNS} FROM robots
-          WHERE wallet = ${wallet} AND id > ${after ?? NO_ID} ORDER BY id LIMIT ${limit}`),
-      ),
+      all<RobotRecord>(sql`SELECT ${COLUMNS} FROM robots
+        WHERE wallet = ${wallet} AND id > ${after ?? NO_ID} ORDER BY id LIMIT ${limit}`),
 
     patchRobot: (id, wallet, patch, now, by) =>
       write(async (tx) => {
@@ -92,7 +89,7 @@ export function robotStore({
         const robot = await tx.get<RobotRecord>(sql`UPDATE robots
           SET name = ${name}, description = ${description}, fleet_id = ${fleetId}, updated_at = ${now}
           WHERE id = ${id} RETURNING ${COLUMNS}`);
-        if (robot === undefined) return { outcome: 'robot_not_found' };
+        if (robot === null) return { outcome: 'robot_not_found' };
         if (!isDeepStrictEqual({ ...robot, updatedAt: before.updatedAt }, before)) {
           await recordNamed(tx, 'robot_changed', robot, by);
         }
@@ -111,7 +108,7 @@ export function robotStore({
         for (const id of [...ids].sort()) {
           const robot = await tx.get<RobotRecord>(sql`UPDATE robots
             SET fleet_id = ${fleetId}, updated_at = ${now} WHERE id = ${id} RETURNING ${COLUMNS}`);
-          if (robot !== undefined) updated.set(id, robot);
+          if (robot !== null) updated.set(id, robot);
         }
         const count = ids.filter((id) => known.get(id) !== fleetId).length;
         // One entry, however many robots, so that repeated moves do not fill the disk.
@@ -128,7 +125,7 @@ export function robotStore({
         const robot = await tx.get<RobotRecord>(sql`UPDATE robots
           SET key_hash = ${keyHash}, key_hint = ${hint}, updated_at = ${now}
           WHERE id = ${id} AND wallet = ${wallet} RETURNING ${COLUMNS}`);
-        if (robot === undefined) return null;
+        if (robot === null) return null;
         const kind = keyHash === null ? 'key_revoked' : 'key_rotated';
         await recordNamed(tx, kind, robot, by);
         return robot;
@@ -138,10 +135,9 @@ export function robotStore({
 
 /** Finds a robot by id if it belongs to the account. */
 async function find(tx: Tx, id: string, wallet: string): Promise<RobotRecord | null> {
-  const robot = await tx.get<RobotRecord>(
+  return tx.get<RobotRecord>(
     sql`SELECT ${COLUMNS} FROM robots WHERE id = ${id} AND wallet = ${wallet}`,
   );
-  return robot ?? null;
 }
 
 export async function ownsRobot(tx: Tx, wallet: string, id: string): Promise<boolean> {
@@ -207,7 +203,7 @@ export function robotDeletion(db: Db): Pick<RobotStore, 'deleteRobot'> {
       // The key ends now, however many deletions are queued before this one.
       const isFound = await write(async (tx) => {
         const robot = await revokeKey(tx, { id, wallet }, now);
-        if (robot === undefined) return false;
+        if (robot === null) return false;
         const target = { target_id: id, detail: robot.name };
         await recordAudit(tx, wallet, 'robot_deleted', by, target);
         return true;
@@ -231,7 +227,7 @@ async function deleteSome(tx: Tx, deletions: DeletionLimits, robot: Robot, now: 
   const forgotten: string[] = [];
   await lockAccount(tx, robot.wallet);
   // Again in each commit: the robot may have got a new key, and with it tasks. Without a key it gets no new task.
-  if ((await revokeKey(tx, robot, now)) === undefined) return { forgotten, more: false };
+  if ((await revokeKey(tx, robot, now)) === null) return { forgotten, more: false };
   let { more } = await deleteInCommit(deletions, TASKS_PER_COMMIT, async (most) => {
     const tasks = await lockTasks(tx, robot.id, most);
     await forget(tx, robot, tasks, now);
@@ -298,7 +294,7 @@ async function forgetStatements(tx: Tx, deletions: DeletionLimits, { id, wallet 
     const key = await tx.get<{ kid: string }>(
       sql`SELECT kid FROM robot_keys WHERE robot_id = ${id} ORDER BY place DESC LIMIT 1`,
     );
-    if (key === undefined) return 0;
+    if (key === null) return 0;
     const first = sql`SELECT number FROM statements WHERE kid = ${key.kid} ORDER BY number LIMIT ${most}`;
     const statements = await tx.all<{ bytes: number }>(sql`DELETE FROM statements
       WHERE kid = ${key.kid} AND number ${selected(first)}

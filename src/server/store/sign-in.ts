@@ -15,12 +15,10 @@ import type {
 import { isSignupGrantDue } from '../rules/credits.ts';
 import { openAccount } from './account.ts';
 import { recordAudit } from './audit-log.ts';
-import { type Db, databaseTime } from './db/database.ts';
-import { forUpdate, onPostgres, selected } from './db/dialect.ts';
-import { lockAccount, lockName } from './db/locks.ts';
+import { databaseTime, type Db, type Tx } from './db/database.ts';
+import { forUpdate, lockAccount, lockName, onPostgres, selected } from './db/dialect.ts';
 import { insertNew, LAST_ID } from './db/rows.ts';
 import { NOW, raw, type Sql, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 import { findGrant, grantEntry, postEntries } from './ledger.ts';
 
 /** Expired or surplus rows deleted per write: more than a write adds, and few enough to be quick. */
@@ -46,21 +44,18 @@ export function toSession({ suspendedAt, ...row }: SessionRow): SessionRecord {
   return { ...row, isSuspended: suspendedAt !== null };
 }
 
-export function signInStore({ read, write }: Db) {
+export function signInStore({ all, one, read, write }: Db) {
   return {
     async challengeKey() {
-      const row = await read((tx) =>
-        tx.get<{ key: Buffer }>(sql`SELECT key FROM challenge_key WHERE id = 1`),
-      );
-      if (row === undefined) throw new Error('The database has no challenge key');
-      return row.key;
+      const { key } = await one<{ key: Buffer }>(sql`SELECT key FROM challenge_key WHERE id = 1`);
+      return key;
     },
 
     isChallengeOpen: ({ nonce, expiresAt }) =>
       read(async (tx) => {
         if (expiresAt <= (await databaseTime(tx))) return false;
         const spent = sql`SELECT nonce FROM spent_challenges WHERE nonce = ${nonce}`;
-        return (await tx.get(spent)) === undefined;
+        return (await tx.get(spent)) === null;
       }),
 
     spendChallenge: (challenge) =>
@@ -70,12 +65,10 @@ export function signInStore({ read, write }: Db) {
       }),
 
     openChallenges: (wallet, source) =>
-      read((tx) =>
-        tx.all<Challenge>(sql`SELECT nonce, wallet, message, expires_at AS "expiresAt"
-          FROM challenges
-          WHERE wallet = ${wallet} AND source = ${source} AND expires_at > (SELECT ${NOW})
-          ORDER BY seq DESC`),
-      ),
+      all<Challenge>(sql`SELECT nonce, wallet, message, expires_at AS "expiresAt"
+        FROM challenges
+        WHERE wallet = ${wallet} AND source = ${source} AND expires_at > (SELECT ${NOW})
+        ORDER BY seq DESC`),
 
     signIn: ({ challenge, session, mayOpen, grant, now, by }) =>
       write(async (tx) => {
@@ -86,7 +79,7 @@ export function signInStore({ read, write }: Db) {
           sql`SELECT coalesce(suspended_at, deleting_at) AS suspended_at FROM accounts
             WHERE wallet = ${wallet}`,
         );
-        if (account === undefined && !mayOpen) return 'signup_refused';
+        if (account === null && !mayOpen) return 'signup_refused';
         if (account && account.suspended_at !== null) return 'account_suspended';
         if (!(await spend(tx, challenge))) return 'challenge_spent';
         await forgetChallenge(tx, nonce);
@@ -164,18 +157,17 @@ async function grantWhenDue(
 ): Promise<void> {
   // The id is that of the wallet, so that it is granted once.
   const entry = grantEntry({ ...grant, id: `signup:${wallet}`, wallet, note: 'signup', now });
-  if ((await findGrant(tx, entry.grantId)) !== undefined) return;
-  const account = await tx.get<{ qualified_at: number }>(sql`UPDATE accounts
+  if ((await findGrant(tx, entry.grantId)) !== null) return;
+  const { qualifiedAt } = await tx.one<{ qualifiedAt: number }>(sql`UPDATE accounts
     SET qualified_at = coalesce(qualified_at, ${now})
-    WHERE wallet = ${wallet} RETURNING qualified_at`);
+    WHERE wallet = ${wallet} RETURNING qualified_at AS "qualifiedAt"`);
   // Of two sign-ins the second sees what the first granted.
   if (grant.anchorsPerDay !== null) await lockName(tx, 'signup grants');
-  const granted = await tx.get<{ anchors: number }>(
-    sql`SELECT CAST(coalesce(sum(anchors), 0) AS bigint) AS anchors
+  const { grantedToday } = await tx.one<{ grantedToday: number }>(
+    sql`SELECT CAST(coalesce(sum(anchors), 0) AS bigint) AS "grantedToday"
       FROM ledger WHERE note = 'signup' AND at > ${now - DAY_MS} AND anchors > 0`,
   );
-  const state = { qualifiedAt: account?.qualified_at ?? now, grantedToday: granted?.anchors ?? 0 };
-  if (isSignupGrantDue(grant, { ...state, now })) await postEntries(tx, [entry]);
+  if (isSignupGrantDue(grant, { qualifiedAt, grantedToday, now })) await postEntries(tx, [entry]);
 }
 
 /** The condition that a session is an account token, or is none. */
@@ -184,15 +176,13 @@ function isToken(token: boolean): Sql {
 }
 
 export function sessionStore(db: Db): SessionStore {
-  const { read, write } = db;
+  const { all, run, write } = db;
   return {
     async listSessions(wallet, now, limit, before, tokens = false) {
-      const page = await read((tx) =>
-        tx.all<SessionRow>(sql`SELECT ${SESSION_COLUMNS} FROM sessions
-          WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID} AND expires_at > ${now}
-            AND ${isToken(tokens)}
-          ORDER BY id DESC LIMIT ${limit}`),
-      );
+      const page = await all<SessionRow>(sql`SELECT ${SESSION_COLUMNS} FROM sessions
+        WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID} AND expires_at > ${now}
+          AND ${isToken(tokens)}
+        ORDER BY id DESC LIMIT ${limit}`);
       return page.map(toSession);
     },
 
@@ -200,7 +190,7 @@ export function sessionStore(db: Db): SessionStore {
       write(async (tx) => {
         const ended = await tx.get<{ name: string | null }>(sql`DELETE FROM sessions
           WHERE id = ${id} AND wallet = ${wallet} AND ${isToken(token)} RETURNING name`);
-        if (ended === undefined) return false;
+        if (ended === null) return false;
         const kind = token ? 'token_revoked' : 'session_revoked';
         await recordAudit(tx, wallet, kind, by, { target_id: id, detail: ended.name });
         return true;
@@ -209,10 +199,12 @@ export function sessionStore(db: Db): SessionStore {
     createToken: ({ wallet, name, scope, issuer, ...session }, by) =>
       write(async (tx) => {
         await lockAccount(tx, wallet);
-        if ((await lockLive(tx, issuer, session.createdAt)) === undefined) return 'session_ended';
-        const live = await tx.get<{ tokens: number }>(sql`SELECT count(*) AS tokens FROM sessions
+        if ((await lockLive(tx, issuer, session.createdAt)) === null) return 'session_ended';
+        const { tokens } = await tx.one<{
+          tokens: number;
+        }>(sql`SELECT count(*) AS tokens FROM sessions
           WHERE wallet = ${wallet} AND ${isToken(true)} AND expires_at > ${session.createdAt}`);
-        if ((live?.tokens ?? 0) >= limits.tokensPerAccount) return 'token_limit_reached';
+        if (tokens >= limits.tokensPerAccount) return 'token_limit_reached';
         const token = { ...newRow(session, wallet), signed_in_with: 'token', name, scope };
         await insertNew(tx, 'sessions', [token]);
         const target = { target_id: session.id, detail: name };
@@ -221,17 +213,15 @@ export function sessionStore(db: Db): SessionStore {
       }),
 
     async noteTokenUse(id, now) {
-      await write((tx) =>
-        tx.run(sql`UPDATE sessions SET last_used_at = ${now}
-          WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${now - limits.windowMs})`),
-      );
+      await run(sql`UPDATE sessions SET last_used_at = ${now}
+        WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${now - limits.windowMs})`);
     },
 
     ...cliCodes(db),
   };
 }
 
-function cliCodes({ read, write }: Db) {
+function cliCodes({ get, write }: Db) {
   return {
     saveCliCode: ({ deviceHash, userHash, source, name, createdAt, expiresAt }) =>
       write(async (tx) => {
@@ -251,13 +241,13 @@ function cliCodes({ read, write }: Db) {
     decideCliCode: ({ userHash, decision, sessionId, now }) =>
       write(async (tx) => {
         const session = await lockLive(tx, sessionId, now);
-        if (session === undefined) return 'session_ended';
+        if (session === null) return 'session_ended';
         if (session.signed_in_with !== 'wallet') return 'not_by_wallet';
         if (session.wrong_codes >= limits.wrongCliCodes) return 'too_many_wrong';
         const found = await tx.get<CliCode & { device_hash: string }>(sql`SELECT device_hash, name,
             created_at AS "createdAt", expires_at AS "expiresAt" FROM cli_codes
           WHERE user_hash = ${userHash} AND expires_at > ${now} AND session_id IS NULL ${forUpdate}`);
-        if (found === undefined) {
+        if (found === null) {
           await tx.run(
             sql`UPDATE sessions SET wrong_codes = wrong_codes + 1 WHERE id = ${sessionId}`,
           );
@@ -276,15 +266,13 @@ function cliCodes({ read, write }: Db) {
     async redeemCliCode({ deviceHash, session, now, by }) {
       // Anyone can invent codes and ask for them often, so only an allowed one gets a write. The wallet is null if the
       // code is pending, or if the session that allowed it has ended.
-      const found = await read((tx) =>
-        tx.get<{
-          session_id: string | null;
-          wallet: string | null;
-        }>(sql`SELECT c.session_id, s.wallet
-          FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
-          WHERE c.device_hash = ${deviceHash} AND c.expires_at > ${now}`),
-      );
-      if (found === undefined) return 'unknown';
+      const found = await get<{
+        session_id: string | null;
+        wallet: string | null;
+      }>(sql`SELECT c.session_id, s.wallet
+        FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
+        WHERE c.device_hash = ${deviceHash} AND c.expires_at > ${now}`);
+      if (found === null) return 'unknown';
       const { session_id: issuer, wallet } = found;
       if (issuer === null) return 'pending';
       if (wallet === null) return 'unknown';
@@ -292,9 +280,9 @@ function cliCodes({ read, write }: Db) {
         await lockAccount(tx, wallet);
         const suspended = sql`SELECT wallet FROM accounts
           WHERE wallet = ${wallet} AND coalesce(suspended_at, deleting_at) IS NOT NULL`;
-        if ((await tx.get(suspended)) !== undefined) return 'account_suspended';
+        if ((await tx.get(suspended)) !== null) return 'account_suspended';
         if (!(await removeCode(tx, deviceHash))) return 'unknown';
-        if ((await lockLive(tx, issuer, now)) === undefined) return 'unknown';
+        if ((await lockLive(tx, issuer, now)) === null) return 'unknown';
         await openSession(tx, session, wallet, 'cli_code', by);
         return { wallet };
       });
@@ -306,7 +294,7 @@ function cliCodes({ read, write }: Db) {
 async function hasCodes(tx: Tx, which: Sql, count: number): Promise<boolean> {
   const last = await tx.get(sql`SELECT device_hash FROM cli_codes WHERE ${which}
     LIMIT 1 OFFSET ${raw(String(count - 1))}`);
-  return last !== undefined;
+  return last !== null;
 }
 
 /** Deletes the oldest code of the source that has the most. */

@@ -1,10 +1,9 @@
 // Counts anchors by day, and reads statistics: the stored counts and the current state of the account's robots.
 
 import type { StatsRecord, StatsStore } from '../ports/telemetry.ts';
-import type { Db } from './db/database.ts';
+import type { Db, Tx } from './db/database.ts';
 import { among, elements, onPostgres } from './db/dialect.ts';
 import { sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 import { findFleet } from './fleets.ts';
 import { beginOf, byInterval } from './telemetry/roll-ups.ts';
 

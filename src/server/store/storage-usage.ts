@@ -2,10 +2,9 @@
 
 import type { StorageStore } from '../ports/account.ts';
 import { FUNDED_MS, mayStore, poolShare, ROW_BYTES, type StorageLimits } from '../rules/storage.ts';
-import type { Db } from './db/database.ts';
+import type { Db, Tx } from './db/database.ts';
 import { elements, onPostgres } from './db/dialect.ts';
 import { type Sql, sql, type Value } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 
 /** The counts are saved, and usage is read again, this long after the first change. */
 const SAVE_AFTER_MS = 5_000;
@@ -145,13 +144,11 @@ export class StorageUsage {
     const share = poolShare(this.#limits);
     // The sum over all accounts that no operator's grant has funded since, each up to its share.
     const pool = this.#db
-      .read((tx) =>
-        tx.get<{ bytes: number }>(sql`
-          SELECT CAST(coalesce(sum(CASE WHEN bytes < ${share} THEN bytes ELSE ${share} END), 0)
-            AS bigint) AS bytes
-          FROM storage_usage u WHERE NOT ${isFundedSince(fundedSince, sql`u.wallet`)}`),
-      )
-      .then((row) => row?.bytes ?? 0);
+      .one<{ bytes: number }>(sql`
+        SELECT CAST(coalesce(sum(CASE WHEN bytes < ${share} THEN bytes ELSE ${share} END), 0)
+          AS bigint) AS bytes
+        FROM storage_usage u WHERE NOT ${isFundedSince(fundedSince, sql`u.wallet`)}`)
+      .then(({ bytes }) => bytes);
     const reading = { pool, accounts: new Map() };
     this.#reading = reading;
     this.#forgetFailed(pool, reading);
@@ -163,7 +160,9 @@ export class StorageUsage {
   async #accountOf(reading: Reading, wallet: string, fundedSince: number): Promise<AccountUsage> {
     let account = reading.accounts.get(wallet);
     if (account === undefined) {
-      account = this.#readAccount(wallet, fundedSince);
+      account = this.#db.one<AccountUsage>(sql`
+        SELECT coalesce((SELECT bytes FROM storage_usage WHERE wallet = ${wallet}), 0) AS bytes,
+          ${isFundedSince(fundedSince, wallet)} AS "isFunded"`);
       reading.accounts.set(wallet, account);
       this.#forgetFailed(account, reading);
     }
@@ -173,16 +172,7 @@ export class StorageUsage {
   }
 
   async #add(bytes: [wallet: string, bytes: number][]): Promise<void> {
-    if (bytes.length > 0) await this.#db.write((tx) => tx.run(addition(bytes)));
-  }
-
-  async #readAccount(wallet: string, fundedSince: number): Promise<AccountUsage> {
-    const row = await this.#db.read((tx) =>
-      tx.get<AccountUsage>(sql`
-        SELECT coalesce((SELECT bytes FROM storage_usage WHERE wallet = ${wallet}), 0) AS bytes,
-          ${isFundedSince(fundedSince, wallet)} AS "isFunded"`),
-    );
-    return row ?? { bytes: 0, isFunded: false };
+    if (bytes.length > 0) await this.#db.run(addition(bytes));
   }
 
   #forgetFailed(read: Promise<unknown>, reading: Reading): void {

@@ -20,11 +20,10 @@ import type {
 import { decideCompletion } from '../rules/completions.ts';
 import { QUOTE_COLUMNS, type QuoteRow, toQuote } from './anchoring/chain-status.ts';
 import { readPath } from './anchoring/paths.ts';
-import type { Db } from './db/database.ts';
+import type { Db, Tx } from './db/database.ts';
 import { each } from './db/dialect.ts';
 import { type InText, NO_ID } from './db/rows.ts';
 import { raw, type Sql, sql, type Value } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 import { ownsRobot } from './robots.ts';
 import type { FindTasks } from './stream.ts';
 
@@ -101,7 +100,7 @@ async function firstTask(tx: Tx, condition: Sql): Promise<TaskRecord | null> {
   const row = await tx.get<TaskRow>(
     sql`SELECT ${TASK_COLUMNS} FROM tasks t ${TASK_JOINS} WHERE ${condition}`,
   );
-  return row === undefined ? null : toTask(row);
+  return row === null ? null : toTask(row);
 }
 
 /** Finds a task of any account with its completion and receipt. */
@@ -109,7 +108,7 @@ export function findTask(tx: Tx, id: string): Promise<TaskRecord | null> {
   return firstTask(tx, sql`t.id = ${id}`);
 }
 
-export function taskStore({ read }: Db): Omit<TaskStore, 'createTask'> {
+export function taskStore({ one, read }: Db): Omit<TaskStore, 'createTask'> {
   return {
     getTask: (id, viewer) =>
       read((tx) => firstTask(tx, sql`t.id = ${id} AND ${isVisible(viewer)}`)),
@@ -128,7 +127,7 @@ export function taskStore({ read }: Db): Omit<TaskStore, 'createTask'> {
     hasAnchorTransaction: (txHash) =>
       read(async (tx) => {
         const signed = sql`SELECT tx_hash FROM variants WHERE tx_hash = ${txHash}`;
-        return (await tx.get(signed)) !== undefined;
+        return (await tx.get(signed)) !== null;
       }),
 
     listTasks: ({ wallet, status, robotId }, limit, after) =>
@@ -139,15 +138,11 @@ export function taskStore({ read }: Db): Omit<TaskStore, 'createTask'> {
         return (await listNewest(tx, owner, status, start, limit)).map(toListedTask);
       }),
 
-    async countWaiting(wallet, limit) {
-      const waiting = await read((tx) =>
-        tx.get<{ proofs: number; since: number | null }>(sql`
-          SELECT count(*) AS proofs, min(c.queued_at) AS since FROM (SELECT id FROM tasks
-            WHERE wallet = ${wallet} AND status = 'claimed' ${NEWEST_FIRST} LIMIT ${limit}) AS claimed
-          JOIN completions c ON c.task_id = claimed.id AND c.state IN ('queued', 'submitted')`),
-      );
-      return waiting ?? { proofs: 0, since: null };
-    },
+    countWaiting: (wallet, limit) =>
+      one<{ proofs: number; since: number | null }>(sql`
+        SELECT count(*) AS proofs, min(c.queued_at) AS since FROM (SELECT id FROM tasks
+          WHERE wallet = ${wallet} AND status = 'claimed' ${NEWEST_FIRST} LIMIT ${limit}) AS claimed
+        JOIN completions c ON c.task_id = claimed.id AND c.state IN ('queued', 'submitted')`),
   };
 }
 
@@ -164,7 +159,7 @@ async function findPublicAnchor(tx: Tx, proofHash: Hex, taskId: string | null) {
     WHERE c.proof_hash = ${proofHash} AND t.id = coalesce(${taskId},
       (SELECT task_id FROM receipts WHERE proof_hash = ${proofHash} ORDER BY seq LIMIT 1),
       (SELECT task_id FROM completions WHERE proof_hash = ${proofHash} ORDER BY reserve_seq LIMIT 1))`);
-  return row === undefined ? null : toPublicAnchor(row);
+  return row === null ? null : toPublicAnchor(row);
 }
 
 const NEWEST_FIRST = raw('ORDER BY created_at DESC, id DESC');
@@ -188,13 +183,11 @@ function listNewest(
 }
 
 /** Names the accounts of the tasks, and of those in the attempt. */
-export function taskOwners({ read }: Db): FindTasks {
+export function taskOwners({ all }: Db): FindTasks {
   return (attemptId, taskIds, [from, to]) =>
-    read((tx) =>
-      tx.all(sql`SELECT id, wallet FROM tasks WHERE id IN (
-        SELECT task_id FROM leaves WHERE attempt_id = ${attemptId}
-          AND leaf_index >= ${from} AND leaf_index < ${to} UNION ALL ${each('uuid', taskIds)})`),
-    );
+    all(sql`SELECT id, wallet FROM tasks WHERE id IN (
+      SELECT task_id FROM leaves WHERE attempt_id = ${attemptId}
+        AND leaf_index >= ${from} AND leaf_index < ${to} UNION ALL ${each('uuid', taskIds)})`);
 }
 
 /** What the databases know about a completion before it is queued. */
@@ -238,12 +231,9 @@ export async function decideFor(
 }
 
 /** `row` is missing if the robot or its key is gone. */
-export function decideIn(
-  row: SituationRow | undefined,
-  statementHash: NewCompletion['statementHash'],
-) {
+export function decideIn(row: SituationRow | null, statementHash: NewCompletion['statementHash']) {
   const decision = decideCompletion({
-    hasKey: row !== undefined,
+    hasKey: row !== null,
     lacksStatement: row?.signs === 1 && statementHash === null,
     task: row?.status ? { status: row.status, state: row.state, row } : null,
     balance: row ? { anchorQuota: row.anchorQuota, gasCreditWei: BigInt(row.gasCreditWei) } : null,

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { limits } from '../../protocol/limits.ts';
 import type { WebhookType } from '../../protocol/webhooks.ts';
 import { FUNDED_MS, ROW_BYTES, rowBytes } from '../rules/storage.ts';
+import type { Tx } from './db/database.ts';
 import { among, onPostgres } from './db/dialect.ts';
 import { insertNew } from './db/rows.ts';
 import { raw, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 import { isFundedSince } from './storage-usage.ts';
 
 /** To make room, as many delivered and abandoned messages as needed are deleted, but only among so many of the oldest. */
@@ -60,7 +60,7 @@ export async function queueMessages(
 
 /** Whether there is any webhook at all. Without one, writes read nothing else here. */
 async function hasWebhooks(tx: Tx): Promise<boolean> {
-  return (await tx.get(sql`SELECT id FROM webhooks WHERE wallet > '' LIMIT 1`)) !== undefined;
+  return (await tx.get(sql`SELECT id FROM webhooks WHERE wallet > '' LIMIT 1`)) !== null;
 }
 
 /** Writes messages to the outbox of one webhook. Those that have no room only take a number; a `gap` reports them. */
@@ -77,7 +77,7 @@ export async function enqueue(
       (SELECT number FROM webhook_deliveries WHERE webhook_id = webhooks.id AND state = 'pending'
         ORDER BY number LIMIT 1) AS oldest
     FROM webhooks WHERE id = ${id} AND disabled_at IS NULL ${whileNumbering}`);
-  if (outbox === undefined) return;
+  if (outbox === null) return;
   const wanted = messages.map(({ type, data }) => rowOf(id, type, data, now));
   const most = outbox.funded ? limits.webhookBytes : limits.webhookBytesWithoutGrant;
   let room = most - outbox.stored_bytes;
@@ -114,7 +114,7 @@ async function isBacklogged(tx: Tx, id: string): Promise<boolean> {
   const tooMany = await tx.get(sql`SELECT id FROM webhook_deliveries
     WHERE webhook_id = ${id} AND state = 'pending'
     ORDER BY number LIMIT 1 OFFSET ${limits.webhookBacklog}`);
-  return tooMany !== undefined;
+  return tooMany !== null;
 }
 
 /** Deletes the oldest messages that do not wait, until so many bytes are free. Returns how many are. */
@@ -139,7 +139,7 @@ export async function reportGap(tx: Tx, id: string, now: number): Promise<void> 
   const outbox = await tx.get<Outbox & { missing_from: number }>(sql`
     SELECT last_number, missing_from, funded FROM webhooks
     WHERE id = ${id} AND disabled_at IS NULL AND missing_from IS NOT NULL ${whileNumbering}`);
-  if (outbox === undefined) return;
+  if (outbox === null) return;
   const gap = gapOf(id, [outbox.missing_from, outbox.last_number], now);
   await save(tx, id, [gap], { ...outbox, last_number: gap.number, missing_from: null }, now);
 }
@@ -229,7 +229,7 @@ export async function queueFailed(
     const task = await tx.get<{ wallet: string }>(
       sql`SELECT wallet, id AS task_id, robot_id FROM tasks WHERE id = ${id}`,
     );
-    if (task === undefined) continue;
+    if (task === null) continue;
     const { wallet, ...data } = task;
     messages.push({ wallet, type: 'task.failed', data: { ...data, reason } });
   }

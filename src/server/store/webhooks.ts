@@ -17,12 +17,10 @@ import type {
 import { FUNDED_MS } from '../rules/storage.ts';
 import { LONGEST_DEFERRAL_MS, LONGEST_PAUSE_MS } from '../rules/webhooks.ts';
 import { recordAudit } from './audit-log.ts';
-import type { Db } from './db/database.ts';
-import { onPostgres } from './db/dialect.ts';
-import { lockAccount } from './db/locks.ts';
+import type { Db, Tx } from './db/database.ts';
+import { lockAccount, onPostgres } from './db/dialect.ts';
 import { LAST_ID } from './db/rows.ts';
 import { raw, type Sql, sql } from './db/sql.ts';
-import type { Tx } from './db/tx.ts';
 import { isFundedSince } from './storage-usage.ts';
 import {
   disable,
@@ -41,31 +39,32 @@ const DELIVERY = raw(
   'id, type, state, attempts, last_status, last_error, created_at, attempted_at',
 );
 
-export function webhookStore({ read, write }: Db): WebhookStore {
+export function webhookStore({ all, get, run, read, write }: Db): WebhookStore {
   return {
     createWebhook: (webhook, by) =>
       write(async (tx) => {
         const { id, wallet, url, events, secret, created_at: at } = webhook;
         await lockAccount(tx, wallet);
-        const found = await tx.get<{ used: number; funded: 0 | 1 }>(sql`SELECT count(*) AS used,
+        const { used, funded } = await tx.one<{
+          used: number;
+          funded: 0 | 1;
+        }>(sql`SELECT count(*) AS used,
             CASE WHEN ${isFundedSince(at - FUNDED_MS, wallet)} THEN 1 ELSE 0 END AS funded
           FROM webhooks WHERE wallet = ${wallet}`);
-        const max = found?.funded ? limits.webhooksPerAccount : limits.webhooksWithoutGrant;
-        if ((found?.used ?? 0) >= max) return false;
+        const max = funded ? limits.webhooksPerAccount : limits.webhooksWithoutGrant;
+        if (used >= max) return false;
         await tx.run(sql`INSERT INTO webhooks (id, wallet, url, events, secret, created_at)
           VALUES (${id}, ${wallet}, ${url}, ${events}, ${secret}, ${at})`);
         await record(tx, 'webhook_created', { ...by, wallet }, id, url);
         return true;
       }),
     listWebhooks: (wallet, limit, before) =>
-      read((tx) =>
-        tx.all<WebhookRecord>(sql`SELECT ${COLUMNS} FROM webhooks
-          WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID} ORDER BY id DESC LIMIT ${limit}`),
-      ),
+      all<WebhookRecord>(sql`SELECT ${COLUMNS} FROM webhooks
+        WHERE wallet = ${wallet} AND id < ${before ?? LAST_ID} ORDER BY id DESC LIMIT ${limit}`),
     changeWebhook: (id, change, by) => write((tx) => changeWebhook(tx, id, change, by)),
     async deleteWebhook(id, by) {
       const isFound = await write(async (tx) => {
-        if ((await find(tx, id, by.wallet)) === undefined) return false;
+        if ((await find(tx, id, by.wallet)) === null) return false;
         await endSending(tx, id, 'owner', by.at);
         return true;
       });
@@ -78,8 +77,8 @@ export function webhookStore({ read, write }: Db): WebhookStore {
         const gone = await tx.get<{ url: string }>(
           sql`DELETE FROM webhooks WHERE id = ${id} AND wallet = ${by.wallet} RETURNING url`,
         );
-        if (gone !== undefined) await record(tx, 'webhook_deleted', by, id, gone.url);
-        return gone !== undefined;
+        if (gone !== null) await record(tx, 'webhook_deleted', by, id, gone.url);
+        return gone !== null;
       });
     },
     testWebhook: (id, wallet, now) =>
@@ -87,13 +86,13 @@ export function webhookStore({ read, write }: Db): WebhookStore {
         const webhook = await find(tx, id, wallet);
         if (webhook?.disabled_at !== null) return null;
         const waiting = await findTest(tx, id);
-        if (waiting !== undefined) return waiting;
+        if (waiting !== null) return waiting;
         await enqueue(tx, id, [{ type: 'test', data: {} }], now);
-        return (await findTest(tx, id)) ?? null;
+        return findTest(tx, id);
       }),
     listDeliveries: (webhookId, wallet, limit, before) =>
       read(async (tx) => {
-        if ((await find(tx, webhookId, wallet)) === undefined) return null;
+        if ((await find(tx, webhookId, wallet)) === null) return null;
         const below =
           before === null ? Number.MAX_SAFE_INTEGER : await numberOf(tx, webhookId, before);
         return tx.all<DeliveryRecord>(sql`SELECT ${DELIVERY} FROM webhook_deliveries
@@ -105,45 +104,36 @@ export function webhookStore({ read, write }: Db): WebhookStore {
         const webhook = await tx.get<{ id: string }>(sql`SELECT id FROM webhooks
           WHERE id = (SELECT webhook_id FROM webhook_deliveries WHERE id = ${id})
             AND wallet = ${wallet} AND disabled_at IS NULL ${whileNumbering}`);
-        if (webhook === undefined) return false;
+        if (webhook === null) return false;
         // Its new number must not be reported as missing.
         await reportGap(tx, webhook.id, now);
-        const next = await tx.get<{ last_number: number }>(sql`
+        const next = await tx.one<{ last_number: number }>(sql`
           UPDATE webhooks SET last_number = last_number + 1,
             next_at = CASE WHEN next_at = ${NEVER} THEN ${now} ELSE next_at END
           WHERE id = ${webhook.id} RETURNING last_number`);
-        if (next === undefined) return false;
         const replayed = await tx.run(sql`UPDATE webhook_deliveries
           SET state = 'pending', number = ${next.last_number} WHERE id = ${id}`);
         return replayed > 0;
       }),
     async deleteDeliveries(before, limit) {
       // The state twice: a replay may commit between the query and the deletion.
-      const deleted = await write((tx) =>
-        tx.run(sql`DELETE FROM webhook_deliveries WHERE state <> 'pending' AND id IN (
+      const deleted =
+        await run(sql`DELETE FROM webhook_deliveries WHERE state <> 'pending' AND id IN (
           SELECT id FROM webhook_deliveries WHERE state <> 'pending' AND created_at < ${before}
-          ORDER BY created_at LIMIT ${limit})`),
-      );
+          ORDER BY created_at LIMIT ${limit})`);
       return deleted === limit;
     },
 
-    listDueWebhooks: (isFunded, limit, now) =>
-      read((tx) => tx.all<DueWebhook>(due(isFunded, limit, now))),
-    async readDueWebhook(id, now) {
-      const webhook = await read((tx) =>
-        tx.get<WebhookToSend>(sql`SELECT url, secret,
-            CASE WHEN old_until > ${now} THEN old_secret END AS old_secret, failures, failing_since
-          FROM webhooks WHERE id = ${id} AND next_at < ${NEVER} AND (next_at <= ${now}
-            OR ${hasWrongPause(now)} OR ${hasWrongDeferral(now, sql`funded`)})`),
-      );
-      return webhook ?? null;
-    },
+    listDueWebhooks: (isFunded, limit, now) => all<DueWebhook>(due(isFunded, limit, now)),
+    readDueWebhook: (id, now) =>
+      get<WebhookToSend>(sql`SELECT url, secret,
+          CASE WHEN old_until > ${now} THEN old_secret END AS old_secret, failures, failing_since
+        FROM webhooks WHERE id = ${id} AND next_at < ${NEVER} AND (next_at <= ${now}
+          OR ${hasWrongPause(now)} OR ${hasWrongDeferral(now, sql`funded`)})`),
     listWaiting: (webhookId, limit) =>
-      read((tx) =>
-        tx.all<WaitingMessage>(sql`SELECT id, number, type, data, created_at
-          FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND state = 'pending'
-          ORDER BY number LIMIT ${limit}`),
-      ),
+      all<WaitingMessage>(sql`SELECT id, number, type, data, created_at
+        FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND state = 'pending'
+        ORDER BY number LIMIT ${limit}`),
     restWebhook: (id) =>
       write(async (tx) => {
         await lockWebhook(tx, id);
@@ -205,7 +195,7 @@ async function changeWebhook(
       SET url = coalesce(${url ?? null}, url), events = coalesce(${events ?? null}, events)
       WHERE id = ${id} AND wallet = ${by.wallet} RETURNING ${COLUMNS}`);
   const found = await update();
-  if (found === undefined) return null;
+  if (found === null) return null;
   if (rotation) {
     const { oldUntil, secret } = rotation;
     await tx.run(sql`UPDATE webhooks
@@ -217,7 +207,7 @@ async function changeWebhook(
   }
   if (enabled === false) await disable(tx, id, 'owner', by.at);
   await record(tx, rotation ? 'webhook_secret_rotated' : 'webhook_changed', by, id, found.url);
-  return (await update()) ?? null;
+  return update();
 }
 
 /** At most `limit` webhooks for each reason to be due. */

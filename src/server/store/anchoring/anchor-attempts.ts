@@ -14,11 +14,10 @@ import type {
 } from '../../ports/anchoring.ts';
 import { type AttemptEvent, moveAttempt } from '../../rules/anchoring.ts';
 import { transactionCost } from '../../rules/credits.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { among, onPostgres } from '../db/dialect.ts';
 import type { InText } from '../db/rows.ts';
 import { raw, type Sql, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { endAssignment, placeLeaves } from './assignments.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -39,7 +38,7 @@ interface AttemptRow {
   state: AttemptState;
 }
 
-export function attemptStore({ read, leased }: Db) {
+export function attemptStore({ all, read, leased }: Db) {
   return {
     getNextNonce: (lease) => leased.read(lease, (tx) => nextNonce(tx, senderOf(lease))),
 
@@ -89,12 +88,10 @@ export function attemptStore({ read, leased }: Db) {
     readReservedSpend: (now) => read((tx) => reservedSince(tx, now - HOUR_MS)),
 
     listOpenSenders: () =>
-      read((tx) =>
-        tx.all<SenderKey>(sql`
-          SELECT chain_id AS "chainId", sender AS address FROM attempts WHERE ${IS_OPEN}
-          UNION SELECT chain_id, sender FROM attempts WHERE state = 'included'
-          UNION SELECT chain_id, sender FROM assignments`),
-      ),
+      all<SenderKey>(sql`
+        SELECT chain_id AS "chainId", sender AS address FROM attempts WHERE ${IS_OPEN}
+        UNION SELECT chain_id, sender FROM attempts WHERE state = 'included'
+        UNION SELECT chain_id, sender FROM assignments`),
   } satisfies Partial<AnchorStore>;
 }
 
@@ -144,10 +141,10 @@ export async function openAttempts(tx: Tx, sender: SenderKey): Promise<OpenAttem
 
 /** The nonce after the highest one that is committed or known to be used elsewhere; `null` if there is none. */
 export async function nextNonce(tx: Tx, sender: SenderKey): Promise<number | null> {
-  const row = await tx.get<{ own: number | null; foreign: number | null }>(sql`SELECT
+  const { own, foreign } = await tx.one<Record<'own' | 'foreign', number | null>>(sql`SELECT
     (SELECT max(nonce) FROM attempts WHERE ${isOf(sender)}) AS own,
     (SELECT max(nonce) FROM foreign_nonces WHERE ${isOf(sender)}) AS "foreign"`);
-  const highest = Math.max(row?.own ?? -1, row?.foreign ?? -1);
+  const highest = Math.max(own ?? -1, foreign ?? -1);
   return highest < 0 ? null : highest + 1;
 }
 
@@ -197,13 +194,12 @@ async function addVariant(
 async function hasVariant(tx: Tx, attemptId: string, txHash: Hex): Promise<boolean> {
   const found = await tx.get(sql`SELECT tx_hash FROM variants
     WHERE tx_hash = ${txHash} AND attempt_id = ${attemptId}`);
-  return found !== undefined;
+  return found !== null;
 }
 
 async function newestVariant(tx: Tx, attemptId: string): Promise<Variant & { seq: number }> {
-  const row = await tx.get<VariantRow & { seq: number }>(sql`SELECT seq, ${VARIANT_COLUMNS}
+  const row = await tx.one<VariantRow & { seq: number }>(sql`SELECT seq, ${VARIANT_COLUMNS}
     FROM variants WHERE attempt_id = ${attemptId} ORDER BY seq DESC LIMIT 1`);
-  if (row === undefined) throw new Error(`Attempt ${attemptId} has no variant`);
   return { ...toVariant(row), seq: row.seq };
 }
 

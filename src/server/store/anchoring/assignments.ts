@@ -3,10 +3,9 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, Lease, LeavesOfAttempt } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { among, elements, onPostgres, typed } from '../db/dialect.ts';
 import { raw, type Sql, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { lockReserving } from '../ledger.ts';
 import { QUEUE_TOPIC } from '../topics.ts';
 import { placeFreeLeaves, releaseFreeLeaves } from './free-leaves.ts';
@@ -26,7 +25,7 @@ export function assignmentStore({ leased, wake }: Db) {
       }),
 
     async returnLeaves(lease, limit, now) {
-      if ((await leased.read(lease, (tx) => unfinished(tx, lease))) === undefined) return false;
+      if ((await leased.read(lease, (tx) => unfinished(tx, lease))) === null) return false;
       await leased.write(lease, (tx) => returnSome(tx, lease, limit, now));
       wake([QUEUE_TOPIC]);
       return true;
@@ -100,7 +99,7 @@ function unfinished(tx: Tx, { chainId, sender }: Lease, lock: Sql = sql``) {
 /** Returns some leaves of an attempt that is dead or was never signed. Forgets the attempt once there are none. */
 export async function returnSome(tx: Tx, lease: Lease, limit: number, now: number): Promise<void> {
   const attempt = await unfinished(tx, lease, onPostgres(sql`FOR UPDATE`));
-  if (attempt === undefined) return;
+  if (attempt === null) return;
   const { id, deaths } = attempt;
   const live = await tx.all<TaskRow>(sql`SELECT task_id FROM leaves
     WHERE attempt_id = ${id} AND live LIMIT ${limit}`);

@@ -3,11 +3,10 @@
 import type { Hex } from '../../../proof/bytes.ts';
 import type { ChainProof } from '../../../proof/chain-proof.ts';
 import type { ChainProofStore, UnprovenAnchor } from '../../ports/anchoring.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { onPostgres } from '../db/dialect.ts';
 import { insertNew } from '../db/rows.ts';
 import { raw, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 
 /** More missing chain proofs are not counted, so that a read of the metrics stays short where none is built. */
 const MOST_COUNTED = 100_000;
@@ -36,16 +35,16 @@ export function toChainProof({ header, nodes }: ChainProofRow): ChainProof | nul
   return header === null || nodes === null ? null : { header, nodes: JSON.parse(nodes) };
 }
 
-export function chainProofStore({ read, write }: Db): ChainProofStore {
+export function chainProofStore({ get, one, run, write }: Db): ChainProofStore {
   return {
     async takeUnproven(limit, { firstMs, maxMs }, now) {
       const isDue = sql`${IS_MISSING} AND due_at <= ${now}`;
       // A time that is further ahead than the longest pause is of a clock that was wrong.
       const isTooLate = sql`${IS_MISSING} AND due_at > ${now + maxMs}`;
-      const any = await read((tx) =>
-        tx.get(sql`SELECT attempt_id FROM chain_proofs WHERE (${isDue}) OR (${isTooLate}) LIMIT 1`),
+      const any = await get(
+        sql`SELECT attempt_id FROM chain_proofs WHERE (${isDue}) OR (${isTooLate}) LIMIT 1`,
       );
-      if (any === undefined) return [];
+      if (any === null) return [];
       return write(async (tx) => {
         await tx.run(sql`UPDATE chain_proofs SET due_at = ${now} WHERE ${isTooLate}`);
         // SKIP LOCKED: two instances that ask at the same moment take different anchors.
@@ -58,7 +57,7 @@ export function chainProofStore({ read, write }: Db): ChainProofStore {
           await tx.run(sql`UPDATE chain_proofs SET tries = tries + 1, due_at = ${now + pauseMs}
             WHERE attempt_id = ${id}`);
           const anchor = await recordedAnchor(tx, id);
-          if (anchor !== undefined) taken.push(toRecordedAnchor(anchor));
+          if (anchor !== null) taken.push(toRecordedAnchor(anchor));
         }
         return taken;
       });
@@ -66,22 +65,18 @@ export function chainProofStore({ read, write }: Db): ChainProofStore {
 
     async recordChainProof({ attemptId, txHash, blockHash }, { header, nodes }) {
       // A reorganization deletes the row. It waits for this statement, or this statement finds no row.
-      const recorded = await write((tx) =>
-        tx.run(sql`UPDATE chain_proofs
-          SET header = ${header}, nodes = ${JSON.stringify(nodes)}, due_at = NULL
-          WHERE attempt_id = ${attemptId} AND due_at IS NOT NULL AND EXISTS (
-            SELECT 1 FROM attempts a WHERE a.id = attempt_id AND a.state = 'finalized'
-              AND a.mined_tx_hash = ${txHash} AND a.mined_block_hash = ${blockHash})`),
-      );
+      const recorded = await run(sql`UPDATE chain_proofs
+        SET header = ${header}, nodes = ${JSON.stringify(nodes)}, due_at = NULL
+        WHERE attempt_id = ${attemptId} AND due_at IS NOT NULL AND EXISTS (
+          SELECT 1 FROM attempts a WHERE a.id = attempt_id AND a.state = 'finalized'
+            AND a.mined_tx_hash = ${txHash} AND a.mined_block_hash = ${blockHash})`);
       return recorded > 0;
     },
 
     async countMissingChainProofs() {
-      const row = await read((tx) =>
-        tx.get<{ total: number }>(sql`SELECT count(*) AS total FROM
-          (SELECT 1 FROM chain_proofs WHERE ${IS_MISSING} LIMIT ${MOST_COUNTED}) AS missing`),
-      );
-      return row?.total ?? 0;
+      const { total } = await one<{ total: number }>(sql`SELECT count(*) AS total FROM
+        (SELECT 1 FROM chain_proofs WHERE ${IS_MISSING} LIMIT ${MOST_COUNTED}) AS missing`);
+      return total;
     },
   };
 }

@@ -3,9 +3,8 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, ChainIdentity, FeeQuote, Funds } from '../../ports/anchoring.ts';
 import { isAnchoringStopped } from '../../rules/anchoring.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { NOW, raw, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 
 /** The members are null until there is a quote. */
 export type QuoteRow = Record<keyof FeeQuote, string | null>;
@@ -13,17 +12,20 @@ export type QuoteRow = Record<keyof FeeQuote, string | null>;
 export const QUOTE_COLUMNS = `single_gas AS "singleGas", base_fee_per_gas AS "baseFeePerGas",
   max_priority_fee_per_gas AS "maxPriorityFeePerGas", data_fee_wei AS "dataFeeWei"`;
 
-export function chainStatusStore({ read, write, leased }: Db) {
+const IDENTITY = sql`SELECT chain_id AS "chainId", block_number AS "blockNumber",
+  genesis_hash AS "blockHash" FROM chain_identity`;
+
+export function chainStatusStore({ get, read, write, leased }: Db) {
   return {
     bindChain: (given) =>
       write(async (tx) => {
         const { chainId, blockNumber, blockHash } = given;
         await tx.run(sql`INSERT INTO chain_identity (id, chain_id, block_number, genesis_hash)
           VALUES (1, ${chainId}, ${blockNumber}, ${blockHash}) ON CONFLICT DO NOTHING`);
-        requireSameChain(await identity(tx), given);
+        requireSameChain(await tx.one<ChainIdentity>(IDENTITY), given);
       }),
 
-    getChainIdentity: async () => (await read(identity)) ?? null,
+    getChainIdentity: () => get<ChainIdentity>(IDENTITY),
 
     saveChainStatus: (lease, { quote, degraded, parked, now, balance, neededWei }) =>
       leased.write(lease, async (tx) => {
@@ -38,7 +40,7 @@ export function chainStatusStore({ read, write, leased }: Db) {
         const row = await tx.get<QuoteRow & { degraded: string }>(
           sql`SELECT ${raw(QUOTE_COLUMNS)}, degraded FROM chain_status`,
         );
-        if (row === undefined) return null;
+        if (row === null) return null;
         const senders = await tx.all<Funds & { degraded: string; parked: number }>(sql`
           SELECT address, degraded, parked, balance_wei AS "balanceWei", needed_wei AS "neededWei"
           FROM leases WHERE holder IS NOT NULL AND expires_at > ${NOW} ORDER BY address`);
@@ -58,17 +60,12 @@ export function chainStatusStore({ read, write, leased }: Db) {
   } satisfies Partial<AnchorStore>;
 }
 
-function identity(tx: Tx) {
-  return tx.get<ChainIdentity>(sql`SELECT chain_id AS "chainId", block_number AS "blockNumber",
-    genesis_hash AS "blockHash" FROM chain_identity`);
-}
-
 /** @throws SvcError `chain_mismatch` unless the database is bound to this chain. */
-function requireSameChain(bound: ChainIdentity | undefined, given: ChainIdentity): void {
-  if (bound !== undefined && textOf(bound) === textOf(given)) return;
+function requireSameChain(bound: ChainIdentity, given: ChainIdentity): void {
+  if (textOf(bound) === textOf(given)) return;
   throw new SvcError(
     'chain_mismatch',
-    `This database belongs to ${bound && textOf(bound)}, but SVC_CHAIN_RPC_URL belongs to ${textOf(given)}.`,
+    `This database belongs to ${textOf(bound)}, but SVC_CHAIN_RPC_URL belongs to ${textOf(given)}.`,
     { hint: 'Set SVC_CHAIN_RPC_URL to a node of the first chain, or use another database.' },
   );
 }

@@ -5,10 +5,9 @@ import type { Hex } from '../../../proof/bytes.ts';
 import { type FreeLeafKind, freeLeafHash } from '../../../proof/leaf.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import type { EvidenceStore, LeafAnchorRecord } from '../../ports/evidence.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { among, elements } from '../db/dialect.ts';
 import { raw, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { type ChainProofRow, toChainProof } from './chain-proofs.ts';
 import { leavesOf } from './paths.ts';
 
@@ -18,7 +17,7 @@ const WAITS = raw('attempt_id IS NULL');
 type LeafAnchorRow = Omit<LeafAnchorRecord, 'leaves' | 'chainProof' | 'blockNumber'> &
   ChainProofRow & { attemptId: string; blockNumber: number; leafCount: number };
 
-export function freeLeafStore({ read, leased }: Db) {
+export function freeLeafStore({ all, get, leased }: Db) {
   return {
     listFreeLeaves: (lease, limit) =>
       leased.read(lease, async (tx) => {
@@ -29,22 +28,20 @@ export function freeLeafStore({ read, leased }: Db) {
       }),
 
     async getLeafAnchor(leaf, taskId) {
-      const row = await read((tx) =>
-        tx.get<LeafAnchorRow>(sql`SELECT f.leaf_index AS "leafIndex",
-            a.leaf_count + a.free_leaf_count AS "leafCount", a.chain_id AS "chainId", a.id AS "attemptId", a.mined_tx_hash AS "txHash", a.mined_block_number AS "blockNumber",
-            a.mined_block_hash AS "blockHash", a.mined_tx_index AS "txIndex", a.sender AS "from",
-            a.mined_at AS "anchoredAt", v.raw_tx AS "rawTx", p.header, p.nodes
-          FROM (SELECT attempt_id, leaf_index FROM free_leaves WHERE leaf = ${leaf} UNION ALL
-              SELECT attempt_id, leaf_index FROM leaves
-              WHERE task_id = ${taskId} AND leaf = ${leaf} AND live) AS f
-            JOIN attempts a ON a.id = f.attempt_id
-            JOIN variants v ON v.tx_hash = a.mined_tx_hash
-            LEFT JOIN chain_proofs p ON p.attempt_id = a.id
-          WHERE a.state IN ('included', 'finalized')`),
-      );
-      if (row === undefined) return null;
+      const row = await get<LeafAnchorRow>(sql`SELECT f.leaf_index AS "leafIndex",
+          a.leaf_count + a.free_leaf_count AS "leafCount", a.chain_id AS "chainId", a.id AS "attemptId", a.mined_tx_hash AS "txHash", a.mined_block_number AS "blockNumber",
+          a.mined_block_hash AS "blockHash", a.mined_tx_index AS "txIndex", a.sender AS "from",
+          a.mined_at AS "anchoredAt", v.raw_tx AS "rawTx", p.header, p.nodes
+        FROM (SELECT attempt_id, leaf_index FROM free_leaves WHERE leaf = ${leaf} UNION ALL
+            SELECT attempt_id, leaf_index FROM leaves
+            WHERE task_id = ${taskId} AND leaf = ${leaf} AND live) AS f
+          JOIN attempts a ON a.id = f.attempt_id
+          JOIN variants v ON v.tx_hash = a.mined_tx_hash
+          LEFT JOIN chain_proofs p ON p.attempt_id = a.id
+        WHERE a.state IN ('included', 'finalized')`);
+      if (row === null) return null;
       const { attemptId, header, nodes, blockNumber, leafCount, ...place } = row;
-      const leaves = await leavesOf(read, attemptId);
+      const leaves = await leavesOf(all, attemptId);
       // Some were released: the attempt has become dead meanwhile.
       if (leaves.length !== leafCount) return null;
       const chainProof = toChainProof({ header, nodes });

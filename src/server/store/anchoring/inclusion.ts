@@ -1,10 +1,9 @@
 // Stores the inclusion of attempts: safe, final or reorganized out (step 7 of anchoring).
 
 import type { AnchorStore, IncludedAttempt, Lease, MinedAttempt } from '../../ports/anchoring.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { among } from '../db/dialect.ts';
 import { raw, type Sql, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { moveAttempts, nextNonce } from './anchor-attempts.ts';
 import { dropChainProofs, expectChainProofs } from './chain-proofs.ts';
 
@@ -58,7 +57,7 @@ export function inclusionStore({ leased: { read, write } }: Db) {
         if (next === null || nonce >= next) return false;
         const own = await tx.get(sql`SELECT id FROM attempts WHERE chain_id = ${chainId}
           AND sender = ${sender} AND nonce = ${nonce} AND state <> 'dead'`);
-        return own === undefined;
+        return own === null;
       }),
 
     recordInclusionChanges: (lease, { safe, finalized, reorged }, now) =>

@@ -3,10 +3,9 @@
 import { SvcError } from '../../../base/svc-error.ts';
 import type { AnchorStore, Lease } from '../../ports/anchoring.ts';
 import { FOLLOWER } from '../../rules/anchoring.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Work } from '../db/database.ts';
 import { forShare, onPostgres } from '../db/dialect.ts';
 import { NOW, perDialect, raw, type Sql, sql } from '../db/sql.ts';
-import type { Work } from '../db/tx.ts';
 import { isHeld } from '../operations.ts';
 
 /** The lease is owned now. */
@@ -50,7 +49,7 @@ export function whileOwned<Result>(
     const owned = sql`SELECT fence FROM leases WHERE ${isOwned(lease)}`;
     // FOR SHARE: writes of one holder run concurrently, and a takeover waits until they are committed.
     const found = await tx.get(use === 'read' ? owned : sql`${owned} ${forShare}`);
-    if (found === undefined) throw leaseLost();
+    if (found === null) throw leaseLost();
     return work(tx);
   };
 }
@@ -78,32 +77,31 @@ function watchHolders(presence: Db['presence']) {
   };
 }
 
-export function leaseStore({ read, write, presence }: Db) {
+export function leaseStore({ all, get, run, write, presence }: Db) {
   const hasEnded = watchHolders(presence);
   const ownPresence = () => presence()?.key ?? null;
 
   async function update(lease: Lease, change: Sql): Promise<void> {
-    const changed = await write((tx) =>
-      tx.run(sql`UPDATE leases SET ${change} WHERE ${isOwned(lease)}`),
-    );
+    const changed = await run(sql`UPDATE leases SET ${change} WHERE ${isOwned(lease)}`);
     if (changed === 0) throw leaseLost();
   }
 
   return {
     async listAnchorAddresses() {
-      const found = await read((tx) =>
-        tx.all<{ address: string }>(sql`SELECT DISTINCT address FROM leases ORDER BY address`),
+      const found = await all<{ address: string }>(
+        sql`SELECT DISTINCT address FROM leases ORDER BY address`,
       );
       return found.map(({ address }) => address);
     },
 
     async acquireLease({ chainId, address }, holder, ttlMs, now) {
       // Read without a lock first: instances that wait for a lease must not delay its holder.
-      const taken = await read((tx) =>
-        tx.get<{ fence: number; gone: boolean | 0 | 1 }>(sql`SELECT fence, ${IS_GONE} AS gone
-          FROM leases l WHERE chain_id = ${chainId} AND address = ${address}
-            AND holder <> ${holder} AND expires_at > ${NOW} AND NOT (${goesBefore(holder)})`),
-      );
+      const taken = await get<{
+        fence: number;
+        gone: boolean | 0 | 1;
+      }>(sql`SELECT fence, ${IS_GONE} AS gone
+        FROM leases l WHERE chain_id = ${chainId} AND address = ${address}
+          AND holder <> ${holder} AND expires_at > ${NOW} AND NOT (${goesBefore(holder)})`);
       if (taken && !hasEnded(`${chainId} ${address} ${taken.fence}`, taken.gone)) return null;
       return write(async (tx) => {
         // Conflicts with the lock of `holdQueue`: that one waits for this lease to be taken, or this transaction sees
@@ -122,7 +120,7 @@ export function leaseStore({ read, write, presence }: Db) {
           WHERE l.holder IS NULL OR l.holder = ${holder} OR l.expires_at <= ${NOW}
             OR ${goesBefore(holder)} OR (l.fence = ${taken?.fence ?? 0} AND ${IS_GONE})
           RETURNING fence`);
-        return row === undefined ? null : { chainId, sender: address, holder, fence: row.fence };
+        return row === null ? null : { chainId, sender: address, holder, fence: row.fence };
       });
     },
 

@@ -25,16 +25,14 @@ export function readPath(bytes: Buffer): Hex[] {
 const PAGE = 4096;
 
 /** All leaves of an attempt in the order of the tree. */
-export async function leavesOf(read: Db['read'], attemptId: string): Promise<Hex[]> {
+export async function leavesOf(all: Db['all'], attemptId: string): Promise<Hex[]> {
   const leaves: Hex[] = [];
   for (;;) {
     const from = leaves.length;
     const isOnPage = sql`attempt_id = ${attemptId} AND leaf_index >= ${from}
       AND leaf_index < ${from + PAGE}`;
-    const page = await read((tx) =>
-      tx.all<{ leaf: Hex }>(sql`SELECT leaf_index, leaf FROM leaves WHERE ${isOnPage}
-        UNION ALL SELECT leaf_index, leaf FROM free_leaves WHERE ${isOnPage} ORDER BY leaf_index`),
-    );
+    const page = await all<{ leaf: Hex }>(sql`SELECT leaf_index, leaf FROM leaves WHERE ${isOnPage}
+      UNION ALL SELECT leaf_index, leaf FROM free_leaves WHERE ${isOnPage} ORDER BY leaf_index`);
     for (const { leaf } of page) leaves.push(leaf);
     if (page.length < PAGE) return leaves;
     await nextTurn();
@@ -51,13 +49,13 @@ const KEPT_TREES = 4;
  * Computes the inclusion paths of attempts from their leaves, and keeps them until `forget`. The paths are stored at
  * settlement, not before the broadcast: they are five times the bytes of the rest and would make those commits long.
  */
-export function inclusionPaths(read: Db['read']) {
+export function inclusionPaths(all: Db['all']) {
   const known = new Map<string, PathOf>();
   return {
     async of(attemptId: string): Promise<PathOf> {
       const before = known.get(attemptId);
       if (before !== undefined) return before;
-      const leaves = await leavesOf(read, attemptId);
+      const leaves = await leavesOf(all, attemptId);
       if (leaves.length < 2) return () => [];
       const { path } = await runYielding(growMerkleTree(leaves));
       known.set(attemptId, path);

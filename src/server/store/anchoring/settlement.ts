@@ -3,10 +3,9 @@
 import { startYielding } from '../../../base/async/cooperative-yield.ts';
 import type { AnchorStore } from '../../ports/anchoring.ts';
 import { completionMove } from '../../rules/anchoring.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { among, elements, onPostgres, typed } from '../db/dialect.ts';
 import { raw, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import {
   chargesOf,
   lockReserving,
@@ -44,8 +43,8 @@ interface LeafRow {
 
 type TaskRow = { task_id: string };
 
-export function settlementStore({ read, leased, wake }: Db) {
-  const paths = inclusionPaths(read);
+export function settlementStore({ all, leased, wake }: Db) {
+  const paths = inclusionPaths(all);
   let waking: Promise<void> = Promise.resolve();
 
   async function wakeInTurns(taskIds: readonly string[]): Promise<void> {
@@ -63,9 +62,8 @@ export function settlementStore({ read, leased, wake }: Db) {
       const pathOf = await paths.of(attemptId);
       const { taskIds, left } = await leased.write(lease, async (tx) => {
         await moveAttempts(tx, lease, [attemptId], 'settle', now);
-        const attempt = await tx.get<AttemptRow>(sql`SELECT leaf_count, unsettled_leaves, cost_wei
+        const attempt = await tx.one<AttemptRow>(sql`SELECT leaf_count, unsettled_leaves, cost_wei
           FROM attempts WHERE id = ${attemptId}`);
-        if (attempt === undefined) throw new Error('The attempt does not exist');
         const first = attempt.leaf_count - attempt.unsettled_leaves;
         const leaves = await unsettledLeaves(tx, attemptId, [first, limit]);
         await charge(tx, attempt, leaves, now);

@@ -7,10 +7,9 @@ import { singleFlight } from '../../../base/async/single-flight.ts';
 import type { Triggers } from '../../../base/async/triggers.ts';
 import type { AnchorStore, QueuedProof } from '../../ports/anchoring.ts';
 import type { CompletionStore } from '../../ports/completions.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { among, each, onPostgres } from '../db/dialect.ts';
 import { raw, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
 
 export const QUEUED_COLUMNS = raw(

@@ -1,11 +1,48 @@
-// How stores begin transactions, and what else they need of a database: limits of deletions, wake-ups, purges.
+// How store code reaches its database: transactions and their statements, deletions in short commits, wake-ups, purges.
 
 import type { Lease } from '../../ports/anchoring.ts';
-import { NOW, sql } from './sql.ts';
-import type { Tx, Work } from './tx.ts';
+import { NOW, type Sql, sql } from './sql.ts';
+
+/** SQLite answers at once, PostgreSQL after a round trip. Always `await` it. */
+export type Awaitable<T> = T | Promise<T>;
+
+/**
+ * Runs the statements of a transaction. After one failed, all others are refused and the transaction fails, even if its
+ * code caught the error. A `tx` is refused once its code has ended.
+ */
+export interface Tx {
+  all<Row extends object>(statement: Sql): Awaitable<Row[]>;
+  /** Returns the first row; null if there is none. */
+  get<Row extends object>(statement: Sql): Awaitable<Row | null>;
+  /** Returns the row of a statement that always has one, such as a count. */
+  one<Row extends object>(statement: Sql): Awaitable<Row>;
+  /** Returns the number of rows that it changed. */
+  run(statement: Sql): Awaitable<number>;
+}
+
+/** What `one` returns. */
+export function requireRow<Row>(row: Row | null): Row {
+  if (row === null) throw new Error('The statement returned no row');
+  return row;
+}
+
+/** Code of a transaction. It awaits nothing but its `tx`: on SQLite, all writes share one connection. */
+export type Work<Result> = (tx: Tx) => Awaitable<Result>;
 
 type Run = <Result>(work: Work<Result>) => Promise<Result>;
 type RunLeased = <Result>(lease: Lease, work: Work<Result>) => Promise<Result>;
+
+/** Runs statements, each in a transaction of its own: `all`, `get` and `one` read, `run` writes. */
+export type SingleStatements = ReturnType<typeof singleStatements>;
+
+export function singleStatements(read: Run, write: Run) {
+  return {
+    all: <Row extends object>(statement: Sql) => read((tx) => tx.all<Row>(statement)),
+    get: <Row extends object>(statement: Sql) => read((tx) => tx.get<Row>(statement)),
+    one: <Row extends object>(statement: Sql) => read((tx) => tx.one<Row>(statement)),
+    run: (statement: Sql) => write((tx) => tx.run(statement)),
+  } satisfies Tx;
+}
 
 /**
  * Shows that a process is connected to PostgreSQL: while it is, its session for notifications holds an advisory lock with
@@ -17,7 +54,7 @@ export interface Presence {
 }
 
 /** All transactions reject with `storage_unavailable` if the database fails. */
-export interface Db {
+export interface Db extends SingleStatements {
   /** Each statement sees the newest state; on PostgreSQL, each is a transaction of its own. */
   read: Run;
   /** One read-only transaction: all statements see one state. */
@@ -52,9 +89,28 @@ export interface DeletionLimits {
   msPerCommit: number;
 }
 
+/**
+ * Repeats a deletion inside a write until it deletes nothing, `limit` rows are gone, or the time of a commit is used
+ * up. `work` deletes up to a number of rows and returns how many went. `more` is true if there may be more to do.
+ */
+export async function deleteInCommit(
+  { rowsAtOnce, msPerCommit }: DeletionLimits,
+  limit: number,
+  work: (rows: number) => Promise<number>,
+): Promise<{ done: number; more: boolean }> {
+  const until = performance.now() + msPerCommit;
+  let done = 0;
+  while (done < limit) {
+    const deleted = await work(Math.min(rowsAtOnce, limit - done));
+    if (deleted === 0) return { done, more: false };
+    done += deleted;
+    if (performance.now() >= until) break;
+  }
+  return { done, more: true };
+}
+
 /** The time of the clock that all instances share, in ms. */
 export async function databaseTime(tx: Tx): Promise<number> {
-  const row = await tx.get<{ now: number }>(sql`SELECT ${NOW} AS now`);
-  if (row === undefined) throw new Error('The database has no clock');
-  return row.now;
+  const { now } = await tx.one<{ now: number }>(sql`SELECT ${NOW} AS now`);
+  return now;
 }

@@ -1,5 +1,6 @@
-// Names what the two databases write differently.
+// Names what the two databases write differently, and takes locks.
 
+import type { Tx } from './database.ts';
 import { perDialect, raw, type Sql, sql, type Value } from './sql.ts';
 
 const none = sql``;
@@ -12,6 +13,16 @@ export function onPostgres(postgres: Sql): Sql {
 // SQLite has one writer, so nothing needs locks there.
 export const forUpdate = onPostgres(sql`FOR UPDATE`);
 export const forShare = onPostgres(sql`FOR SHARE`);
+
+/** Serializes writes of the account. */
+export async function lockAccount(tx: Tx, wallet: string): Promise<void> {
+  await tx.run(onPostgres(sql`SELECT FROM accounts WHERE wallet = ${wallet} FOR NO KEY UPDATE`));
+}
+
+/** Serializes writes that name the same. */
+export async function lockName(tx: Tx, name: string): Promise<void> {
+  await tx.run(onPostgres(sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`));
+}
 
 /** The values as rows with a column `value`. */
 export function each(type: 'uuid' | 'text', values: readonly string[]): Sql {

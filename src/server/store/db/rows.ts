@@ -1,7 +1,7 @@
 // Inserts many rows at once, and names what rows have in common.
 
+import type { Tx } from './database.ts';
 import { perDialect, raw, type Sql, sql } from './sql.ts';
-import type { Tx } from './tx.ts';
 
 /** Sorts after every id. */
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';

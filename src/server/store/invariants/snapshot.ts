@@ -1,6 +1,6 @@
 // One snapshot of a database, as the checks of the invariants read it.
 
-import type { Tx } from '../db/tx.ts';
+import type { Tx } from '../db/database.ts';
 
 /** Its queries run on both databases. */
 export interface Snapshot {

@@ -42,6 +42,6 @@ export function anyQueued({ read }: Db): Promise<boolean> {
   return read(async (tx) => {
     const free = await tx.get(sql`SELECT FROM completions
       WHERE state = 'queued' AND offered_until <= ${NOW} ORDER BY round, reserve_seq LIMIT 1`);
-    return free !== undefined;
+    return free !== null;
   });
 }

@@ -3,8 +3,8 @@
 import { batching } from '../../../base/async/batching.ts';
 import type { NewTask, TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
+import type { Tx } from '../db/database.ts';
 import { raw, type Sql, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { claimedTask, findTask, isSameClaim } from '../tasks.ts';
 import type { PostgresDb } from './engine/database.ts';
@@ -22,9 +22,7 @@ export function claimStore({ alone }: PostgresDb, usage: StorageUsage) {
     keyOf: ({ robotId }: NewTask) => robotId,
     startGroup: claimGroup,
     async doTogether(tasks) {
-      const claimed = await alone((tx) => claim(tx, tasks, raw('SKIP LOCKED'))).catch(
-        unlessContended,
-      );
+      const claimed = await claim(alone, tasks, raw('SKIP LOCKED')).catch(unlessContended);
       const walletOf = new Map(claimed.map(({ id, wallet, created }) => [id, created && wallet]));
       return ({ id }: NewTask) => walletOf.get(id) || null;
     },
@@ -42,18 +40,16 @@ export function claimStore({ alone }: PostgresDb, usage: StorageUsage) {
       if (wallet !== null) return created(task, wallet);
       const { id, robotId, keyHash, createdAt } = task;
       // Outside a group, the claim waits for the lock of its robot.
-      const [claimed] = await alone((tx) => claim(tx, [task], sql``));
+      const [claimed] = await claim(alone, [task], sql``);
       if (claimed === undefined) return { outcome: 'key_revoked' };
       if (claimed.signs > mostSigns(task)) return { outcome: 'statement_required' };
       if (claimed.created) return created(task, claimed.wallet);
-      const stored = await alone((tx) => findTask(tx, id));
+      const stored = await findTask(alone, id);
       if (stored === null || !isSameClaim(stored, task)) return { outcome: 'id_conflict' };
       // An id made by the server exists only if the connection was lost after the commit of the first try.
       if (!task.idGiven) return { outcome: 'created', task: stored };
-      await alone((tx) =>
-        tx.run(sql`UPDATE robots SET last_seen_at = ${createdAt} WHERE id = ${robotId}
-          AND key_hash = ${keyHash} AND (last_seen_at IS NULL OR last_seen_at < ${createdAt})`),
-      );
+      await alone.run(sql`UPDATE robots SET last_seen_at = ${createdAt} WHERE id = ${robotId}
+        AND key_hash = ${keyHash} AND (last_seen_at IS NULL OR last_seen_at < ${createdAt})`);
       return { outcome: 'repeated', task: stored };
     },
   } satisfies Partial<TaskStore>;

@@ -109,7 +109,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const schema = await db.write((tx) =>
       tx.get<SchemaRow>(sql`UPDATE svc_schema SET version = version RETURNING version, works_from`),
     );
-    if (schema === undefined) throw storageUnavailable('The database has no schema version.');
+    if (schema === null) throw storageUnavailable('The database has no schema version.');
     try {
       requireKnown(schema, migrations.length);
     } catch (error) {

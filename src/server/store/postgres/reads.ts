@@ -11,7 +11,7 @@ const GROUPS_AT_ONCE = 2;
 const TASKS_AT_ONCE = 64;
 
 /** Every completion makes these reads, most of which are the same for all. */
-export function withSharedReads({ read }: PostgresDb, store: Store): Store {
+export function withSharedReads({ all }: PostgresDb, store: Store): Store {
   const findTask = batching({
     atOnce: GROUPS_AT_ONCE,
     keyOf: (id: string) => id,
@@ -20,10 +20,8 @@ export function withSharedReads({ read }: PostgresDb, store: Store): Store {
       return () => room-- > 0;
     },
     async doTogether(ids) {
-      const rows = await read((tx) =>
-        tx.all<TaskRow>(sql`SELECT ${TASK_COLUMNS} FROM tasks t ${TASK_JOINS}
-          WHERE t.id = ANY(${[...new Set(ids)]}::uuid[])`),
-      );
+      const rows = await all<TaskRow>(sql`SELECT ${TASK_COLUMNS} FROM tasks t ${TASK_JOINS}
+        WHERE t.id = ANY(${[...new Set(ids)]}::uuid[])`);
       const found = new Map(rows.map((row) => [row.id, toTask(row)]));
       return (id: string) => found.get(id) ?? null;
     },

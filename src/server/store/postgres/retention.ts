@@ -2,10 +2,9 @@
 
 import { SvcError } from '../../../base/svc-error.ts';
 import type { RetentionStore } from '../../ports/operations.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { NO_ID } from '../db/rows.ts';
 import { raw, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { deleteOldOfNext } from '../retention.ts';
 import { bytesIn, walletOf } from '../storage-usage.ts';
 import { dropWeek, type Week, weekOf, weeksOf } from './engine/partitions.ts';

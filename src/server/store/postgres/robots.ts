@@ -2,8 +2,8 @@
 
 import { batching } from '../../../base/async/batching.ts';
 import type { RobotStore } from '../../ports/robots.ts';
+import type { Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import type { PostgresDb } from './engine/database.ts';
 import { type CountedRow, counting, oldWindows, toCounted } from './engine/rate-counters.ts';
 
@@ -21,7 +21,7 @@ export function robotAuthentication(
       keyOf: (keyHash: string) => keyHash,
       startGroup: callGroup,
       async doTogether(keyHashes) {
-        const rows = await db.alone((tx) => authenticate(tx, keyHashes));
+        const rows = await authenticate(db.alone, keyHashes);
         if (rows[0] !== undefined) noteWindow(rows[0]);
         const found = new Map(rows.map((row) => [row.key_hash, row]));
         return (keyHash: string) => {
@@ -36,11 +36,8 @@ export function robotAuthentication(
 
     async countBatch(robotId, tasks) {
       const subject = sql`SELECT ${robotId}::text AS key`;
-      const row = await db.alone((tx) =>
-        tx.get<CountedRow>(sql`WITH ${counting('batch', subject, tasks)}
-          SELECT call.now, counted.used FROM call LEFT JOIN counted ON true`),
-      );
-      if (row === undefined) throw new Error('The count returned no row');
+      const row = await db.alone.one<CountedRow>(sql`WITH ${counting('batch', subject, tasks)}
+        SELECT call.now, counted.used FROM call LEFT JOIN counted ON true`);
       return toCounted('batch', row);
     },
   };

@@ -3,8 +3,8 @@
 import { startYielding } from '../../../base/async/cooperative-yield.ts';
 import type { Resolution } from '../../../protocol/telemetry.ts';
 import type { NewSamples } from '../../ports/telemetry.ts';
+import type { Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import {
   type StoredSummary,
   SUMMARY_COLUMNS,
@@ -36,7 +36,7 @@ export async function addToRollups(tx: Tx, robots: readonly RobotSamples[]): Pro
   const stored = await storedRollups(tx, added);
   const rows: RollupRow[] = [];
   for (const { robotId, resolution, at, summary } of added) {
-    const before = stored.get(keyOf(robotId, resolution, at));
+    const before = stored.get(keyOf(robotId, resolution, at)) ?? null;
     rows.push({ robot_id: robotId, resolution, at, ...storedWith(before, summary) });
     await step();
   }

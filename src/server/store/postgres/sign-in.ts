@@ -27,11 +27,8 @@ export function challengeStore(db: PostgresDb, { maxChallenges }: { maxChallenge
   return {
     async countChallenge(wallet, device) {
       const subject = sql`SELECT ${challengeCounter(wallet, device)}::text AS key`;
-      const row = await db.alone((tx) =>
-        tx.get<CountedRow>(sql`WITH ${counting('challenge', subject)}
-          SELECT call.now, counted.used FROM call LEFT JOIN counted ON true`),
-      );
-      if (row === undefined) throw new Error('The challenge was not counted');
+      const row = await db.alone.one<CountedRow>(sql`WITH ${counting('challenge', subject)}
+        SELECT call.now, counted.used FROM call LEFT JOIN counted ON true`);
       noteWindow(row);
       return { count: toCounted('challenge', row), now: row.now };
     },
@@ -40,24 +37,22 @@ export function challengeStore(db: PostgresDb, { maxChallenges }: { maxChallenge
       await db.write((tx) => saveChallenge(tx, challenge, source));
       saved += 1;
       if (saved % uncounted !== 0) return;
-      await db.alone((tx) =>
-        tx.run(sql`DELETE FROM challenges WHERE seq IN (
-          SELECT seq FROM challenges WHERE seq <=
-            (SELECT seq FROM challenges ORDER BY seq DESC OFFSET ${maxChallenges} LIMIT 1)
-          ORDER BY seq LIMIT ${EVICTED_PER_WRITE} FOR UPDATE SKIP LOCKED)`),
-      );
+      await db.alone.run(sql`DELETE FROM challenges WHERE seq IN (
+        SELECT seq FROM challenges WHERE seq <=
+          (SELECT seq FROM challenges ORDER BY seq DESC OFFSET ${maxChallenges} LIMIT 1)
+        ORDER BY seq LIMIT ${EVICTED_PER_WRITE} FOR UPDATE SKIP LOCKED)`);
     },
 
     async authenticateSession(tokenHash, counted, now) {
       const count = counted ? counting : peeking;
-      const row = await db.alone((tx) =>
-        tx.get<CountedRow & SessionRow>(sql`WITH session AS (SELECT ${SESSION_COLUMNS}
-            FROM sessions WHERE token_hash = ${tokenHash} AND expires_at > ${now}),
-          ${count('account', sql`SELECT wallet AS key FROM session`)}
-          SELECT session.*, call.now, counted.used
-          FROM session CROSS JOIN call LEFT JOIN counted ON true`),
-      );
-      if (row === undefined) return null;
+      const row = await db.alone.get<
+        CountedRow & SessionRow
+      >(sql`WITH session AS (SELECT ${SESSION_COLUMNS}
+          FROM sessions WHERE token_hash = ${tokenHash} AND expires_at > ${now}),
+        ${count('account', sql`SELECT wallet AS key FROM session`)}
+        SELECT session.*, call.now, counted.used
+        FROM session CROSS JOIN call LEFT JOIN counted ON true`);
+      if (row === null) return null;
       const { now: instant, used, ...session } = row;
       const call = { now: instant, used };
       noteWindow(call);

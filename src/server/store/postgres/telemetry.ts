@@ -3,8 +3,8 @@
 import { batching } from '../../../base/async/batching.ts';
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
+import type { Tx } from '../db/database.ts';
 import { raw, type Sql, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { type CountedIn, countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { SHOWN_COLUMNS, type ShownRow, shownAfter } from '../telemetry/readings.ts';

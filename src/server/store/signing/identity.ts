@@ -16,11 +16,9 @@ import { decideKeyText, nextNumber } from '../../rules/identity.ts';
 import { rowBytes } from '../../rules/storage.ts';
 import { addFreeLeaf } from '../anchoring/free-leaves.ts';
 import { recordAudit } from '../audit-log.ts';
-import type { Db } from '../db/database.ts';
-import { forUpdate } from '../db/dialect.ts';
-import { lockAccount } from '../db/locks.ts';
+import type { Db, Tx } from '../db/database.ts';
+import { forUpdate, lockAccount } from '../db/dialect.ts';
 import { raw, type Sql, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 
 export function identityStore({ read, write }: Db, usage: StorageUsage): IdentityStore {
@@ -122,7 +120,7 @@ async function find(tx: Tx, id: string, condition: Sql): Promise<IdentityRecord 
   const robot = await tx.get<{ wallet: string; proposed_key: string | null }>(
     sql`SELECT wallet, proposed_key FROM robots WHERE id = ${id} AND ${condition}`,
   );
-  if (robot === undefined) return null;
+  if (robot === null) return null;
   const rows = await tx.all<KeyRow & { highest: number | null }>(sql`SELECT ${KEY_COLUMNS},
       (SELECT max(number) FROM statements s WHERE s.kid = sk.kid) AS highest
     FROM robot_keys sk WHERE robot_id = ${id} ORDER BY place`);
@@ -150,7 +148,7 @@ export async function findKey(tx: Tx, robotId: string, kid: string): Promise<Rob
   const row = await tx.get<KeyRow>(
     sql`SELECT ${KEY_COLUMNS} FROM robot_keys sk WHERE kid = ${kid} AND robot_id = ${robotId}`,
   );
-  return row === undefined ? null : toKey(row);
+  return row === null ? null : toKey(row);
 }
 
 export function toKey(row: KeyRow): RobotKey {

@@ -9,9 +9,8 @@ import type {
 import { isAfter, isTooHigh, placeOf, type SameNumber } from '../../rules/statements.ts';
 import { rowBytes } from '../../rules/storage.ts';
 import { addFreeLeaf } from '../anchoring/free-leaves.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { page, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { lockRobot } from '../robots.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { decideFor } from '../tasks.ts';
@@ -26,12 +25,12 @@ interface Addition {
   now: number;
 }
 
-export function statementStore({ read, write }: Db, usage: StorageUsage): StatementStore {
+export function statementStore({ all, write }: Db, usage: StorageUsage): StatementStore {
   return {
     async addStatements({ id: robotId, wallet, keyHash }, statements, { hasRoom, now }) {
       const added = await write(async (tx) => {
         // Locked, so that the statements of a robot get their places one after the other.
-        if ((await lockRobot(tx, robotId, keyHash)) === undefined) return null;
+        if ((await lockRobot(tx, robotId, keyHash)) === null) return null;
         const addition = { robotId, wallet, keyHash, hasRoom, now };
         const answers: Added[] = [];
         for (const statement of statements) answers.push(await add(tx, statement, addition));
@@ -46,14 +45,12 @@ export function statementStore({ read, write }: Db, usage: StorageUsage): Statem
     },
 
     listStatements: (robotId, kid, limit, after) =>
-      read((tx) =>
-        tx.all<StatementRecord>(
-          page(sql`SELECT number, place, signed_hash AS "signedHash",
-            statement_hash AS "statementHash", statement AS text, received_at AS "receivedAt"
-          FROM statements WHERE kid = ${kid} AND robot_id = ${robotId}
-            AND (number, place) > (${after?.number ?? 0}, ${after?.place ?? 0})
-          ORDER BY number, place LIMIT ${limit}`),
-        ),
+      all<StatementRecord>(
+        page(sql`SELECT number, place, signed_hash AS "signedHash",
+          statement_hash AS "statementHash", statement AS text, received_at AS "receivedAt"
+        FROM statements WHERE kid = ${kid} AND robot_id = ${robotId}
+          AND (number, place) > (${after?.number ?? 0}, ${after?.place ?? 0})
+        ORDER BY number, place LIMIT ${limit}`),
       ),
   };
 }

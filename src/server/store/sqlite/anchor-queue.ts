@@ -21,6 +21,6 @@ export function queueStore({ leased }: Db): Pick<AnchorStore, 'listQueuedProofs'
 export function anyQueued({ read }: Db): Promise<boolean> {
   return read(async (tx) => {
     const queued = sql`SELECT task_id FROM completions WHERE state = 'queued' LIMIT 1`;
-    return (await tx.get(queued)) !== undefined;
+    return (await tx.get(queued)) !== null;
   });
 }

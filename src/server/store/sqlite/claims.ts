@@ -2,9 +2,8 @@
 
 import type { NewTask, TaskStore } from '../../ports/tasks.ts';
 import { rowBytes } from '../../rules/storage.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { lockRobot, markSeen } from '../robots.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { claimedTask, findTask, isSameClaim } from '../tasks.ts';
@@ -34,12 +33,12 @@ async function claimTask(tx: Tx, task: NewTask): ReturnType<TaskStore['createTas
     FROM robots WHERE id = ${robotId} AND key_hash = ${keyHash} AND signs <= ${mostSigns}
       AND NOT EXISTS (SELECT 1 FROM tombstones WHERE task_id = ${id})
     ON CONFLICT (id) DO NOTHING RETURNING wallet`);
-  if (inserted !== undefined) {
+  if (inserted !== null) {
     await markSeen(tx, robotId, createdAt);
     return { outcome: 'created', task: claimedTask(task, inserted.wallet) };
   }
   const robot = await lockRobot(tx, robotId, keyHash);
-  if (robot === undefined) return { outcome: 'key_revoked' };
+  if (robot === null) return { outcome: 'key_revoked' };
   if (robot.signs > mostSigns) return { outcome: 'statement_required' };
   const stored = await findTask(tx, id);
   if (stored === null || !task.idGiven || !isSameClaim(stored, task)) {

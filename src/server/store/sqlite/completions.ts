@@ -6,9 +6,8 @@ import { completionMove } from '../../rules/anchoring.ts';
 import { lacksCredit } from '../../rules/credits.ts';
 import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { raw, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { newProofKey, sealProof } from '../evidence.ts';
 import { markSeen } from '../robots.ts';
 import type { StorageUsage } from '../storage-usage.ts';
@@ -59,15 +58,14 @@ async function reserveAndQueue(
   gasWei: bigint,
 ): Promise<void> {
   const cycle = (lastCycle ?? 0) + 1;
-  const paid = await tx.get<{ last_round: number }>(sql`UPDATE accounts
+  const paid = await tx.one<{ last_round: number }>(sql`UPDATE accounts
     SET anchor_quota = anchor_quota - 1, gas_credit_wei = ${String(BigInt(gasCreditWei) - gasWei)},
       last_round = max(last_round + 1, (SELECT round FROM queue_round WHERE id = 1))
     WHERE wallet = ${wallet} RETURNING last_round`);
-  const entry = await tx.get<{ seq: number }>(sql`INSERT INTO ledger
+  const entry = await tx.one<{ seq: number }>(sql`INSERT INTO ledger
       (wallet, kind, anchors, gas_wei, task_id, cycle, at)
     VALUES (${wallet}, 'reserve', -1, ${String(-gasWei)}, ${taskId}, ${cycle}, ${now})
     RETURNING seq`);
-  if (paid === undefined || entry === undefined) throw new Error('The account is gone');
   await tx.run(sql`INSERT INTO completions (task_id, state, proof_hash, claim_hash, leaf, cycle,
       generation, reserve_seq, round, queued_at, updated_at, statement_hash, outcome)
     VALUES (${taskId}, ${raw(again.to)}, ${proofHash}, ${claimHash}, ${leaf}, ${cycle}, 0,
@@ -85,10 +83,9 @@ async function keepProof(tx: Tx, { taskId, proof, now }: NewCompletion): Promise
   await tx.run(sql`DELETE FROM proofs WHERE task_id = ${taskId}`);
   const key = newProofKey();
   const sealed = sealProof(proof, key);
-  const kept = await tx.get<{ id: number }>(
+  const kept = await tx.one<{ id: number }>(
     sql`INSERT INTO proof_keys (key) VALUES (${key}) RETURNING id`,
   );
-  if (kept === undefined) throw new Error('The key was not stored');
   await tx.run(sql`INSERT INTO proofs (key_id, task_id, sealed, stored_at)
     VALUES (${kept.id}, ${taskId}, ${sealed}, ${now})`);
   return proofBytes(sealed);

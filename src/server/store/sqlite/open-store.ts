@@ -214,7 +214,7 @@ function buildStore(
   if (exclusive) counters.load(reader);
   const feed = new ChangeFeed();
   const source = {
-    readErrors: () => db.read((tx) => tx.all<UsageError>(raw(usageErrors))),
+    readErrors: () => db.all<UsageError>(raw(usageErrors)),
     hasRoom,
   };
   const usage = new StorageUsage(db, source, options.storage ?? UNLIMITED);
@@ -250,10 +250,8 @@ function buildStore(
       hasRoom,
       checkInvariants: () => checkDatabase(reader.name),
       async probe() {
-        await db.write((tx) =>
-          tx.run(
-            sql`INSERT INTO write_probe VALUES (1, x'') ON CONFLICT DO UPDATE SET filling = x''`,
-          ),
+        await db.run(
+          sql`INSERT INTO write_probe VALUES (1, x'') ON CONFLICT DO UPDATE SET filling = x''`,
         );
       },
       close: () => {

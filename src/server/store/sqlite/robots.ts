@@ -14,7 +14,7 @@ export function robotAuthentication({ read }: Db, counters: RateCounters) {
               WHERE a.wallet = robots.wallet) AS suspended_at
             FROM robots WHERE key_hash = ${keyHash}`,
         );
-        if (row === undefined) return null;
+        if (row === null) return null;
         const { id, wallet, suspended_at } = row;
         const robot = { id, wallet, keyHash, isSuspended: suspended_at !== null };
         return { robot, count: counters.count('robot', id) };

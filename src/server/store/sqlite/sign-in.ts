@@ -15,7 +15,7 @@ interface ChallengeOptions {
 }
 
 export function challengeStore(
-  { write, read }: Db,
+  { get, write }: Db,
   { counters, clock, maxChallenges }: ChallengeOptions,
 ): Pick<SignInStore, 'countChallenge' | 'saveChallenge' | 'authenticateSession'> {
   return {
@@ -27,19 +27,17 @@ export function challengeStore(
     saveChallenge: (challenge, source) =>
       write(async (tx) => {
         await saveChallenge(tx, challenge, source);
-        const saved = await tx.get<{ total: number }>(sql`SELECT total FROM challenge_count`);
-        const excess = (saved?.total ?? 0) - maxChallenges;
+        const { total } = await tx.one<{ total: number }>(sql`SELECT total FROM challenge_count`);
+        const excess = total - maxChallenges;
         if (excess <= 0) return;
         await tx.run(sql`DELETE FROM challenges
           WHERE seq IN (SELECT seq FROM challenges ORDER BY seq LIMIT ${excess})`);
       }),
 
     async authenticateSession(tokenHash, counted, now) {
-      const row = await read((tx) =>
-        tx.get<SessionRow>(sql`SELECT ${SESSION_COLUMNS} FROM sessions
-          WHERE token_hash = ${tokenHash} AND expires_at > ${now}`),
-      );
-      if (row === undefined) return null;
+      const row = await get<SessionRow>(sql`SELECT ${SESSION_COLUMNS} FROM sessions
+        WHERE token_hash = ${tokenHash} AND expires_at > ${now}`);
+      if (row === null) return null;
       const count = counted
         ? counters.count('account', row.wallet)
         : counters.peek('account', row.wallet);

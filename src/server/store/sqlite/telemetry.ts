@@ -2,9 +2,8 @@
 
 import type { NewSamples, SampleRecord, TelemetryStore } from '../../ports/telemetry.ts';
 import { samplesBytes } from '../../rules/storage.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { raw, sql } from '../db/sql.ts';
-import type { Tx } from '../db/tx.ts';
 import { lockRobot, markSeen } from '../robots.ts';
 import { countSamples } from '../stats.ts';
 import type { StorageUsage } from '../storage-usage.ts';
@@ -45,7 +44,7 @@ class SampleConflict extends Error {
 /** Stores samples with everything derived from them. */
 async function recordInWrite(tx: Tx, { robotId, keyHash, samples, now }: NewSamples) {
   const robot = await lockRobot(tx, robotId, keyHash);
-  if (robot === undefined) return { outcome: 'key_revoked' as const };
+  if (robot === null) return { outcome: 'key_revoked' as const };
   const inserted: SampleRecord[] = [];
   for (const [index, sample] of samples.entries()) {
     if (await insertSample(tx, robotId, sample, index)) inserted.push(sample);
@@ -67,7 +66,7 @@ async function insertSample(tx: Tx, robotId: string, sample: SampleRecord, index
   if (inserted > 0) return true;
   const stored = await tx.get<SampleRecord>(sql`SELECT ${raw(SAMPLE_COLUMNS)} FROM telemetry
     WHERE robot_id = ${robotId} AND recorded_at = ${recordedAt} AND id = ${id}`);
-  if (stored === undefined || !isSameSample(stored, sample)) throw new SampleConflict(index);
+  if (stored === null || !isSameSample(stored, sample)) throw new SampleConflict(index);
   return false;
 }
 
@@ -91,7 +90,7 @@ async function showNewest(tx: Tx, robotId: string, samples: readonly SampleRecor
   const shown = await tx.get<ShownRow>(
     sql`SELECT ${SHOWN_COLUMNS} FROM robots WHERE id = ${robotId}`,
   );
-  if (shown === undefined) return;
+  if (shown === null) return;
   const next = shownAfter(shown, samples, now);
   await tx.run(sql`UPDATE robots SET battery_pct = ${next.battery_pct},
     battery_at = ${next.battery_at}, battery_since = ${next.battery_since}, state = ${next.state},

@@ -102,8 +102,8 @@ export function readSummary({ samples, battery, states, metrics }: StoredSummary
 }
 
 /** The stored summary with more samples. States and metrics that are new to a full summary are left out. */
-export function storedWith(stored: StoredSummary | undefined, added: SampleSummary): StoredSummary {
-  const summary = stored === undefined ? emptySummary() : readSummary(stored);
+export function storedWith(stored: StoredSummary | null, added: SampleSummary): StoredSummary {
+  const summary = stored === null ? emptySummary() : readSummary(stored);
   addSummary(summary, added, limits);
   const { samples, battery, states, metrics } = summary;
   return {

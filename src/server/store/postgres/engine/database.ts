@@ -1,8 +1,7 @@
 // Gives store code its transactions on PostgreSQL.
 
 import { whileOwned } from '../../anchoring/leases.ts';
-import type { Db } from '../../db/database.ts';
-import type { Work } from '../../db/tx.ts';
+import { type Db, type SingleStatements, singleStatements, type Work } from '../../db/database.ts';
 import type { Queries } from './connections.ts';
 import type { Access } from './transactions.ts';
 import { PostgresTx, statementsOf } from './tx.ts';
@@ -12,10 +11,10 @@ const POLL_MS = 1_000;
 
 export interface PostgresDb extends Db {
   /**
-   * Each statement is a transaction of its own, in one round trip. It may run again after a lost connection, so a
-   * statement that writes MUST be safe to repeat, or only count calls.
+   * Each statement takes one round trip. It may run again after a lost connection, so a statement that writes MUST be
+   * safe to repeat, or only count calls.
    */
-  alone: Db['read'];
+  alone: SingleStatements;
 }
 
 export function postgresDb(
@@ -33,12 +32,13 @@ export function postgresDb(
     }
   }
 
-  const alone = <Result>(work: Work<Result>) => runOn(access, work);
+  const read = <Result>(work: Work<Result>) => runOn(access, work);
   const snapshot = <Result>(work: Work<Result>) => access.read((on) => runOn(on, work));
   const write = <Result>(work: Work<Result>) => access.write((on) => runOn(on, work));
   return {
-    alone,
-    read: alone,
+    ...singleStatements(read, write),
+    alone: singleStatements(read, read),
+    read,
     snapshot,
     leased: {
       read: (lease, work) => snapshot(whileOwned('read', lease, work)),

@@ -63,7 +63,7 @@ export function oldWindows({ alone }: PostgresDb): (counted: CountedRow) => void
     const deleteSome = sql`DELETE FROM rate_counters WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM rate_counters WHERE window_start < ${before}
       LIMIT ${raw(String(DELETED_AT_ONCE))} FOR UPDATE SKIP LOCKED))`;
-    while ((await alone((tx) => tx.run(deleteSome))) === DELETED_AT_ONCE);
+    while ((await alone.run(deleteSome)) === DELETED_AT_ONCE);
   }
   return ({ now }) => {
     const window = now - (now % limits.windowMs);

@@ -1,7 +1,7 @@
 // Runs the statements of one transaction on a connection, or each on a connection of its own.
 
+import { requireRow, type Tx } from '../../db/database.ts';
 import { type Sql, Statements } from '../../db/sql.ts';
-import type { Tx } from '../../db/tx.ts';
 import { type Sql as Prepared, plannedAnew, type Queries, sql } from './connections.ts';
 
 export function statementsOf(instant: () => number | null): Statements<Prepared> {
@@ -28,8 +28,12 @@ export class PostgresTx implements Tx {
     return this.#run(() => this.#queries.rows<Row>(prepared, values));
   }
 
-  async get<Row extends object>(statement: Sql): Promise<Row | undefined> {
-    return (await this.all<Row>(statement))[0];
+  async get<Row extends object>(statement: Sql): Promise<Row | null> {
+    return (await this.all<Row>(statement))[0] ?? null;
+  }
+
+  async one<Row extends object>(statement: Sql): Promise<Row> {
+    return requireRow(await this.get<Row>(statement));
   }
 
   run(statement: Sql): Promise<number> {

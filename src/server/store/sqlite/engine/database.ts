@@ -2,7 +2,7 @@
 
 import type { Triggers } from '../../../../base/async/triggers.ts';
 import { whileOwned } from '../../anchoring/leases.ts';
-import type { Db } from '../../db/database.ts';
+import { type Db, singleStatements } from '../../db/database.ts';
 import type { LogPurge } from './log-purge.ts';
 
 interface Parts extends Pick<Db, 'read' | 'write'> {
@@ -12,6 +12,7 @@ interface Parts extends Pick<Db, 'read' | 'write'> {
 
 export function sqliteDb({ read, write, log, triggers }: Parts): Db {
   return {
+    ...singleStatements(read, write),
     read,
     snapshot: read,
     leased: {

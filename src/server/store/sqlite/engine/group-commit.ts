@@ -3,7 +3,7 @@
 import type { Database } from 'better-sqlite3';
 import { sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { storageUnavailable, wireError } from '../../../ports/errors.ts';
-import type { Work } from '../../db/tx.ts';
+import type { Work } from '../../db/database.ts';
 import { isFatal } from './connections.ts';
 import type { LogFile } from './disk.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';

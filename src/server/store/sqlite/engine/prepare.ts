@@ -6,8 +6,8 @@ import type { Value } from '../../db/sql.ts';
 /** A prepared statement. Its values are bound in the order of its `?`. */
 export interface Prepared {
   all(values: readonly Value[]): object[];
-  /** The first row. It reads no other. */
-  get(values: readonly Value[]): object | undefined;
+  /** Reads the first row only. */
+  get(values: readonly Value[]): object | null;
   run(values: readonly Value[]): number;
 }
 
@@ -27,7 +27,7 @@ export function prepare(db: Database, text: string): Prepared {
       },
       get(values) {
         run(values);
-        return undefined;
+        return null;
       },
     };
   }
@@ -46,7 +46,7 @@ export function prepare(db: Database, text: string): Prepared {
     all: (values) => statement.all(values).map(toRow),
     get(values) {
       const row = statement.get(values);
-      return row === undefined ? undefined : toRow(row);
+      return row === undefined ? null : toRow(row);
     },
   };
 }

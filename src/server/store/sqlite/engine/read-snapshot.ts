@@ -1,7 +1,7 @@
 // Gives the reads of one turn of the event loop one shared snapshot, of durable commits only.
 
 import type { Database } from 'better-sqlite3';
-import type { Awaitable } from '../../db/tx.ts';
+import type { Awaitable } from '../../db/database.ts';
 import { settled } from './settled.ts';
 
 export type ReadSnapshot = ReturnType<typeof readSnapshot>;

@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3';
 import type { Clock } from '../../../../base/clock.ts';
 import { sqliteErrorKind } from '../../../../base/sqlite.ts';
 import { storageUnavailable } from '../../../ports/errors.ts';
-import type { Work } from '../../db/tx.ts';
+import type { Work } from '../../db/database.ts';
 import { isFatal } from './connections.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 import { SqliteTx, statementsOn } from './tx.ts';

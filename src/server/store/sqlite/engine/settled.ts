@@ -1,6 +1,6 @@
 // Runs code that awaits only what settles at once, and finds out if it awaits anything else.
 
-import type { Awaitable } from '../../db/tx.ts';
+import type { Awaitable } from '../../db/database.ts';
 
 /**
  * The result of `work`. Rejects if `work` waits for more than microtasks: a timer, a request or another write. What is

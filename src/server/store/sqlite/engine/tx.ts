@@ -1,12 +1,12 @@
 // Runs the statements of one transaction on a connection.
 
 import type { Database } from 'better-sqlite3';
+import { requireRow, type Tx } from '../../db/database.ts';
 import { type Sql, Statements, type Value } from '../../db/sql.ts';
-import type { Tx } from '../../db/tx.ts';
 import { type Prepared, prepare } from './prepare.ts';
 
 /** A statement that only PostgreSQL needs, such as a lock. */
-const nothing: Prepared = { all: () => [], get: () => undefined, run: () => 0 };
+const nothing: Prepared = { all: () => [], get: () => null, run: () => 0 };
 
 export function statementsOn(db: Database, now: () => number): Statements<Prepared> {
   return new Statements('sqlite', now, (text) =>
@@ -29,8 +29,12 @@ export class SqliteTx implements Tx {
     return this.#execute(statement, (prepared, values) => prepared.all(values)) as Row[];
   }
 
-  get<Row extends object>(statement: Sql): Row | undefined {
-    return this.#execute(statement, (prepared, values) => prepared.get(values)) as Row | undefined;
+  get<Row extends object>(statement: Sql): Row | null {
+    return this.#execute(statement, (prepared, values) => prepared.get(values)) as Row | null;
+  }
+
+  one<Row extends object>(statement: Sql): Row {
+    return requireRow(this.get<Row>(statement));
   }
 
   run(statement: Sql): number {

@@ -11,6 +11,7 @@ import type { NewCompletion } from '../ports/completions.ts';
 import { wireError } from '../ports/errors.ts';
 import type { RobotCaller } from '../ports/robots.ts';
 import type { TaskRecord } from '../ports/tasks.ts';
+import { lacksCredit } from '../rules/credits.ts';
 import { rowBytes } from '../rules/storage.ts';
 import { type Deps, keyRevoked } from './deps.ts';
 import { anchoringChainId, explorerUrlOf } from './operations.ts';
@@ -157,10 +158,8 @@ async function requireTask(deps: Deps, robot: RobotCaller, taskId: string): Prom
 async function queue(deps: Deps, { wallet }: RobotCaller, completion: NewCompletion): Promise<Hex> {
   const { taskId, robotId, proofHash } = completion;
   const result = await deps.store.queueCompletion(completion);
-  if (result.outcome === 'no_anchor_quota' || result.outcome === 'no_gas_credit') {
-    // The task is marked, and an alert may have opened.
-    deps.store.changed(wallet, null);
-  }
+  // The task is marked, and an alert may have opened.
+  if (lacksCredit(result)) deps.store.changed(wallet, null);
   switch (result.outcome) {
     case 'queued':
       deps.store.changed(wallet, { anchor: taskId, credit: taskId, robot: robotId });

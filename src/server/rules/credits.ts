@@ -42,12 +42,7 @@ export function maxFeePerGas(quote: Pick<FeeQuote, 'baseFeePerGas' | 'maxPriorit
 }
 
 /** Whether one person with many wallets can collect sign-up grants at once, or without a limit. */
-export function isGrantUnbounded({
-  anchors,
-  gasWei,
-  delayMs,
-  anchorsPerDay,
-}: SignupGrant): boolean {
+export function isGrantUnbounded({ anchors, gasWei, delayMs, anchorsPerDay }: SignupGrant) {
   return (anchors > 0 || gasWei > 0n) && (delayMs === 0 || anchorsPerDay === null);
 }
 

@@ -261,12 +261,7 @@ function messagesOf(type: 'alert.opened' | 'alert.closed', alerts: readonly Open
  * Marks a task whose completion lacks credit. The first time, it is reported and opens the credit alert: that of the
  * account's rule, or without a rule one of threshold 1.
  */
-export async function refuseForCredit(
-  tx: Tx,
-  taskId: string,
-  reason: string,
-  now: number,
-): Promise<void> {
+export async function refuseForCredit(tx: Tx, taskId: string, reason: string, now: number) {
   const task = await tx.get<{ wallet: string }>(sql`UPDATE tasks SET credit_refused_at = ${now}
     WHERE id = ${taskId} AND credit_refused_at IS NULL
     RETURNING wallet, id AS task_id, robot_id`);

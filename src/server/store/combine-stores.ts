@@ -71,9 +71,9 @@ function sharedStores(db: Db, { usage, feed }: Shared) {
     ...eventStore(db, usage),
     ...identityStore(db, usage),
     ...statementStore(db, usage),
-    takeStorage: (wallet, bytes, now) => usage.take(wallet, bytes, now),
+    takeStorage: (...taken) => usage.take(...taken),
     recountStorage: () => usage.recount(),
-    changed: (wallet, changes) => feed.changed(wallet, changes),
+    changed: (...changed) => feed.changed(...changed),
     changedAnywhere: () => feed.changedAnywhere(),
     watchChanges: (...watching) => feed.watchChanges(...watching),
   } satisfies Partial<Store>;

@@ -83,12 +83,7 @@ function joinedPage(tx: Tx, wallet: string, filter: Filter, { below, limit }: Ra
  * The same page by two index descents per event. In process, `joinedPage` would block the event loop: it reads a page of
  * each robot.
  */
-async function mergedPage(
-  tx: Tx,
-  wallet: string,
-  filter: Filter,
-  { below, limit }: Range,
-): Promise<EventRecord[]> {
+async function mergedPage(tx: Tx, wallet: string, filter: Filter, { below, limit }: Range) {
   type Head = { id: string; seq: number | null };
   const newestSeq = newestOf(raw('robots.id'), SEQ, filter, { below, limit: 1 });
   const robots = await tx.all<Head>(

@@ -1,5 +1,6 @@
 // Stores the ledger: grants, reservations, charges and what they change in balances.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { AccountStore, Balance, CreditStore, Grant, LedgerRecord } from '../ports/account.ts';
 import { wireError } from '../ports/errors.ts';
 import { chargeOf } from '../rules/credits.ts';
@@ -59,25 +60,23 @@ export function creditStore({ all, read, write }: Db) {
     grantCredits: (grant, by) =>
       write(async (tx) => {
         const entry = grantEntry(grant);
-        const repeated = await repeatedGrant(tx, entry);
-        if (repeated !== null) return repeated;
+        if (await isRepeated(tx, entry)) return outcome(tx, 'repeated', grant);
         await openAccount(tx, grant.wallet, grant.now);
         requireRoom(await existing(tx, grant.wallet), grant);
         await postEntries(tx, [entry]);
         await recordAudit(tx, grant.wallet, 'credits_granted', by, { detail: detailOf(grant) });
-        return { outcome: 'granted', balance: await existing(tx, grant.wallet) };
+        return outcome(tx, 'granted', grant);
       }),
 
     revokeCredits: (grant, by) =>
       write(async (tx) => {
         const entry = revokeEntry(grant);
-        const repeated = await repeatedGrant(tx, entry);
-        if (repeated !== null) return repeated;
+        if (await isRepeated(tx, entry)) return outcome(tx, 'repeated', grant);
         await lockAccount(tx, grant.wallet);
         requireCredits(await existing(tx, grant.wallet), grant);
         await postEntries(tx, [entry]);
         await recordAudit(tx, grant.wallet, 'credits_revoked', by, { detail: detailOf(grant) });
-        return { outcome: 'revoked', balance: await existing(tx, grant.wallet) };
+        return outcome(tx, 'revoked', grant);
       }),
 
     getBalance: (wallet) => read((tx) => balanceOf(tx, wallet)),
@@ -96,13 +95,23 @@ function backOf(kind: 'settle' | 'release') {
     WHERE b.task_id = l.task_id AND b.cycle = l.cycle AND b.kind = ${raw(`'${kind}'`)})`;
 }
 
-/** The answer to a grant or revocation whose id the ledger has; null for a new id. Serializes calls with this id. */
-async function repeatedGrant(tx: Tx, entry: GrantEntry) {
+/**
+ * Whether the ledger has this grant or revocation. Serializes calls with its id.
+ *
+ * @throws SvcError `id_conflict` if the id has other content.
+ */
+async function isRepeated(tx: Tx, entry: GrantEntry): Promise<boolean> {
   await lockName(tx, entry.grantId);
   const stored = await findGrant(tx, entry.grantId);
-  if (stored === null) return null;
-  requireSameGrant(stored, entry);
-  return { outcome: 'repeated' as const, balance: await existing(tx, entry.wallet) };
+  if (stored === null) return false;
+  const { kind, wallet, anchors, gasWei, note } = entry;
+  const given: GrantRow = { kind, wallet, anchors, gasWei: String(gasWei), note };
+  if (isDeepStrictEqual({ ...stored }, given)) return true;
+  throw wireError('id_conflict', 'The id is already used with other content.');
+}
+
+async function outcome<Name>(tx: Tx, name: Name, { wallet }: Grant) {
+  return { outcome: name, balance: await existing(tx, wallet) };
 }
 
 /** Finds a grant or a revocation. */
@@ -126,17 +135,6 @@ export function grantEntry({ id, wallet, anchors, gasWei, note, now }: Grant): G
 function revokeEntry(grant: Grant): GrantEntry {
   const { anchors, gasWei } = grant;
   return { ...grantEntry(grant), kind: 'revoke', anchors: 0 - anchors, gasWei: -gasWei };
-}
-
-/** @throws SvcError `id_conflict` */
-function requireSameGrant(stored: GrantRow, entry: GrantEntry): void {
-  const isSame =
-    stored.kind === entry.kind &&
-    stored.wallet === entry.wallet &&
-    stored.anchors === entry.anchors &&
-    BigInt(stored.gasWei) === entry.gasWei &&
-    stored.note === entry.note;
-  if (!isSame) throw wireError('id_conflict', 'The id is already used with other content.');
 }
 
 /** @throws SvcError `invalid_request` */
@@ -206,11 +204,7 @@ export async function lockReserving(tx: Tx, taskIds: readonly string[]): Promise
 }
 
 /** Returns the reservations of the tasks' newest cycles to the accounts. Call it inside a write. */
-export async function releaseReservations(
-  tx: Tx,
-  taskIds: readonly string[],
-  at: number,
-): Promise<void> {
+export async function releaseReservations(tx: Tx, taskIds: readonly string[], at: number) {
   if (taskIds.length === 0) return;
   const reservationOf = await reservationsOf(tx, taskIds);
   const entries = taskIds.map((taskId): LedgerEntry => {

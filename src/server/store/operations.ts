@@ -131,11 +131,7 @@ async function takeLeases(tx: Tx): Promise<void> {
 }
 
 /** Whether the sender is held; then the chain status shows it. Call it inside a write. */
-export async function isHeld(
-  tx: Tx,
-  { chainId, address }: SenderKey,
-  now: number,
-): Promise<boolean> {
+export async function isHeld(tx: Tx, { chainId, address }: SenderKey, now: number) {
   const hold = await tx.get(sql`SELECT id FROM restoration WHERE id = 1 AND NOT EXISTS
     (SELECT 1 FROM reconciled_senders WHERE chain_id = ${chainId} AND address = ${address})`);
   if (hold === null) return false;

@@ -128,12 +128,7 @@ interface Old {
  * Deletes old samples of a robot and its minutes before the oldest one that is left, of which there are at most
  * `limit` + 1, because each had a sample. Returns true if there may be more. Call it inside a write.
  */
-async function deleteOldSamples(
-  tx: Tx,
-  deletions: DeletionLimits,
-  old: Old,
-  limit: number,
-): Promise<boolean> {
+async function deleteOldSamples(tx: Tx, deletions: DeletionLimits, old: Old, limit: number) {
   const { robotId, before } = old;
   await tx.run(onPostgres(sql`SELECT id FROM robots WHERE id = ${robotId} FOR NO KEY UPDATE`));
   const { more } = await deleteInCommit(deletions, limit, (most) => deleteOldest(tx, old, most));

@@ -23,7 +23,7 @@ import { raw, sql } from './db/sql.ts';
 import { findFleet } from './fleets.ts';
 import type { CountedIn } from './stats.ts';
 import { bytesIn, type Freed, subtractUsage } from './storage-usage.ts';
-import { completionTopic } from './topics.ts';
+import { completionTopic } from './anchoring/waits.ts';
 
 /** The newest event of severity `error`. */
 const LAST_ERROR = sql`SELECT ${jsonObject({

@@ -149,12 +149,7 @@ async function deleteChallenges(tx: Tx, which: Sql): Promise<void> {
 }
 
 /** Notes that the wallet qualifies, and makes its sign-up grant if that is due. Call it inside a write. */
-async function grantWhenDue(
-  tx: Tx,
-  wallet: string,
-  grant: SignupGrant,
-  now: number,
-): Promise<void> {
+async function grantWhenDue(tx: Tx, wallet: string, grant: SignupGrant, now: number) {
   // The id is that of the wallet, so that it is granted once.
   const entry = grantEntry({ ...grant, id: `signup:${wallet}`, wallet, note: 'signup', now });
   if ((await findGrant(tx, entry.grantId)) !== null) return;

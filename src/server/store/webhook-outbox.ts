@@ -37,11 +37,7 @@ interface Outbox {
 }
 
 /** Writes messages to the outboxes of the accounts' webhooks. Call it once in the write of their facts. */
-export async function queueMessages(
-  tx: Tx,
-  messages: readonly Message[],
-  now: number,
-): Promise<void> {
+export async function queueMessages(tx: Tx, messages: readonly Message[], now: number) {
   if (messages.length === 0 || !(await hasWebhooks(tx))) return;
   const byWebhook = new Map<string, Message[]>();
   for (const message of messages) {
@@ -217,12 +213,7 @@ export async function queueVerified(
 }
 
 /** Reports tasks with the reason of their failure. */
-export async function queueFailed(
-  tx: Tx,
-  taskIds: readonly string[],
-  reason: string,
-  now: number,
-): Promise<void> {
+export async function queueFailed(tx: Tx, taskIds: readonly string[], reason: string, now: number) {
   if (!(await hasWebhooks(tx))) return;
   const messages: Message[] = [];
   for (const id of taskIds) {

@@ -252,10 +252,7 @@ export async function pauseWebhooks(tx: Tx, wallet: string, isPaused: boolean): 
     WHERE wallet = ${wallet} AND disabled_at IS NULL`);
 }
 
-async function recordAttempt(
-  tx: Tx,
-  { webhookId, deliveryId, status, error, at }: Attempt,
-): Promise<void> {
+async function recordAttempt(tx: Tx, { webhookId, deliveryId, status, error, at }: Attempt) {
   // First, as in every other write of both: else two writes could wait for each other.
   await lockWebhook(tx, webhookId);
   await tx.run(sql`UPDATE webhook_deliveries SET attempts = attempts + 1,

@@ -30,7 +30,7 @@ it('is retried while it refuses connections, as during a restart', async () => {
   const through = new URL(target);
   through.host = url.host;
 
-  expect(await access(`${through.href}/postgres`).first(one)).toEqual({ one: 1 });
+  expect(await access(`${through.href}/postgres`).rows(one)).toEqual([{ one: 1 }]);
 
   expect(refused).toBe(REFUSALS);
 });
@@ -58,10 +58,10 @@ it('is retried while it has no free connection', async () => {
     hint: expect.stringContaining('SVC_DATABASE_POOL_MAX'),
   });
 
-  const answer = access(url).first(one);
+  const answer = access(url).rows(one);
   await holder.end();
 
-  expect(await answer).toEqual({ one: 1 });
+  expect(await answer).toEqual([{ one: 1 }]);
 });
 
 it('refuses a caller without a password, which is reported', async () => {

@@ -261,7 +261,7 @@ function stores(start: ((server: string) => Promise<Pooler>) | null): void {
       await storesExactly(world);
       const connections = openConnections({ url, poolMax: 1, pooler: false }, 'public');
 
-      const shown = await connections.use((connection) => connection.first(SETTINGS));
+      const [shown] = await connections.use((connection) => connection.rows(SETTINGS));
 
       expect(shown).toEqual({ memory: '9MB', path: '"public"', digits: '1' });
       await connections.close();

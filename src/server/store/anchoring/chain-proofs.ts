@@ -89,11 +89,7 @@ function recordedAnchor(tx: Tx, attemptId: string) {
 }
 
 /** Makes attempts due for a chain proof. Call it inside the write that makes them final. */
-export async function expectChainProofs(
-  tx: Tx,
-  attemptIds: readonly string[],
-  now: number,
-): Promise<void> {
+export async function expectChainProofs(tx: Tx, attemptIds: readonly string[], now: number) {
   const due = attemptIds.map((id) => ({ attempt_id: id, due_at: now }));
   await insertNew(tx, 'chain_proofs', due);
 }

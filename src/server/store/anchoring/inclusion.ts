@@ -74,11 +74,7 @@ export function inclusionStore({ leased: { read, write } }: Db) {
 }
 
 /** Reads included attempts of the sender. `which` ends the statement: further conditions, order and limit. */
-async function included(
-  tx: Tx,
-  { chainId, sender }: Lease,
-  which: Sql,
-): Promise<IncludedAttempt[]> {
+async function included(tx: Tx, { chainId, sender }: Lease, which: Sql) {
   const found = await tx.all<IncludedRow>(sql`SELECT ${INCLUDED_COLUMNS} FROM attempts a
     WHERE chain_id = ${chainId} AND sender = ${sender} AND state = 'included' ${which}`);
   return found.map(toIncluded);
@@ -88,12 +84,7 @@ function toIncluded<Row extends IncludedRow>({ blockNumber, isSafe, ...row }: Ro
   return { ...row, blockNumber: BigInt(blockNumber), isSafe: Boolean(isSafe) };
 }
 
-async function setSafe(
-  tx: Tx,
-  ids: readonly string[],
-  isSafe: boolean,
-  now: number,
-): Promise<void> {
+async function setSafe(tx: Tx, ids: readonly string[], isSafe: boolean, now: number) {
   await tx.run(sql`UPDATE attempts SET safe = (${Number(isSafe)} = 1), updated_at = ${now}
     WHERE id ${among('uuid', ids)}`);
 }

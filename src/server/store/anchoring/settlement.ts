@@ -14,7 +14,7 @@ import {
   reservationsOf,
 } from '../ledger.ts';
 import { countAnchors } from '../stats.ts';
-import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
+import { completionTopic, QUEUE_TOPIC } from './waits.ts';
 import { queueFailed, queueVerified } from '../webhook-outbox.ts';
 import { moveAttempts } from './anchor-attempts.ts';
 import { locked, noteAssignment, returnSome, unexpectedState } from './assignments.ts';
@@ -123,12 +123,7 @@ function unsettledLeaves(tx: Tx, attemptId: string, [first, limit]: readonly [nu
 }
 
 /** Charges each task once, at its first settlement. Anchoring it again after a reorganization is free. */
-async function charge(
-  tx: Tx,
-  attempt: AttemptRow,
-  leaves: readonly LeafRow[],
-  at: number,
-): Promise<void> {
+async function charge(tx: Tx, attempt: AttemptRow, leaves: readonly LeafRow[], at: number) {
   const due = leaves.filter(({ charged }) => !charged);
   if (due.length === 0) return;
   // Read from the ledger, because the task may be deleted.

@@ -10,7 +10,14 @@ import type { CompletionStore } from '../../ports/completions.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { among, each, onPostgres } from '../db/dialect.ts';
 import { raw, sql } from '../db/sql.ts';
-import { completionTopic, QUEUE_TOPIC } from '../topics.ts';
+
+/** The topic of `base/async/triggers.ts` on which waits learn that a proof may be queued. */
+export const QUEUE_TOPIC = 'queue';
+
+/** The topic on which waits learn that the completion may be verified or failed, or its task deleted. */
+export function completionTopic(taskId: string): string {
+  return `completion:${taskId}`;
+}
 
 export const QUEUED_COLUMNS = raw(
   `task_id AS "taskId", proof_hash AS "proofHash", leaf, generation, round, reserve_seq AS seq`,

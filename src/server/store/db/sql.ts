@@ -73,27 +73,20 @@ export function page({ texts, parts }: Sql): Sql {
  * so it stands for exactly one SQL text.
  */
 class TrieNode<Prepared> {
-  readonly #fragments = new Map<readonly string[], TrieNode<Prepared>>();
-  #value: TrieNode<Prepared> | undefined;
-  #now: TrieNode<Prepared> | undefined;
+  readonly #next = new Map<readonly string[] | typeof VALUE | typeof NOW, TrieNode<Prepared>>();
   prepared: Prepared | undefined;
 
-  fragment(texts: readonly string[]): TrieNode<Prepared> {
-    const next = this.#fragments.get(texts) ?? new TrieNode<Prepared>();
-    this.#fragments.set(texts, next);
-    return next;
-  }
-
-  value(): TrieNode<Prepared> {
-    this.#value ??= new TrieNode();
-    return this.#value;
-  }
-
-  now(): TrieNode<Prepared> {
-    this.#now ??= new TrieNode();
-    return this.#now;
+  /** The node after a fragment with these texts, or after a placeholder. */
+  next(step: readonly string[] | typeof VALUE | typeof NOW): TrieNode<Prepared> {
+    const known = this.#next.get(step);
+    if (known !== undefined) return known;
+    const node = new TrieNode<Prepared>();
+    this.#next.set(step, node);
+    return node;
   }
 }
+
+const VALUE = Symbol('a placeholder');
 
 /**
  * The statements of a connection, each prepared at its first use. They are found by their templates, of which there is
@@ -124,16 +117,16 @@ export class Statements<Prepared> {
   }
 
   #walk(statement: Sql, from: TrieNode<Prepared>, values: Value[]): TrieNode<Prepared> {
-    let node = from.fragment(statement.texts);
+    let node = from.next(statement.texts);
     for (const part of statement.parts) {
       if (part instanceof Sql) node = this.#walk(part, node, values);
       else if (part instanceof PerDialect) node = this.#walk(part[this.dialect], node, values);
       else if (part === NOW) {
         values.push(this.#now());
-        node = node.now();
+        node = node.next(NOW);
       } else {
         values.push(part);
-        node = node.value();
+        node = node.next(VALUE);
       }
     }
     return node;

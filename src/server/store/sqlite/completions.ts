@@ -12,7 +12,7 @@ import { newProofKey, sealProof } from '../evidence.ts';
 import { markSeen } from '../robots.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { decideFor, findTask, type SituationRow } from '../tasks.ts';
-import { QUEUE_TOPIC } from '../topics.ts';
+import { QUEUE_TOPIC } from '../anchoring/waits.ts';
 
 const again = completionMove('try_again');
 

@@ -3,8 +3,7 @@
 import { checkInvariants, type Finding } from '../../invariants/check.ts';
 import type { Snapshot } from '../../invariants/snapshot.ts';
 import { type UsageError, usageErrors } from '../../storage-usage.ts';
-import type { Queries } from './connections.ts';
-import { type Sql, sql } from './connections.ts';
+import { type Queries, type Statement, sql } from './connections.ts';
 import type { Access } from './transactions.ts';
 import { PostgresTx, statementsOf } from './tx.ts';
 
@@ -54,6 +53,6 @@ async function extendTimeout(tx: Queries): Promise<void> {
   await tx.run(patiently(`SET LOCAL statement_timeout = ${PATIENCE_MS}`));
 }
 
-function patiently(text: string): Sql {
+function patiently(text: string): Statement {
   return { ...sql(text), patienceMs: PATIENCE_MS };
 }

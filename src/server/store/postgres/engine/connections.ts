@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { PostgresError } from './errors.ts';
 
-/** A prepared statement. */
-export interface Sql {
+/** A statement for the driver. */
+export interface Statement {
   /** The text, with `$1`, `$2` … for values. */
   readonly text: string;
   /** The name under which a connection keeps the plan; empty if it keeps none. */
@@ -18,34 +18,19 @@ export interface Sql {
 
 const WRITES = /\b(INSERT INTO|DELETE FROM|(?<!FOR (NO KEY )?)UPDATE)\b/;
 
-/** Defines a statement, named by the hash of its text. Call it once per statement, at module level. */
-export function sql(text: string): Sql {
-  return {
-    text,
-    writes: WRITES.test(text),
-    name: `svc_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`,
-  };
+/**
+ * Defines a statement, named by the hash of its text. `isPage`: PostgreSQL plans it for its values at each call. The best
+ * plan of a page depends on length and position, and a generic plan assumes that a page is a tenth of all rows.
+ */
+export function sql(text: string, isPage = false): Statement {
+  const hash = createHash('sha256').update(text).digest('hex');
+  return { text, writes: WRITES.test(text), name: isPage ? '' : `svc_${hash.slice(0, 16)}` };
 }
 
-/**
- * Defines a statement that is planned for its values at each call. Use it for pages, whose best plan depends on length
- * and position: a generic plan assumes that a page is a tenth of all rows.
- */
-export function plannedAnew(text: string): Sql {
-  return { text, writes: WRITES.test(text), name: '' };
-}
+type Scalar = string | number | boolean | null | Buffer;
 
-/**
- * A value of a statement. Instants and counts are numbers, wei are bigints. An array is one value, for `unnest`.
- */
-export type SqlValue =
-  | string
-  | number
-  | bigint
-  | boolean
-  | null
-  | Buffer
-  | readonly (string | number | bigint | boolean | null | Buffer)[];
+/** A value of a statement. An array is one value, for `unnest`. */
+export type SqlValue = Scalar | readonly Scalar[];
 
 export interface ConnectionOptions {
   /** A libpq URL, `sslmode` and `sslrootcert` included. A secret. */
@@ -66,11 +51,9 @@ const IDLE_MS = 30_000;
 
 /** Runs statements: one after the other on one connection, or each on a connection of its own. */
 export interface Queries {
-  rows<Row extends object>(statement: Sql, values?: readonly SqlValue[]): Promise<Row[]>;
-  /** Returns the first row, if any. */
-  first<Row extends object>(statement: Sql, values?: readonly SqlValue[]): Promise<Row | undefined>;
+  rows<Row extends object>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]>;
   /** Returns the number of rows written. */
-  run(statement: Sql, values?: readonly SqlValue[]): Promise<number>;
+  run(statement: Statement, values?: readonly SqlValue[]): Promise<number>;
 }
 
 export type Connections = ReturnType<typeof openConnections>;
@@ -218,17 +201,16 @@ function connectionOf(
       throw error;
     }
   }
-  const ask = ({ text, name, patienceMs }: Sql, values: readonly SqlValue[]) =>
+  const ask = ({ text, name, patienceMs }: Statement, values: readonly SqlValue[]) =>
     query({
       text,
-      values: values.map(toWire),
+      values: [...values],
       ...(named ? { name } : {}),
       ...waiting(patienceMs),
     });
   return {
     ownSettings,
     rows: async (statement, values = []) => (await ask(statement, values)).rows,
-    first: async (statement, values = []) => (await ask(statement, values)).rows[0],
     run: async (statement, values = []) => (await ask(statement, values)).rowCount ?? 0,
     execute: async (text, patienceMs) => {
       await query({ text, ...waiting(patienceMs) });
@@ -238,17 +220,6 @@ function connectionOf(
 
 function waiting(patienceMs: number | undefined): { query_timeout?: number } {
   return patienceMs === undefined ? {} : { query_timeout: patienceMs };
-}
-
-/** Converts bigints to text. node-postgres does so for values, but not inside arrays. */
-function toWire(value: SqlValue): unknown {
-  if (typeof value === 'bigint') return value.toString();
-  if (!isList(value)) return value;
-  return value.map((item) => (typeof item === 'bigint' ? item.toString() : item));
-}
-
-function isList(value: SqlValue): value is Extract<SqlValue, readonly unknown[]> {
-  return Array.isArray(value);
 }
 
 /** Parses bigint columns as numbers: instants, counts and block numbers all fit. */

@@ -11,13 +11,7 @@ import {
   transferTables,
 } from '../../transfer.ts';
 import { migrations } from '../migrations.ts';
-import {
-  type Connection,
-  type ConnectionOptions,
-  plannedAnew,
-  type SqlValue,
-  sql,
-} from './connections.ts';
+import { type Connection, type ConnectionOptions, type SqlValue, sql } from './connections.ts';
 import { cannotUse, isLost } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { makePartitions } from './partitions.ts';
@@ -115,7 +109,7 @@ async function requireEmpty(
   await connection.execute('DELETE FROM cursor_key');
   await connection.execute('DELETE FROM queue_round');
   for (const name of names) {
-    const row = await connection.first(sql(`SELECT 1 AS found FROM ${name} LIMIT 1`));
+    const [row] = await connection.rows(sql(`SELECT 1 AS found FROM ${name} LIMIT 1`));
     if (row === undefined) continue;
     throw new SvcError('target_not_empty', `The target is not empty: its table ${name} has rows.`, {
       hint: wasMarked
@@ -172,8 +166,8 @@ async function compare(
   const key = table.key.join(', ');
   const places = table.key.map((_, i) => `$${i + 2}`).join(', ');
   const select = `SELECT ${columns.join(', ')} FROM ${table.name}`;
-  const first = plannedAnew(`${select} ORDER BY ${key} LIMIT $1`);
-  const next = plannedAnew(`${select} WHERE (${key}) > (${places}) ORDER BY ${key} LIMIT $1`);
+  const first = sql(`${select} ORDER BY ${key} LIMIT $1`, true);
+  const next = sql(`${select} WHERE (${key}) > (${places}) ORDER BY ${key} LIMIT $1`, true);
   let last: TransferRow | undefined;
   const readOn = async (rows: number): Promise<TransferRow[]> => {
     const place = last?.slice(0, table.key.length) ?? [];

@@ -3,8 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SvcError } from '../../../../base/svc-error.ts';
 import { schemaTooNew, schemaTooOld } from '../../../ports/errors.ts';
-import type { Connection, Connections } from './connections.ts';
-import { begin, sql } from './connections.ts';
+import { begin, type Connection, type Connections, sql } from './connections.ts';
 import { isConflict, isLost } from './errors.ts';
 
 export interface Migration {
@@ -121,12 +120,12 @@ async function step(connection: Connection, migrations: readonly Migration[]): P
 }
 
 async function versionOf(connection: Connection, known: number): Promise<number> {
-  const table = await connection.first<{ made: boolean; foreign: boolean }>(findTable);
+  const [table] = await connection.rows<{ made: boolean; foreign: boolean }>(findTable);
   if (table?.made !== true) {
     if (table?.foreign !== true) return 0;
     throw new SvcError('database_foreign', 'The database contains tables of another program.');
   }
-  const row = await connection.first<SchemaRow>(readVersion);
+  const [row] = await connection.rows<SchemaRow>(readVersion);
   if (row === undefined)
     throw new SvcError('database_foreign', 'The database has no schema version.');
   requireKnown(row, known);

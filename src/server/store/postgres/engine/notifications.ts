@@ -6,8 +6,7 @@ import type { Triggers } from '../../../../base/async/triggers.ts';
 import { PRESENCE } from '../../anchoring/leases.ts';
 import type { Presence } from '../../db/database.ts';
 import type { ChangeFeed } from '../../stream.ts';
-import type { Connections } from './connections.ts';
-import { sql } from './connections.ts';
+import { type Connections, sql } from './connections.ts';
 
 const CHANNEL = 'svc_notifications';
 /** Notifications are sent together once per this time, in ms: a commit with NOTIFY delays all other commits. */

@@ -1,7 +1,6 @@
 // Creates and drops the weekly partitions of the telemetry table.
 
-import type { Queries } from './connections.ts';
-import { sql } from './connections.ts';
+import { type Queries, sql } from './connections.ts';
 import type { Access } from './transactions.ts';
 
 /*
@@ -122,7 +121,7 @@ export function weekOf(instant: number): Week {
 }
 
 async function nowOf(access: Access, tx: Queries): Promise<number> {
-  const row = await tx.first<{ now: number }>(readNow, [access.instant()]);
+  const [row] = await tx.rows<{ now: number }>(readNow, [access.instant()]);
   if (row === undefined) throw new Error('The database returned no time');
   return row.now;
 }
@@ -143,7 +142,7 @@ function missingFrom(weeks: readonly Week[], now: number): Partition[] {
  */
 async function make(tx: Queries, { table, from, to }: Partition): Promise<void> {
   const range = [from ?? Number.MIN_SAFE_INTEGER, to];
-  const came = await tx.first<{ samples: number }>(cameBefore, [...range, MOVED_AT_MOST + 1]);
+  const [came] = await tx.rows<{ samples: number }>(cameBefore, [...range, MOVED_AT_MOST + 1]);
   const samples = came?.samples ?? 0;
   if (samples > MOVED_AT_MOST) return;
   await tx.run(sql(`CREATE TABLE ${table} (LIKE telemetry INCLUDING ALL)`));

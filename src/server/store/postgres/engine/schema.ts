@@ -35,7 +35,7 @@ export async function openSchema(options: ConnectionOptions): Promise<Connection
   try {
     const found = await plain.use(async (connection) => {
       await connection.execute(begin('READ ONLY', connection.ownSettings));
-      const row = await connection.first<Found>(findSchemas);
+      const [row] = await connection.rows<Found>(findSchemas);
       await connection.execute('COMMIT');
       return row;
     });

@@ -1,8 +1,13 @@
 // Runs transactions and retries those that conflicted or lost their connection.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Sql } from './connections.ts';
-import { begin, type Connection, type Connections, type Queries } from './connections.ts';
+import {
+  begin,
+  type Connection,
+  type Connections,
+  type Queries,
+  type Statement,
+} from './connections.ts';
 import { databaseErrorAnswer, isConflict, isLost } from './errors.ts';
 
 /** What the stores of the nouns share. All methods reject with `storage_unavailable` if the database fails. */
@@ -42,7 +47,10 @@ export function accessTo(
     return result;
   }
   /** Runs one statement as a transaction. A statement that writes MUST be safe to repeat, or only count calls. */
-  function each<T>({ writes }: Sql, work: (connection: Connection) => Promise<T>): Promise<T> {
+  function each<T>(
+    { writes }: Statement,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
     const opening = connections.beginAlone(writes);
     const answered = () =>
       retried(() =>
@@ -55,7 +63,6 @@ export function accessTo(
   return {
     instant,
     rows: (statement, values) => each(statement, (on) => on.rows(statement, values)),
-    first: (statement, values) => each(statement, (on) => on.first(statement, values)),
     run: (statement, values) => each(statement, (on) => on.run(statement, values)),
     read: (work) =>
       retried(() => connections.use((connection) => inTransaction(connection, 'READ ONLY', work))),

@@ -2,23 +2,21 @@
 
 import { requireRow, type Tx } from '../../db/database.ts';
 import { type Sql, Statements } from '../../db/sql.ts';
-import { type Sql as Prepared, plannedAnew, type Queries, sql } from './connections.ts';
+import { type Queries, type Statement, sql } from './connections.ts';
 
-export function statementsOf(instant: () => number | null): Statements<Prepared> {
-  return new Statements('postgres', instant, (text, isPage) =>
-    isPage ? plannedAnew(text) : sql(text),
-  );
+export function statementsOf(instant: () => number | null): Statements<Statement> {
+  return new Statements('postgres', instant, sql);
 }
 
 export class PostgresTx implements Tx {
   readonly #queries: Queries;
-  readonly #statements: Statements<Prepared>;
+  readonly #statements: Statements<Statement>;
   readonly #underWay = new Set<Promise<unknown>>();
   #hasEnded = false;
   /** The error of the statement that failed. */
   failure: Error | null = null;
 
-  constructor(queries: Queries, statements: Statements<Prepared>) {
+  constructor(queries: Queries, statements: Statements<Statement>) {
     this.#queries = queries;
     this.#statements = statements;
   }

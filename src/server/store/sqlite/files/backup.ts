@@ -67,7 +67,7 @@ export function copyDatabase(from: string, to: string): void {
 }
 
 /** Checks the integrity of the whole copy. @throws SvcError `backup_failed` */
-export function verifyCopy(file: string): void {
+function verifyCopy(file: string): void {
   closing(openSqlite(file, { readonly: true, fileMustExist: true }), (copy) => {
     requireOwnSchema(copy, migrations);
     if (!isSound(copy)) throw new SvcError('backup_failed', `The copy ${file} is damaged.`);
@@ -93,12 +93,12 @@ function refuseExisting(file: string): void {
 const READY = '.restoring.';
 
 /** The path of a copy that is not ready. */
-export function incomingCopy(target: string): string {
+function incomingCopy(target: string): string {
   return `${target}.incoming`;
 }
 
 /** Renames the copy. From here on an interrupted restore is finished by the next start. */
-export function declareReady(target: string, now: number): void {
+function declareReady(target: string, now: number): void {
   renameSync(incomingCopy(target), `${target}${READY}${now}`);
 }
 
@@ -141,7 +141,7 @@ export function isRestoreUnfinished(target: string): boolean {
   return readyCopy(target) !== null;
 }
 
-export function removeCopy(copy: string): void {
+function removeCopy(copy: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal'])
     rmSync(`${copy}${suffix}`, { force: true });
 }

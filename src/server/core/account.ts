@@ -176,7 +176,7 @@ async function erase({ store, clock }: DeletionDeps, deletion: Deletion, signal?
   for (const { list, remove } of kinds) {
     for (;;) {
       const items = await list(wallet, PAGE, null);
-      // Another instance may have ended the deletion. What the account makes afterwards is not listed here then.
+      // If another instance has ended the deletion, what the account made since must stay.
       if (signal?.aborted || !(await store.isDeleting(deletion))) return;
       if (items.length === 0) break;
       for (const { id } of items) await remove(id);

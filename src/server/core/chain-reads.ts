@@ -1,4 +1,4 @@
-// The chain reads of public verification: shared by equal callers, in turn, and kept only where a hash proves them.
+// The chain reads of public verification: equal reads are shared, callers take turns, and only proven blocks are kept.
 import { FairQueue } from '../../base/async/fair-queue.ts';
 import type { Chain } from '../../chain/chain.ts';
 import type { ProvenBlock } from '../../chain/chain-proof.ts';

@@ -68,7 +68,7 @@ export class CheckedClock implements Clock {
     if (isPlausible(wallMs, { checkedMs: this.now(), newestBlockMs })) this.#accept(wallMs);
   }
 
-  /** What to save. While the wall clock is implausible too, so that a restart does not set the time back. */
+  /** What to save, also while the wall clock is implausible: a restart must not set the time back. */
   get checkedTime(): CheckedTime {
     return { checkedAt: this.now(), confirmations: this.#known?.confirmations ?? 0 };
   }

@@ -132,7 +132,7 @@ async function takeResult(
   });
 }
 
-/** Refuses what is no proof. A task that is completed or being anchored is reported first, whatever was sent. */
+/** Rejects an invalid proof. If the task is completed or being anchored, it reports that first. */
 export async function refuseCompletion(
   deps: Deps,
   robot: RobotCaller,

@@ -78,7 +78,7 @@ async function deleteTraces({ store }: RetentionOptions, signal: AbortSignal): P
 
 async function keepDeleting(options: RetentionOptions, signal: AbortSignal): Promise<void> {
   const { onError } = options;
-  // Apart, because callers who delete robots all the time keep one of them from its end.
+  // Separate loops: callers who delete robots all the time can keep the deletion of traces from ending.
   const duties = [
     async () => {
       await deleteExpired(options, signal);

@@ -41,8 +41,8 @@ export async function authenticateSession({ store, clock }: Deps, token: string,
 }
 
 /**
- * Creates an account token. Only this response contains its secret. A session that was opened with a code cannot open
- * another, and no token either: a leak from a terminal ends with it. Throws `wallet_session_required`,
+ * Creates an account token. Only this response contains its secret. A session that was opened with a code can open
+ * neither another session nor a token: a leak from a terminal ends with the session. Throws `wallet_session_required`,
  * `token_limit_reached`.
  */
 export async function createToken(

@@ -20,7 +20,7 @@ export interface BatchItem {
   completion?: Result;
 }
 
-/** What became of an item. `error`: what the single call would have thrown; the claim may have succeeded before. */
+/** The outcome of an item. `error`: what the single call would have thrown; the claim may have succeeded before. */
 export interface ItemOutcome {
   claimed?: Answer<'createTask'>['body'];
   completed?: Completed;

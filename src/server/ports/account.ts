@@ -116,7 +116,7 @@ export interface DeletionStore {
    * if suspended. Repeatable. Null if the wallet has no account.
    */
   beginDeletion(wallet: string, by: Actor): Promise<Deletion | null>;
-  /** Those that have begun and not ended. */
+  /** Deletions that have begun and not ended. */
   listDeletions(): Promise<Deletion[]>;
   isDeleting(deletion: Deletion): Promise<boolean>;
   /**
@@ -139,7 +139,7 @@ export interface ChangeStore {
    * methods for anchoring change.
    */
   changed(wallet: string, changed: Changed): void;
-  /** Passes on to all watchers of this instance that anything may have changed. */
+  /** Tells all watchers of this instance that anything may have changed. */
   changedAnywhere(): void;
   /**
    * Calls `watcher` with the changes of an account, by this and all other instances, at most every 250 ms, until the

@@ -23,7 +23,7 @@ export interface CreditRule extends Firing {
 
 export type OpenAlert = Firing & Pick<AlertRecord, 'id'>;
 
-/** `stays`: 1 if it closes only after its acknowledgement, or without its rule or robot. */
+/** `stays`: 1 if it closes only once it is acknowledged, or its rule or robot is gone. */
 export type EvaluatedAlert = OpenAlert & { stays: 0 | 1 };
 
 export type AnchorKind = 'anchor_failed' | 'anchor_stuck';
@@ -67,7 +67,10 @@ export interface AlertStore {
   /** Deletes at most `limit` of the alerts closed before `before`. Returns whether there may be more. */
   deleteAlerts(before: number, limit: number): Promise<boolean>;
 
-  /** Notes an evaluation. Returns since when there was no gap longer than `gapMs` between two, in either direction of time. */
+  /**
+   * Records an evaluation. Returns the time since which no two evaluations were more than `gapMs` apart; a clock that
+   * goes back by more counts as a gap too.
+   */
   noteEvaluation(now: number, gapMs: number): Promise<number>;
   /**
    * The next accounts after a wallet that have a rule or an open alert, or a webhook that failed; few enough for one

@@ -13,13 +13,13 @@ export interface CheckStore {
 export interface Backlog {
   /** Proofs waiting to be signed. */
   queued: number;
-  /** Since when the oldest of them has waited; null if none does. */
+  /** When the oldest queued proof was queued; null if none is. */
   oldestQueuedAt: number | null;
   /** Proofs in transactions that are signed but not settled. */
   submitted: number;
   /** Transactions by the state of their attempt, for states that may still change. */
   attempts: Record<'signed' | 'submitted' | 'reorged' | 'included', number>;
-  /** Since when the oldest transaction without a block has waited; null if none does. */
+  /** When the oldest transaction that is in no block was created; null if there is none. */
   oldestUnminedAt: number | null;
 }
 

@@ -38,7 +38,7 @@ import type { WebhookStore } from './webhooks.ts';
  * other than success wrote nothing, unless its docs say so.
  */
 
-/** How long an instance stays the leader without another call of `lead`. */
+/** How long an instance stays the leader after a call of `lead`. */
 export const LEAD_MS = 5_000;
 
 export interface Store
@@ -71,8 +71,8 @@ export interface Store
     AlertStore,
     CheckStore {
   /**
-   * Makes this instance the leader for `LEAD_MS`, or keeps it so. False while another instance leads. The leader alone
-   * delivers webhooks and evaluates alert rules.
+   * Makes this instance the leader for `LEAD_MS`, or extends its lead. False while another instance leads. The leader
+   * alone delivers webhooks and evaluates alert rules.
    */
   lead(): Promise<boolean>;
   /** Rejects with `storage_unavailable` if a write would not become durable now. */

@@ -74,8 +74,8 @@ export interface TelemetryStore {
    *
    * The robot's `lastSeenAt` never goes back. Its `batteryPct` and `state` are each the value of the newest sample that
    * had one (null counts as no value). A time beyond `now` counts as `now`; of equal times the later arrival wins.
-   * `stateSince` and `batteryLowSince` are the time of the first sample since which that is so. A sample that arrives
-   * after newer ones never moves them back.
+   * `stateSince` and `batteryLowSince` are the times of the first samples with the present state and with a low
+   * battery. A sample that arrives after newer ones never moves them back.
    */
   recordSamples(
     samples: NewSamples,

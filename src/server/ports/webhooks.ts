@@ -66,7 +66,7 @@ export interface Attempt {
   at: number;
 }
 
-/** After a failed attempt: when to try again, or why the webhook ends. */
+/** After a failed attempt: when to try again, or why the webhook is disabled. */
 export type Retry = { at: number } | { disable: 'failures' };
 
 /**
@@ -102,11 +102,11 @@ export interface WebhookStore {
   deleteDeliveries(before: number, limit: number): Promise<boolean>;
 
   /**
-   * Enabled webhooks whose time has come, the longest waiting first. Messages wait for them, unless they were just
-   * enabled or delivered. `funded`: by a recent grant when their newest message was stored.
+   * Enabled webhooks whose time has come, the longest waiting first. One that was just enabled or
+   * delivered may have no message. `funded`: by a recent grant when their newest message was stored.
    */
   listDueWebhooks(funded: boolean, limit: number, now: number): Promise<DueWebhook[]>;
-  /** Null if the webhook has ended or is deferred. */
+  /** Null if the webhook is deleted, disabled or deferred. */
   readDueWebhook(id: string, now: number): Promise<WebhookToSend | null>;
   listWaiting(webhookId: string, limit: number): Promise<WaitingMessage[]>;
   /** The webhook is not due until its next message is stored. Changes nothing if one waits. */
@@ -114,6 +114,6 @@ export interface WebhookStore {
   /** The message is delivered, unless it was replayed during the attempt: then it waits under its new number. */
   recordDelivered(attempt: Attempt): Promise<void>;
   recordFailed(attempt: Attempt, retry: Retry): Promise<void>;
-  /** Sends nothing to the webhook before `until`, or ends it. */
+  /** Sends nothing to the webhook before the time of `retry`, or disables it. */
   deferWebhook(id: string, retry: Retry, now: number): Promise<void>;
 }

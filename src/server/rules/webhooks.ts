@@ -71,7 +71,7 @@ const PAUSES_MS = [
 export const LONGEST_PAUSE_MS = Math.max(...PAUSES_MS);
 export const LONGEST_DEFERRAL_MS = 60 * MINUTE_MS;
 const GIVE_UP_MS = 3 * 24 * 60 * MINUTE_MS;
-/** A jump of the clock alone disables no webhook. */
+/** Fewer failures disable no webhook: the clock may have jumped. */
 const GIVE_UP_FAILURES = 20;
 
 /** What follows a failed attempt. `failures` and `failingSince` are of the attempts before, since the last success. */

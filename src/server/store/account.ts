@@ -170,7 +170,7 @@ export function deletionStore({ all, get, run, write }: Db): DeletionStore {
         await lockAccount(tx, wallet);
         const ended = await tx.run(sql`UPDATE accounts SET deleting_at = NULL
           WHERE wallet = ${wallet} AND deleting_at = ${startedAt}`);
-        // Of calls that had begun before the deletion.
+        // Calls that began before the deletion may have opened sessions.
         if (ended > 0) await endAccess(tx, wallet);
       });
     },

@@ -25,7 +25,7 @@ import { type Message, queueMessages } from './webhook-outbox.ts';
 
 const COLUMNS = raw('id, kind, threshold, robot_id, opened_at, acknowledged_at, closed_at');
 
-/** Accounts that are evaluated together, and after how many of their robots no further account joins them. */
+/** Accounts that are evaluated together. No further account is added once they have this many robots. */
 const ACCOUNTS_AT_ONCE = 100;
 const ROBOTS_AT_ONCE = 250;
 /** Completions that are read together. */
@@ -157,7 +157,7 @@ async function listRules(tx: Tx, wallet: string): Promise<AlertRule[]> {
 function watchedAfter(after: string, isFunded: boolean, now: number): Sql {
   const hasGrant = isFundedSince(now - FUNDED_MS, sql`w.wallet`);
   const isChosen = isFunded ? hasGrant : sql`NOT ${hasGrant}`;
-  // `robots` is the sum of those before.
+  // `robots` counts the robots of the accounts before this one.
   return sql`WITH RECURSIVE watched AS (
       SELECT ${nextWatched(after)} AS wallet, 1 AS place, CAST(0 AS bigint) AS robots
       UNION ALL SELECT ${nextWatched(sql`w.wallet`)}, place + 1,

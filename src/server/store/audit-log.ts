@@ -68,7 +68,7 @@ export function auditEntry(wallet: string, kind: AuditKind, by: Actor, target: A
   return { id: newId(), wallet, kind, target_id: null, detail: null, ...target, count: 1, ...by };
 }
 
-/** As `recordAudit`, of a robot or a fleet. */
+/** As `recordAudit`, for a robot or a fleet. */
 export function recordNamed(
   tx: Tx,
   kind: AuditKind,

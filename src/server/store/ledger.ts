@@ -148,7 +148,7 @@ function requireRoom(balance: Balance, grant: Grant): void {
   }
 }
 
-/** The balance has no reserved credits, so these stay. @throws SvcError `invalid_request` */
+/** Reserved credits are not in the balance, so they cannot be revoked. @throws SvcError `invalid_request` */
 function requireCredits({ anchorQuota, gasCreditWei }: Balance, grant: Grant): void {
   const { anchors, gasWei } = grant;
   const isAmount = Number.isSafeInteger(anchors) && anchors >= 0 && gasWei >= 0n;

@@ -139,7 +139,7 @@ export async function isHeld(tx: Tx, { chainId, address }: SenderKey, now: numbe
   return true;
 }
 
-/** Shows the reason: nothing was reconciled yet, or all but a sender that came later. */
+/** Shows `restored` while no sender was reconciled, and `key_not_reconciled` for a sender that came later. */
 async function showHold(tx: Tx, now: number): Promise<void> {
   const reconciled = await tx.get(
     sql`SELECT address FROM reconciled_senders WHERE chain_id > 0 LIMIT 1`,

@@ -144,7 +144,7 @@ export async function ownsRobot(tx: Tx, wallet: string, id: string): Promise<boo
   return (await find(tx, id, wallet)) !== null;
 }
 
-/** Locks the robot of a call. `undefined` if its key was revoked after the call was authenticated. */
+/** Locks the robot of a call. Null if its key was revoked after the call was authenticated. */
 export function lockRobot(tx: Tx, id: string, keyHash: string) {
   return tx.get<CountedIn & { signs: 0 | 1 }>(sql`SELECT wallet, fleet_id, signs FROM robots
     WHERE id = ${id} AND key_hash = ${keyHash} ${forUpdate}`);
@@ -262,7 +262,7 @@ async function forget(
   await tx.run(sql`DELETE FROM receipts WHERE ${ofTasks}`);
   const proofs = await tx.all<{ bytes: number }>(sql`DELETE FROM proofs WHERE ${ofTasks}
     RETURNING ${raw(bytesIn('proofs', 'proofs'))} AS bytes`);
-  // What is accepted was promised: of a queued proof, the leaf stays.
+  // The service promised to anchor what it accepted, so the leaf of a queued proof stays.
   await tx.run(
     onPostgres(sql`SELECT task_id FROM completions WHERE ${ofTasks}
     ORDER BY task_id FOR UPDATE`),

@@ -156,7 +156,7 @@ async function grantWhenDue(tx: Tx, wallet: string, grant: SignupGrant, now: num
   const { qualifiedAt } = await tx.one<{ qualifiedAt: number }>(sql`UPDATE accounts
     SET qualified_at = coalesce(qualified_at, ${now})
     WHERE wallet = ${wallet} RETURNING qualified_at AS "qualifiedAt"`);
-  // Of two sign-ins the second sees what the first granted.
+  // A concurrent sign-in waits, and then sees what this one granted.
   if (grant.anchorsPerDay !== null) await lockName(tx, 'signup grants');
   const { grantedToday } = await tx.one<{ grantedToday: number }>(
     sql`SELECT CAST(coalesce(sum(anchors), 0) AS bigint) AS "grantedToday"
@@ -259,8 +259,8 @@ function cliCodes({ get, write }: Db) {
       }),
 
     async redeemCliCode({ deviceHash, session, now, by }) {
-      // Anyone can invent codes and ask for them often, so only an allowed one gets a write. The wallet is null if the
-      // code is pending, or if the session that allowed it has ended.
+      // Anyone can send invented codes, so only an allowed code causes a write. The wallet is null if the code is pending,
+      // or if the session that allowed it has ended.
       const found = await get<{
         session_id: string | null;
         wallet: string | null;

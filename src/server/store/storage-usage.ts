@@ -8,7 +8,7 @@ import { type Sql, sql, type Value } from './db/sql.ts';
 
 /** The counts are saved, and usage is read again, this long after the first change. */
 const SAVE_AFTER_MS = 5_000;
-/** Accounts without a recent grant are refused below this many times the room that the disk must have. */
+/** Accounts without a recent grant are refused while the disk has less than this multiple of its minimum room. */
 const UNFUNDED_ROOM = 2;
 
 /** For commands and tests. */
@@ -81,7 +81,7 @@ export class StorageUsage {
     if (!(await this.#source.hasRoom(1))) return { outcome: 'disk_full' };
     if (!hasShare) return { outcome: 'storage_quota' };
     const pool = await reading.pool;
-    // A save took the counts in memory that this reading lacks.
+    // A save has moved counts from memory to the database since this reading.
     if (this.#reading !== reading) return this.take(wallet, bytes, now);
     const inMemory = [this.#stored, this.#held];
     const situation = {

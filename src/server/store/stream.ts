@@ -7,7 +7,7 @@ import type { AnchorStore } from '../ports/anchoring.ts';
 
 /** Changes of this time are passed on together, in ms. */
 const COLLECT_MS = 250;
-/** Above it, the changes of an account in that time become "anything". A notification of PostgreSQL holds them. */
+/** More changes of an account become "anything", so that they fit into one notification of PostgreSQL. */
 const MOST_CHANGES = 100;
 
 /** By account, `kind:id` of each change; null for "anything". */
@@ -88,8 +88,8 @@ function changeOf(key: string): Change {
 const PAGE = 1024;
 
 /**
- * Reads the tasks of an attempt, if any, from one index of its leaves to another, and of the ids, with their accounts. Deleted tasks are
- * left out.
+ * Reads the tasks with these ids, and those of the attempt's leaves in the range of indexes, with their accounts. Deleted
+ * tasks are left out.
  */
 export type FindTasks = (
   attemptId: string | null,

@@ -172,7 +172,7 @@ function listNewest(
   { at, id }: { at: number; id: string },
   limit: number,
 ) {
-  // A literal, so that a plan for any values knows it.
+  // A literal, so that a generic plan can use the status.
   const newest = (one: Status) => sql`SELECT * FROM (SELECT id, created_at FROM tasks
     WHERE ${owner} AND status = ${raw(`'${one}'`)} AND (created_at, id) < (${at}, ${id})
     ${NEWEST_FIRST} LIMIT ${limit}) AS ${raw(one)}`;

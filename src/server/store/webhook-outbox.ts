@@ -79,7 +79,8 @@ export async function enqueue(
   let room = most - outbox.stored_bytes;
   const needed = bytesOf(wanted);
   if (needed > room) {
-    // An outbox larger than its limit, as after the end of a grant, drops no message while old ones go, two for one.
+    // An outbox above its limit, as after the end of a grant, shrinks without dropping messages: for each new byte, up to
+    // two old ones are deleted.
     const deleted = await makeRoom(tx, id, Math.min(needed - room, 2 * needed));
     room = Math.max(room, 0) + deleted;
   }

@@ -223,16 +223,16 @@ function due(isFunded: boolean, limit: number, now: number): Sql {
     UNION ALL ${dueBy(sql`next_at <= ${now}`)}`;
 }
 
-// The next attempt is later than any wait lasts: its time is of a clock that was ahead, and has come.
+// A next attempt that is further ahead than the longest wait was scheduled by a clock that was ahead: it is due.
 
-/** Of a webhook that fails. */
+/** For a webhook that fails. */
 function hasWrongPause(now: number): Sql {
   return sql`failures > 0 AND next_at > ${now + LONGEST_PAUSE_MS}`;
 }
 
 const DEFERRAL_MS = raw(String(LONGEST_DEFERRAL_MS));
 
-/** Of any other one. Only accounts without a grant have a limit of attempts. */
+/** For any other webhook. Only accounts without a grant have a limit of attempts. */
 function hasWrongDeferral(now: number, funded: number | Sql): Sql {
   return sql`failures = 0 AND next_at > CAST(${now} AS bigint) + (1 - ${funded}) * ${DEFERRAL_MS}`;
 }

@@ -30,7 +30,7 @@ export async function viewSigning(
   const revocation = key.revocation && (await signedText(key.revocation));
   return {
     key: { public_key: key.publicKey, ...(await signedText(key.grant)) },
-    // Before its block, the revocation takes no anchored result back.
+    // Until it is in a block, a revocation invalidates no anchored result.
     revocation: revocation?.anchor ? revocation : null,
     claim: claim === null ? null : { statement: claim, anchor: await anchorOf('claim', claim) },
     result: { statement: result },

@@ -23,7 +23,7 @@ const POLL_MS = 1_000;
 const HOUR_MS = 60 * 60_000;
 /** Messages that a webhook gets before the next webhook of its account. */
 const MESSAGES_PER_TURN = 16;
-/** Accounts served at once. Those without a recent grant never take the places of the others. */
+/** Accounts served at once. Those without a recent grant use a separate pool. */
 const FUNDED_AT_ONCE = 48;
 const UNFUNDED_AT_ONCE = 16;
 /** Webhooks of one kind that are served or wait for their turn. The store has the others, in their order. */
@@ -274,7 +274,7 @@ export function createSender({
       call.on('response', (response) => {
         call.off('close', closed);
         let bytes = 0;
-        // Read and forgotten, so that the connection can be used again.
+        // Read and discarded, so that the connection can be used again.
         response.on('data', ({ length }: Buffer) => {
           bytes += length;
           if (bytes > RESPONSE_BYTES) response.destroy();

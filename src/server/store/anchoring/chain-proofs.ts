@@ -39,7 +39,7 @@ export function chainProofStore({ get, one, run, write }: Db): ChainProofStore {
   return {
     async takeUnproven(limit, { firstMs, maxMs }, now) {
       const isDue = sql`${IS_MISSING} AND due_at <= ${now}`;
-      // A time that is further ahead than the longest pause is of a clock that was wrong.
+      // A time that is further ahead than the longest pause was set by a wrong clock.
       const isTooLate = sql`${IS_MISSING} AND due_at > ${now + maxMs}`;
       const any = await get(
         sql`SELECT attempt_id FROM chain_proofs WHERE (${isDue}) OR (${isTooLate}) LIMIT 1`,

@@ -1,5 +1,5 @@
-// Reads the anchors of leaves, and stores free leaves: they date a statement or a key text, in places that a transaction
-// has left.
+// Reads the anchors of leaves, and stores free leaves: they date a statement or a key text in unused places of a
+// transaction.
 
 import type { Hex } from '../../../proof/bytes.ts';
 import { type FreeLeafKind, freeLeafHash } from '../../../proof/leaf.ts';
@@ -42,7 +42,7 @@ export function freeLeafStore({ all, get, leased }: Db) {
       if (row === null) return null;
       const { attemptId, header, nodes, blockNumber, leafCount, ...place } = row;
       const leaves = await leavesOf(all, attemptId);
-      // Some were released: the attempt has become dead meanwhile.
+      // The attempt died meanwhile, and some of its leaves were released.
       if (leaves.length !== leafCount) return null;
       const chainProof = toChainProof({ header, nodes });
       return { ...place, blockNumber: BigInt(blockNumber), leaves, chainProof };

@@ -19,7 +19,7 @@ const FOLLOWS = raw(`substr(l.holder, 1, ${FOLLOWER.length}) = '${FOLLOWER}'`);
 /** The first key of the advisory locks of presence: an arbitrary number, unique in this service. */
 export const PRESENCE = 738_392;
 
-/** After this time without presence, in ms, a process counts as ended. One that only lost its session has a new one by then. */
+/** After this time without presence, in ms, a process counts as ended. One that only lost its session has reconnected by then. */
 const GONE_MS = 1_000;
 
 /** The holder of the lease `l` announced its presence, and is gone. */
@@ -30,7 +30,7 @@ const IS_GONE = perDialect({
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
 });
 
-/** The holder of the lease `l` only follows, and the new one has the key. */
+/** The holder of the lease `l` has no key, and the new holder has it. */
 function goesBefore(holder: string): Sql {
   return holder.startsWith(FOLLOWER) ? sql`false` : FOLLOWS;
 }

@@ -91,7 +91,7 @@ export function waits(db: Db, triggers: Triggers, anyQueued: () => Promise<boole
 type Cause = 'start' | 'wake' | 'poll';
 
 /**
- * Returns an iterator over the times to look: at the start, after each wake of a topic that is `enough` and of all topics,
+ * Returns an iterator over the moments to look again: at the start, when a topic that `isEnough` or all topics are woken,
  * and after each poll, until the signal aborts.
  */
 function looksOf(pollMs: number | null, triggers: Triggers) {

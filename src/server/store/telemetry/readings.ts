@@ -1,4 +1,4 @@
-// Finds what a robot shows: its newest readings, and since when they have been so.
+// Computes a robot's newest readings, and since when they have been the same.
 
 import { limits } from '../../../protocol/limits.ts';
 import type { SampleRecord } from '../../ports/telemetry.ts';

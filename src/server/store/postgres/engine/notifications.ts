@@ -19,7 +19,7 @@ const ALL_TOPICS = '*';
 /** Much less than the time without presence after which other instances take the leases of this one. */
 const RECONNECT_MS = 250;
 /**
- * An instance checks this often that it hears of changes. While it does not, it tells its streams that anything may have
+ * How often an instance checks that notifications arrive. While they do not, it tells its streams that anything may have
  * changed.
  */
 const CHECK_MS = 10_000;
@@ -39,7 +39,7 @@ export function startNotifications(
   let timer: NodeJS.Timeout | undefined;
   let sending: Promise<unknown> = Promise.resolve();
   feed.isComplete = false;
-  // An instance also hears what it said itself.
+  // PostgreSQL also delivers an instance's own notifications.
   const self = randomUUID();
   const listener = listen ? startListener(connections, { triggers, feed, self }) : null;
   const net = setInterval(() => {

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { openExport } from '../../src/server/store/sqlite/files/export.ts';
-import { sizeOf, transferTables } from '../../src/server/store/transfer.ts';
+import { sizeOf } from '../../src/server/store/transfer.ts';
 import { openTemporarySqlite, type TemporarySqlite } from './temporary-sqlite.ts';
 import { World } from './world.ts';
 
@@ -17,10 +17,10 @@ it('reads a table in pages limited by rows and by bytes', async () => {
     await world.store.createTask(world.newTask(robot.id, { expectedResult }));
   }
   await world.store.close();
-  const tasks = transferTables.find(({ name }) => name === 'tasks');
-  if (opened === undefined || tasks === undefined) throw new Error('There is no table of tasks');
+  if (opened === undefined) throw new Error('There is no database');
   const source = openExport(opened.path, 'nowhere');
   onTestFinished(() => source.close());
+  const tasks = { name: 'tasks', key: ['id'], columns: source.columnsOf('tasks') };
 
   const pages = [...source.pages(tasks, { rows: 3, bytes: 2_000 })];
 

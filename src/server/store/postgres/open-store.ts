@@ -1,14 +1,15 @@
 // Builds the PostgreSQL store: connects, migrates, starts the engine and combines the stores of all nouns.
 
+import { randomUUID } from 'node:crypto';
 import { singleFlight } from '../../../base/async/single-flight.ts';
 import { Triggers } from '../../../base/async/triggers.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { storageUnavailable } from '../../ports/errors.ts';
-import type { Store } from '../../ports/store.ts';
+import { LEAD_MS, type Store } from '../../ports/store.ts';
 import type { StorageLimits } from '../../rules/storage.ts';
 import { waits } from '../anchoring/waits.ts';
 import { combineStores } from '../combine-stores.ts';
-import { sql } from '../db/sql.ts';
+import { NOW, sql } from '../db/sql.ts';
 import { StorageUsage, UNLIMITED } from '../storage-usage.ts';
 import { ChangeFeed } from '../stream.ts';
 import { anyQueued, queueStore } from './anchor-queue.ts';
@@ -23,7 +24,6 @@ import { startNotifications } from './engine/notifications.ts';
 import { type OnPartitions, startPartitions } from './engine/partitions.ts';
 import { openSchema } from './engine/schema.ts';
 import { type Access, accessTo, type OnCommit } from './engine/transactions.ts';
-import { leaderStore } from './leader.ts';
 import { migrations } from './migrations.ts';
 import { withSharedReads } from './reads.ts';
 import { sampleRetention } from './retention.ts';
@@ -119,6 +119,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
   }
 
+  const holder = randomUUID();
   const store = combineStores(
     db,
     { usage, feed },
@@ -131,7 +132,13 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       ...completionStore(db, usage),
       ...queueStore(db),
       ...waits(db, triggers, () => anyQueued(db)),
-      ...leaderStore(db),
+      async lead() {
+        const held = await db.alone.run(sql`INSERT INTO relay_lease AS l (id, holder, expires_at)
+          VALUES (1, ${holder}, ${NOW} + ${LEAD_MS})
+          ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+          WHERE l.holder = excluded.holder OR l.expires_at <= ${NOW}`);
+        return held > 0;
+      },
       hasRoom,
       checkInvariants: () => checkDatabase(access),
       // All probes write the same row. Single flight keeps concurrent probes from occupying the connections.

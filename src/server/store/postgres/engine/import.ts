@@ -2,7 +2,6 @@
 
 import { SvcError } from '../../../../base/svc-error.ts';
 import {
-  columnsOf,
   type PageSize,
   rowText,
   type TransferRow,
@@ -28,6 +27,11 @@ export interface ImportProgress {
 /** The page of one statement. The statement's text is several times as long and is held in memory. */
 const PAGE: PageSize = { rows: 2_000, bytes: 8 * 1024 * 1024 };
 
+interface TypedTable extends TransferTable {
+  /** The type of each column. */
+  types: ReadonlyMap<string, string>;
+}
+
 /** The tables whose sequences continue after the moved rows. */
 const SEQUENCES = ['ledger', 'receipts', 'events'];
 
@@ -50,10 +54,11 @@ export async function importTables(
     return await connections.use(async (connection) => {
       await connection.execute(`BEGIN; ${connection.ownSettings}`);
       await requireEmpty(connection, source);
+      const tables: TypedTable[] = [];
+      for (const name of transferTables) tables.push(await tableOf(connection, name, source));
       let moved = 0;
       await connection.execute(setTriggers('DISABLE'));
-      for (const table of transferTables)
-        moved += await write(connection, table, source, onProgress);
+      for (const table of tables) moved += await write(connection, table, source, onProgress);
       await connection.execute(setTriggers('ENABLE'));
       for (const name of SEQUENCES) {
         await connection.rows(
@@ -61,7 +66,7 @@ export async function importTables(
             (SELECT coalesce(max(seq), 0) + 1 FROM ${name}), false)`),
         );
       }
-      for (const table of transferTables) await compare(connection, table, source, onProgress);
+      for (const table of tables) await compare(connection, table, source, onProgress);
       source.markExported();
       await commit(connection, source);
       return moved;
@@ -104,11 +109,10 @@ async function requireEmpty(
   connection: Connection,
   { wasMarked }: Pick<TransferSource, 'wasMarked'>,
 ): Promise<void> {
-  const names = transferTables.map(({ name }) => name);
-  await connection.execute(`LOCK TABLE ${names.join(', ')} IN EXCLUSIVE MODE`);
+  await connection.execute(`LOCK TABLE ${transferTables.join(', ')} IN EXCLUSIVE MODE`);
   await connection.execute('DELETE FROM cursor_key');
   await connection.execute('DELETE FROM queue_round');
-  for (const name of names) {
+  for (const name of transferTables) {
     const [row] = await connection.rows(sql(`SELECT 1 AS found FROM ${name} LIMIT 1`));
     if (row === undefined) continue;
     throw new SvcError('target_not_empty', `The target is not empty: its table ${name} has rows.`, {
@@ -121,12 +125,11 @@ async function requireEmpty(
 
 async function write(
   connection: Connection,
-  table: TransferTable,
+  table: TypedTable,
   source: TransferSource,
   onProgress: (at: ImportProgress) => void,
 ): Promise<number> {
-  const columns = columnsOf(table);
-  const types = await columnTypes(connection, table.name);
+  const { columns, types } = table;
   const arrays = columns.map((column, i) => `$${i + 1}::${types.get(column)}[]`).join(', ');
   const insert = sql(`INSERT INTO ${table.name} (${columns.join(', ')})
     OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${arrays})`);
@@ -146,14 +149,28 @@ async function write(
   return rows;
 }
 
-async function columnTypes(connection: Connection, table: string): Promise<Map<string, string>> {
-  const rows = await connection.rows<{ name: string; type: string }>(
-    sql(`SELECT attname AS name, typname AS type FROM pg_attribute
-      JOIN pg_type ON pg_type.oid = atttypid
-      WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`),
-    [table],
+/** The table as PostgreSQL has it, with the columns that the source has too. */
+async function tableOf(
+  connection: Connection,
+  name: string,
+  source: TransferSource,
+): Promise<TypedTable> {
+  const found = await connection.rows<{ column: string; type: string; isKey: boolean }>(
+    sql(`SELECT attname AS column, typname AS type, indrelid IS NOT NULL AS "isKey"
+      FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid
+      LEFT JOIN pg_index ON indrelid = attrelid AND indisprimary AND attnum = ANY(indkey)
+      WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped
+      ORDER BY array_position(indkey::int2[], attnum), attnum`),
+    [name],
   );
-  return new Map(rows.map(({ name, type }) => [name, type]));
+  const shared = new Set(source.columnsOf(name));
+  const rows = found.filter(({ column }) => shared.has(column));
+  return {
+    name,
+    key: rows.filter(({ isKey }) => isKey).map(({ column }) => column),
+    columns: rows.map(({ column }) => column),
+    types: new Map(rows.map(({ column, type }) => [column, type])),
+  };
 }
 
 async function compare(
@@ -162,7 +179,7 @@ async function compare(
   source: TransferSource,
   onProgress: (at: ImportProgress) => void,
 ): Promise<void> {
-  const columns = columnsOf(table);
+  const { columns } = table;
   const key = table.key.join(', ');
   const places = table.key.map((_, i) => `$${i + 2}`).join(', ');
   const select = `SELECT ${columns.join(', ')} FROM ${table.name}`;

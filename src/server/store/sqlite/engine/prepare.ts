@@ -17,21 +17,8 @@ export interface Prepared {
  */
 export function prepare(db: Database, text: string): Prepared {
   const statement = db.prepare<unknown[], Value[]>(text);
-  if (!statement.reader) {
-    const run = (values: readonly Value[]) => statement.run(values).changes;
-    return {
-      run,
-      all(values) {
-        run(values);
-        return [];
-      },
-      get(values) {
-        run(values);
-        return null;
-      },
-    };
-  }
-  const columns = statement.raw().columns();
+  const isReader = statement.reader;
+  const columns = isReader ? statement.raw().columns() : [];
   const names = columns.map(({ name }) => name);
   // Parsed from a text, so that V8 knows all rows by one hidden class. Else a row of many columns is a hash table.
   const emptyRow = JSON.stringify(Object.fromEntries(names.map((name) => [name, null])));
@@ -42,7 +29,7 @@ export function prepare(db: Database, text: string): Prepared {
     return row;
   };
   return {
-    run: (values) => statement.all(values).length,
+    run: (values) => (isReader ? statement.all(values).length : statement.run(values).changes),
     all: (values) => statement.all(values).map(toRow),
     get(values) {
       const row = statement.get(values);

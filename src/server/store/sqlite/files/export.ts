@@ -4,7 +4,6 @@ import type { Database } from 'better-sqlite3';
 import { isSqliteError, openSqlite } from '../../../../base/sqlite.ts';
 import { SvcError } from '../../../../base/svc-error.ts';
 import {
-  columnsOf,
   type PageSize,
   sizeOf,
   type TransferRow,
@@ -50,11 +49,14 @@ export function openExport(path: string, target: string): TransferSource & { clo
   }
   return {
     wasMarked,
-    *pages(table: TransferTable, most: PageSize) {
-      const columns = columnsOf(table).join(', ');
+    columnsOf: (name) => {
+      const columns = db.prepare(`SELECT * FROM ${sourceOf(name)}`).columns();
+      return columns.map((column) => column.name);
+    },
+    *pages({ name, key, columns }: TransferTable, most: PageSize) {
       const rows = db
         .prepare<[], TransferRow>(
-          `SELECT ${columns} FROM ${table.source ?? table.name} ORDER BY ${table.key.join(', ')}`,
+          `SELECT ${columns.join(', ')} FROM ${sourceOf(name)} ORDER BY ${key.join(', ')}`,
         )
         .raw()
         .iterate();
@@ -80,6 +82,11 @@ export function openExport(path: string, target: string): TransferSource & { clo
     takeBackMark: () => db.exec('DROP TABLE IF EXISTS moved'),
     close,
   };
+}
+
+/** SQLite keeps the keys of the evidence in a table of their own. */
+function sourceOf(name: string): string {
+  return name === 'proofs' ? 'proofs JOIN proof_keys ON proof_keys.id = proofs.key_id' : name;
 }
 
 /** @throws SvcError `database_moved`. */

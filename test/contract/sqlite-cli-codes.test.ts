@@ -13,7 +13,7 @@ it('a flood of invalid or pending codes delays no writes', async () => {
   const store = await openSqliteStore({
     path: join(folder, 'svc.db'),
     clock,
-    exclusive: true,
+    serves: true,
     onFatal: () => {},
     onCommit: () => {
       commits += 1;

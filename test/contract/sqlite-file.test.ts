@@ -31,8 +31,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function open(exclusive: boolean): Promise<Store> {
-  const store = await openSqliteStore({ path, clock, exclusive, onFatal: () => {} });
+async function open(serves: boolean): Promise<Store> {
+  const store = await openSqliteStore({ path, clock, serves, onFatal: () => {} });
   opened.push(store);
   return store;
 }
@@ -105,7 +105,7 @@ describe('one server', () => {
     try {
       const elsewhere = join(`${folder}-link`, 'svc.db');
       await expect(
-        openSqliteStore({ path: elsewhere, clock, exclusive: true, onFatal: () => {} }),
+        openSqliteStore({ path: elsewhere, clock, serves: true, onFatal: () => {} }),
       ).rejects.toMatchObject(failsWith('database_locked'));
     } finally {
       await rm(`${folder}-link`);

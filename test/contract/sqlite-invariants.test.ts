@@ -31,7 +31,7 @@ beforeEach(async () => {
   path = join(await mkdtemp(join(tmpdir(), 'svc-damaged-')), 'svc.db');
   await copyFile(lived, path);
   const onFatal = (error: Error) => expect.unreachable(String(error));
-  store = await openSqliteStore({ path, clock: createTestClock(), exclusive: true, onFatal });
+  store = await openSqliteStore({ path, clock: createTestClock(), serves: true, onFatal });
 });
 afterEach(async () => {
   await store.close();

@@ -29,7 +29,7 @@ export async function openTemporarySqlite(
     openSqliteStore({
       path,
       clock,
-      exclusive: true,
+      serves: true,
       onFatal: (error) => faults.push(error),
       ...options,
     });

@@ -181,7 +181,7 @@ async function start(options: Partial<SqliteStoreOptions> = {}): Promise<Store> 
   const store = await openSqliteStore({
     path: file,
     clock: systemClock,
-    exclusive: true,
+    serves: true,
     onWarning: (message) => warnings.push(message),
     onFatal: (error) => {
       throw error;
@@ -242,7 +242,7 @@ describe('a running server', () => {
 
   it('refuses the writes of a command whose database is replaced', async () => {
     await (await start()).close();
-    const command = await start({ exclusive: false });
+    const command = await start({ serves: false });
     renameSync(file, `${file}.old`);
 
     await expect(grant(command, WALLET, 10, 0n)).rejects.toMatchObject(refused);
@@ -332,7 +332,7 @@ describe('a start', () => {
     await expect(start()).rejects.toMatchObject(refusal);
     expect(atPaths()).toEqual(found);
     if (!existsSync(file)) return;
-    await expect(start({ exclusive: false })).rejects.toMatchObject(refusal);
+    await expect(start({ serves: false })).rejects.toMatchObject(refusal);
     expect(() => migrateDatabase(file, 7)).toThrow(refusal.message);
     expect(() => backupDatabase(file, `${file}.other`)).toThrow(refusal.message);
     expect(atPaths()).toEqual(found);
@@ -356,7 +356,7 @@ describe('a start', () => {
     await grant(stopped, WALLET, 1, 0n);
     await stopped.close();
     copyFileSync(`${file}.bk`, file);
-    const command = await start({ exclusive: false });
+    const command = await start({ serves: false });
     await grant(command, WALLET, 10, 0n);
 
     const killed = path.join(folder, 'killed', 'svc.db');

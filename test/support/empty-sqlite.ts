@@ -23,7 +23,7 @@ async function makeEmpty(): Promise<string> {
   const store = await openSqliteStore({
     path: file,
     clock: systemClock,
-    exclusive: true,
+    serves: true,
     onFatal: (error) => {
       throw error;
     },

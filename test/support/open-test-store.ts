@@ -32,7 +32,7 @@ export async function openTestStore(
   const store = await openSqliteStore({
     path: file,
     clock,
-    exclusive: true,
+    serves: true,
     ...disk,
     ...(storage && { storage }),
     onFatal: (error) => {

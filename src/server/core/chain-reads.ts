@@ -149,7 +149,7 @@ export function shareReads<Key, Value>(
     try {
       return await turns.run(caller, start, shared.begun.signal);
     } catch (error) {
-      // Either the turn of another caller came first, or the read failed.
+      // Another caller got a turn first, or the read failed.
       if (shared.value !== null) return shared.value;
       close(key, shared);
       throw error;

@@ -69,7 +69,7 @@ export interface Deps {
 /** Anonymous work that waits, per source and in total. */
 const WAITING = { ofOne: 512, inAll: 4096 };
 
-/** A queue in which the sources of strangers' work take turns. Above its limits, work is refused with `overloaded`. */
+/** A queue in which the sources of anonymous work take turns. Above its limits, work is refused with `overloaded`. */
 export function strangersQueue(
   running: { atOnce: number; ofOneAtOnce?: number },
   waiting = WAITING,

@@ -28,7 +28,7 @@ export async function readProof({ store }: Deps, id: string, viewer: Viewer) {
 export async function eraseProof({ store }: Deps, id: string, { wallet, by }: AccountCaller) {
   const outcome = await store.eraseProof(id, wallet, by);
   if (outcome === 'not_found') throw taskNotFound();
-  if (outcome === 'nothing_stored') throw nothingHandedIn();
+  if (outcome === 'nothing_stored') throw noEvidence();
   store.changed(wallet, { task: id });
   return deleted;
 }
@@ -81,10 +81,10 @@ export async function readBundle(
 }
 
 function completionOf(task: TaskRecord): CompletionRecord {
-  if (task.completion === null) throw nothingHandedIn();
+  if (task.completion === null) throw noEvidence();
   return task.completion;
 }
 
-function nothingHandedIn() {
+function noEvidence() {
   return wireError('not_found', 'No evidence was submitted for this task yet.');
 }

@@ -68,7 +68,7 @@ export function isFor({ message }: Challenge, purpose: Purpose, baseUrl: string)
   return domain === host && uri === origin && statement === statements[purpose];
 }
 
-/** A cookie for a device on which the wallet signed in: its challenges are counted apart from those of strangers. */
+/** A cookie for a device on which the wallet signed in: its challenges are counted separately. */
 export async function createDevice({ store }: Deps, wallet: string): Promise<string> {
   const id = randomBytes(16).toString('hex');
   return id + macOf(await store.challengeKey(), deviceText(id, wallet));

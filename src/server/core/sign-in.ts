@@ -40,8 +40,9 @@ const RECOVERY_MS = 3;
 const RECOVERIES_PER_TURN = 8;
 
 /**
- * The two steps of a wallet's sign-in. Each kind of work that strangers cause has a queue, in which the sources take
- * turns: writes of challenges, recoveries of signers in a thread, calls of contract wallets, and reads of balances.
+ * The two steps of a wallet's sign-in. Each kind of work that anonymous callers cause has a queue, in which the sources
+ * take turns: writes of challenges, recoveries of signers in a thread, calls of contract wallets, and reads of
+ * balances.
  */
 export function createSignIn(deps: Deps) {
   const { store, chain, settings } = deps;

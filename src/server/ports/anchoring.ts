@@ -270,7 +270,7 @@ export interface AnchorStore {
   /** Included and finalized attempts with nonce `fromNonce` or higher; lowest nonce first. */
   listMinedFrom(lease: Lease, fromNonce: number, limit: number): Promise<MinedAttempt[]>;
   /**
-   * Whether a transaction from elsewhere used this nonce, which is below the next one: its attempt is dead, or no
+   * Whether a foreign transaction used this nonce, which is below the next one: its attempt is dead, or no
    * attempt had it.
    */
   isUsedElsewhere(lease: Lease, nonce: number): Promise<boolean>;

@@ -47,8 +47,8 @@ export interface OperationsStore {
    */
   liftHold(senders: readonly SenderKey[], now: number): Promise<void>;
   /**
-   * Records nonces that transactions from elsewhere have used permanently. They start at the next nonce of `sender` and
-   * have no gap. Its next nonce moves past them.
+   * Records nonces that foreign transactions, which this service did not sign, have used permanently. They start at the
+   * next nonce of `sender` and have no gap. Its next nonce moves past them.
    */
   recordForeignNonces(
     sender: SenderKey,
@@ -83,7 +83,7 @@ export interface NewAnchoringAccount extends SenderKey {
 export interface AnchoringAccount extends NewAnchoringAccount {
   /** The block of its last anchor; null until it is retired. */
   lastBlock: bigint | null;
-  /** A transaction from elsewhere used a nonce above those of its final anchors: its last block is not known here. */
+  /** A foreign transaction used a nonce above those of its final anchors, so its last block is not known here. */
   endsElsewhere: boolean;
   /** Sequence number of the list that added or retired the account. Each list has a number of its own. */
   changedIn: number;

@@ -41,8 +41,8 @@ export function auditLogStore({ all, get, run, write }: Db): AuditLogStore {
 }
 
 /**
- * Adds an entry if there is an actor. Failed sign-ins of one hour share an entry, so that strangers cannot fill the log.
- * Call it inside a write.
+ * Adds an entry if there is an actor. Failed sign-ins of one hour share an entry, so that anonymous callers cannot fill
+ * the log. Call it inside a write.
  */
 export async function recordAudit(
   tx: Tx,

@@ -11,10 +11,10 @@ import type { SqliteStoreOptions } from './sqlite/open-store.ts';
 /** Without `onFatal`, the failure of disk, file or schema is only seen in the errors of calls. */
 type OpenStoreOptions = Pick<
   SqliteStoreOptions,
-  'clock' | 'onCommit' | 'onWarning' | 'minFreeBytes' | 'storage'
+  'clock' | 'serves' | 'onCommit' | 'onWarning' | 'minFreeBytes' | 'storage'
 > &
   Partial<Pick<SqliteStoreOptions, 'onFatal'>> &
-  Pick<PostgresStoreOptions, 'serves' | 'onPartitions'>;
+  Pick<PostgresStoreOptions, 'onPartitions'>;
 
 /** Opens the store and loads only the driver of its database. @throws SvcError as the opener of that database. */
 export async function openStore(
@@ -23,12 +23,7 @@ export async function openStore(
 ): Promise<Store> {
   if (database.kind === 'sqlite') {
     const { openSqliteStore } = await import('./sqlite/open-store.ts');
-    return openSqliteStore({
-      onFatal: () => {},
-      ...options,
-      ...database,
-      exclusive: options.serves,
-    });
+    return openSqliteStore({ onFatal: () => {}, ...options, ...database });
   }
   const { openPostgresStore } = await import('./postgres/open-store.ts');
   return openPostgresStore({ ...options, ...database });

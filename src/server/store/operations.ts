@@ -1,4 +1,4 @@
-// Stores operations: the backlog, holds after a restore, nonces used elsewhere, and the list of anchoring accounts.
+// Stores operations: the backlog, holds after a restore, foreign nonces, and the list of anchoring accounts.
 
 import { randomBytes } from 'node:crypto';
 import { SvcError } from '../../base/svc-error.ts';

@@ -261,10 +261,9 @@ function cliCodes({ get, write }: Db) {
     async redeemCliCode({ deviceHash, session, now, by }) {
       // Anyone can send invented codes, so only an allowed code causes a write. The wallet is null if the code is pending,
       // or if the session that allowed it has ended.
-      const found = await get<{
-        session_id: string | null;
-        wallet: string | null;
-      }>(sql`SELECT c.session_id, s.wallet
+      const found = await get<
+        Record<'session_id' | 'wallet', string | null>
+      >(sql`SELECT c.session_id, s.wallet
         FROM cli_codes c LEFT JOIN sessions s ON s.id = c.session_id
         WHERE c.device_hash = ${deviceHash} AND c.expires_at > ${now}`);
       if (found === null) return 'unknown';

@@ -245,7 +245,7 @@ const ofRobots = (table: 'telemetry' | 'events') =>
   `SELECT ${walletOf('of_robots.robot_id')}, bytes FROM (
      SELECT robot_id, sum(${bytesIn(table, 'x')}) AS bytes FROM ${table} x GROUP BY robot_id) AS of_robots`;
 
-/** Bytes that are stored without being saved as usage. */
+/** Stored bytes that the saved usage lacks. */
 export interface UsageError {
   wallet: string;
   bytes: number;

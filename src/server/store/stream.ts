@@ -1,4 +1,4 @@
-// Collects the changes of accounts, also those by anchoring, and passes them on to watchers here and elsewhere.
+// Collects the changes of accounts, also those by anchoring, and passes them on to the watchers of all instances.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Change } from '../../protocol/stream.ts';
@@ -126,31 +126,32 @@ export function publishAnchors<Store extends AnchorStore>(
   }
   return {
     ...store,
-    async commitAttempt(lease, attempt) {
-      await store.commitAttempt(lease, attempt);
-      void publish(['anchor'], [attempt.id]);
-    },
-    async addVariant(lease, attemptId, ...more) {
-      await store.addVariant(lease, attemptId, ...more);
-      void publish(['anchor'], [attemptId]);
-    },
-    async settleLeaves(lease, attemptId, ...more) {
-      const left = await store.settleLeaves(lease, attemptId, ...more);
-      if (left === 0) void publish(['task', 'anchor', 'credit'], [attemptId]);
-      return left;
-    },
-    async failQueuedProofs(lease, taskIds, ...more) {
-      await store.failQueuedProofs(lease, taskIds, ...more);
-      // Alerts may have opened.
-      void publish(null, [null], taskIds);
-    },
-    async recordInclusionChanges(lease, changes, now) {
-      await store.recordInclusionChanges(lease, changes, now);
-      void publish(['anchor'], [...changes.safe, ...changes.finalized, ...changes.reorged]);
-    },
-    async recordReplacedNonce(lease, attemptId, now) {
-      await store.recordReplacedNonce(lease, attemptId, now);
-      void publish(['anchor', 'credit'], [attemptId]);
-    },
+    commitAttempt: followed(store.commitAttempt, ([, { id }]) => publish(['anchor'], [id])),
+    addVariant: followed(store.addVariant, ([, id]) => publish(['anchor'], [id])),
+    settleLeaves: followed(store.settleLeaves, async ([, id], left) => {
+      if (left === 0) await publish(['task', 'anchor', 'credit'], [id]);
+    }),
+    // Alerts may have opened.
+    failQueuedProofs: followed(store.failQueuedProofs, ([, ids]) => publish(null, [null], ids)),
+    recordInclusionChanges: followed(
+      store.recordInclusionChanges,
+      ([, { safe, finalized, reorged }]) =>
+        publish(['anchor'], [...safe, ...finalized, ...reorged]),
+    ),
+    recordReplacedNonce: followed(store.recordReplacedNonce, ([, id]) =>
+      publish(['anchor', 'credit'], [id]),
+    ),
+  };
+}
+
+/** The write, and what follows it. Its callers do not wait for that. */
+function followed<Args extends unknown[], Result>(
+  write: (...args: Args) => Promise<Result>,
+  then: (args: Args, result: Result) => Promise<void>,
+): (...args: Args) => Promise<Result> {
+  return async (...args) => {
+    const result = await write(...args);
+    void then(args, result);
+    return result;
   };
 }

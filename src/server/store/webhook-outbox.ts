@@ -203,12 +203,8 @@ export async function queueVerified(
     JOIN completions c ON c.task_id = t.id
     WHERE l.attempt_id = ${attemptId} AND l.leaf_index BETWEEN ${first} AND ${last}
       AND l.settled_at IS NULL AND EXISTS (SELECT 1 FROM webhooks w WHERE w.wallet = t.wallet)`);
-  const messages = tasks.map(({ wallet, block_number, ...data }) => {
-    return {
-      wallet,
-      type: 'task.verified' as const,
-      data: { ...data, block_number: `${block_number}` },
-    };
+  const messages = tasks.map(({ wallet, block_number, ...data }): Message => {
+    return { wallet, type: 'task.verified', data: { ...data, block_number: `${block_number}` } };
   });
   await queueMessages(tx, messages, now);
 }
@@ -216,14 +212,11 @@ export async function queueVerified(
 /** Reports tasks with the reason of their failure. */
 export async function queueFailed(tx: Tx, taskIds: readonly string[], reason: string, now: number) {
   if (!(await hasWebhooks(tx))) return;
-  const messages: Message[] = [];
-  for (const id of taskIds) {
-    const task = await tx.get<{ wallet: string }>(
-      sql`SELECT wallet, id AS task_id, robot_id FROM tasks WHERE id = ${id}`,
-    );
-    if (task === null) continue;
-    const { wallet, ...data } = task;
-    messages.push({ wallet, type: 'task.failed', data: { ...data, reason } });
-  }
+  const tasks = await tx.all<{ wallet: string }>(
+    sql`SELECT wallet, id AS task_id, robot_id FROM tasks WHERE id ${among('uuid', taskIds)}`,
+  );
+  const messages = tasks.map(({ wallet, ...data }): Message => {
+    return { wallet, type: 'task.failed', data: { ...data, reason } };
+  });
   await queueMessages(tx, messages, now);
 }

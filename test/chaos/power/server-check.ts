@@ -49,7 +49,7 @@ export async function checkServerDisk(root: string, facts: readonly Fact[]): Pro
     const store = await openSqliteStore({
       path: file,
       clock: systemClock,
-      exclusive: true,
+      serves: true,
       onFatal: (error) => corrupt.push(String(error)),
     });
     try {

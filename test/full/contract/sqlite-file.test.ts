@@ -22,8 +22,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function open(exclusive: boolean): Promise<Store> {
-  const store = await openSqliteStore({ path, clock, exclusive, onFatal: () => {} });
+async function open(serves: boolean): Promise<Store> {
+  const store = await openSqliteStore({ path, clock, serves, onFatal: () => {} });
   opened.push(store);
   return store;
 }

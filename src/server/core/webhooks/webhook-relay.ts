@@ -3,9 +3,9 @@ import { Resolver } from 'node:dns/promises';
 import { request as plainRequest } from 'node:http';
 import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { FairQueue } from '../../../base/async/fair-queue.ts';
+import { passed } from '../../../base/async/on-abort.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { limits } from '../../../protocol/limits.ts';
 import { LEAD_MS, type Store } from '../../ports/store.ts';
@@ -46,11 +46,8 @@ export function startRelay(options: RelayOptions): {
   const relay = new Relay(options);
   const stopping = new AbortController();
   const ended = (async () => {
-    while (!stopping.signal.aborted) {
-      await relay.turn().catch(options.onError);
-      const until = { signal: stopping.signal, ref: false };
-      await sleep(options.pollMs ?? POLL_MS, undefined, until).catch(() => {});
-    }
+    do await relay.turn().catch(options.onError);
+    while (await passed(options.pollMs ?? POLL_MS, stopping.signal));
     await relay.end();
   })();
   return {

@@ -139,7 +139,10 @@ export async function openAttempts(tx: Tx, sender: SenderKey): Promise<OpenAttem
   }));
 }
 
-/** The nonce after the highest one that is committed or known to be used elsewhere; `null` if there is none. */
+/**
+ * The nonce after the highest one that is committed or known to be used by a foreign transaction; `null` if there is
+ * none.
+ */
 export async function nextNonce(tx: Tx, sender: SenderKey): Promise<number | null> {
   const { own, foreign } = await tx.one<Record<'own' | 'foreign', number | null>>(sql`SELECT
     (SELECT max(nonce) FROM attempts WHERE ${isOf(sender)}) AS own,

@@ -29,7 +29,8 @@ export function freeLeafStore({ all, get, leased }: Db) {
 
     async getLeafAnchor(leaf, taskId) {
       const row = await get<LeafAnchorRow>(sql`SELECT f.leaf_index AS "leafIndex",
-          a.leaf_count + a.free_leaf_count AS "leafCount", a.chain_id AS "chainId", a.id AS "attemptId", a.mined_tx_hash AS "txHash", a.mined_block_number AS "blockNumber",
+          a.leaf_count + a.free_leaf_count AS "leafCount", a.chain_id AS "chainId",
+          a.id AS "attemptId", a.mined_tx_hash AS "txHash", a.mined_block_number AS "blockNumber",
           a.mined_block_hash AS "blockHash", a.mined_tx_index AS "txIndex", a.sender AS "from",
           a.mined_at AS "anchoredAt", v.raw_tx AS "rawTx", p.header, p.nodes
         FROM (SELECT attempt_id, leaf_index FROM free_leaves WHERE leaf = ${leaf} UNION ALL

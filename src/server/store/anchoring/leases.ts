@@ -19,7 +19,10 @@ const FOLLOWS = raw(`substr(l.holder, 1, ${FOLLOWER.length}) = '${FOLLOWER}'`);
 /** The first key of the advisory locks of presence: an arbitrary number, unique in this service. */
 export const PRESENCE = 738_392;
 
-/** After this time without presence, in ms, a process counts as ended. One that only lost its session has reconnected by then. */
+/**
+ * After this time without presence, in ms, a process counts as ended. One that only lost its session has reconnected by
+ * then.
+ */
 const GONE_MS = 1_000;
 
 /** The holder of the lease `l` announced its presence, and is gone. */

@@ -73,8 +73,8 @@ async function apply(
   decision: KeyTextDecision,
   by: Actor | undefined,
 ): Promise<void> {
-  const leaf = { wallet, kind: 'key_text' as const, hash: hashText(text), now };
-  if (decision.outcome === 'granted') {
+  const { outcome } = decision;
+  if (outcome === 'granted') {
     const { kid, publicKey, firstNumber } = decision.key;
     await tx.run(sql`UPDATE robot_keys SET last_number = ${firstNumber - 1}
       WHERE robot_id = ${robotId} AND last_number IS NULL`);
@@ -83,18 +83,14 @@ async function apply(
       VALUES (${kid}, ${robotId}, ${keys.length + 1}, ${canonicalJson(publicKey)}, ${firstNumber},
         ${text}, ${signature}, ${now})`);
     await tx.run(sql`UPDATE robots SET signs = 1, proposed_key = NULL WHERE id = ${robotId}`);
-    const target = { target_id: robotId, detail: kid };
-    await recordAudit(tx, wallet, 'signing_key_granted', by, target);
-    await addFreeLeaf(tx, leaf);
-  }
-  if (decision.outcome === 'revoked') {
+  } else if (outcome === 'revoked') {
     const { kid, lastNumber } = decision;
     await tx.run(sql`UPDATE robot_keys SET last_number = ${lastNumber}, revocation_text = ${text},
       revocation_signature = ${signature}, revoked_at = ${now} WHERE kid = ${kid}`);
-    const target = { target_id: robotId, detail: kid };
-    await recordAudit(tx, wallet, 'signing_key_revoked', by, target);
-    await addFreeLeaf(tx, leaf);
-  }
+  } else return;
+  const kid = outcome === 'granted' ? decision.key.kid : decision.kid;
+  await recordAudit(tx, wallet, `signing_key_${outcome}`, by, { target_id: robotId, detail: kid });
+  await addFreeLeaf(tx, { wallet, kind: 'key_text', hash: hashText(text), now });
 }
 
 export interface KeyRow {
@@ -128,7 +124,7 @@ async function find(tx: Tx, id: string, condition: Sql): Promise<IdentityRecord 
   const newest = rows.at(-1);
   const last =
     newest === undefined
-      ? undefined
+      ? null
       : await tx.get<NonNullable<IdentityRecord['last']>>(sql`SELECT number,
           signed_hash AS "signedHash", statement AS text FROM statements
         WHERE kid = ${newest.kid} AND number = ${newest.highest} AND place = 1`);
@@ -140,7 +136,7 @@ async function find(tx: Tx, id: string, condition: Sql): Promise<IdentityRecord 
     nextNumber: nextNumber(
       rows.map(({ last_number: lastNumber, highest }) => ({ lastNumber, highest })),
     ),
-    last: last ?? null,
+    last,
   };
 }
 

@@ -59,7 +59,7 @@ export interface SqliteStoreOptions {
    * True for the server: it locks the database, creates and migrates it. False for a command that runs next to a live
    * server: no lock, no migration, no saved rate counters.
    */
-  exclusive: boolean;
+  serves: boolean;
   /** Called once, when disk or file can no longer be trusted; the process should end. */
   onFatal: (error: Error) => void;
   /** Called with a sentence for the log. */
@@ -84,13 +84,13 @@ export interface SqliteStoreOptions {
  *   `schema_too_new`, `schema_too_old`, `restore_unfinished` or `log_foreign`.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const path = canonicalPath(options.path, { create: options.exclusive });
+  const path = canonicalPath(options.path, { create: options.serves });
   const opened: (() => void)[] = [];
   const release = () => {
     for (const close of opened.splice(0).reverse()) close();
   };
   try {
-    if (options.exclusive) {
+    if (options.serves) {
       opened.push(lockDatabase(path).release);
       finishRestore(path);
       refuseForeignLog(path);
@@ -100,7 +100,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     }
     const writer = openWriter(path);
     opened.push(() => writer.close());
-    if (options.exclusive) {
+    if (options.serves) {
       migrate({ db: writer, migrations, now: options.clock.now() });
       endLeases(writer);
       recordIdentity(writer);
@@ -163,7 +163,7 @@ function buildStore(
     release: () => void;
   },
 ): Store {
-  const { clock, exclusive, onFatal, maxChallenges = limits.openChallenges } = options;
+  const { clock, serves, onFatal, maxChallenges = limits.openChallenges } = options;
   const hasRoom = watchDisk(writer.name, options.minFreeBytes ?? 0, options.freeBytes);
   const fatal = once((error) => {
     // Stop the purge: it would let reads see commits that were not flushed, and write back a log that is not trusted.
@@ -173,7 +173,7 @@ function buildStore(
   const watched = areReplaced(files, options.identify) ? [] : files;
   if (watched.length === 0) options.onWarning?.(UNSTABLE);
   // Next to a live server, the server's thread makes the checkpoints.
-  const checkpoints = exclusive ? new Checkpoints(writer, watched, fatal) : null;
+  const checkpoints = serves ? new Checkpoints(writer, watched, fatal) : null;
   const snapshot = readSnapshot(reader, fatal);
   const group = new GroupCommit({
     db: writer,
@@ -202,7 +202,7 @@ function buildStore(
   });
   const log = startLogPurge({ writer, group, checkpoints, snapshot, onFatal: fatal });
   // A crash may have happened between the commit of an erasure and its purge.
-  if (exclusive) void log.purge();
+  if (serves) void log.purge();
   const triggers = new Triggers();
   const db = sqliteDb({
     read: readsOf({ reader, clock, snapshot, onFatal: fatal }),
@@ -211,7 +211,7 @@ function buildStore(
     triggers,
   });
   const counters = new RateCounters(clock);
-  if (exclusive) counters.load(reader);
+  if (serves) counters.load(reader);
   const feed = new ChangeFeed();
   const source = {
     readErrors: () => db.all<UsageError>(raw(usageErrors)),
@@ -221,7 +221,7 @@ function buildStore(
 
   async function close(): Promise<void> {
     // If this fails, the current window starts from zero, as after a crash. Closing must go on.
-    const saved = exclusive ? group.write(() => counters.save(writer)).catch(() => {}) : null;
+    const saved = serves ? group.write(() => counters.save(writer)).catch(() => {}) : null;
     await Promise.all([usage.close(), saved, group.drain()]);
     log.stop();
     await checkpoints?.stop();

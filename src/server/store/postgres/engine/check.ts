@@ -39,7 +39,7 @@ function snapshotOf(tx: Queries): Snapshot {
   };
 }
 
-/** Selects what is stored without being saved as usage. */
+/** Reads the stored bytes that the saved usage lacks. */
 export function readUsageErrors(access: Access): Promise<UsageError[]> {
   return access.read(async (tx) => {
     await extendTimeout(tx);

@@ -7,8 +7,7 @@ import type { Work } from '../../db/database.ts';
 import { isFatal } from './connections.ts';
 import type { LogFile } from './disk.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
-import { settled } from './settled.ts';
-import { SqliteTx, statementsOn } from './tx.ts';
+import { SqliteTx, settled, statementsOn } from './tx.ts';
 
 export interface GroupCommitOptions {
   /** The write connection: WAL, `synchronous=NORMAL`, busy timeout 0. No other code may write on it. */

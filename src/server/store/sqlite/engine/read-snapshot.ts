@@ -1,8 +1,8 @@
-// Gives the reads of one turn of the event loop one shared snapshot, of durable commits only.
+// Shares one snapshot of durable commits among the reads of a turn of the event loop.
 
 import type { Database } from 'better-sqlite3';
 import type { Awaitable } from '../../db/database.ts';
-import { settled } from './settled.ts';
+import { settled } from './tx.ts';
 
 export type ReadSnapshot = ReturnType<typeof readSnapshot>;
 

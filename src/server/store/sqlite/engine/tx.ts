@@ -1,7 +1,7 @@
-// Runs the statements of one transaction on a connection.
+// Runs the statements of one transaction on a connection, and detects code that awaits anything else.
 
 import type { Database } from 'better-sqlite3';
-import { requireRow, type Tx } from '../../db/database.ts';
+import { type Awaitable, requireRow, type Tx } from '../../db/database.ts';
 import { type Sql, Statements, type Value } from '../../db/sql.ts';
 import { type Prepared, prepare } from './prepare.ts';
 
@@ -57,4 +57,26 @@ export class SqliteTx implements Tx {
       throw this.failure;
     }
   }
+}
+
+/**
+ * The result of `work`. Rejects if `work` waits for more than its statements: a timer, a request or another write. A next
+ * tick that is queued from a microtask runs when no microtask is left; `work` has settled by then if nothing else is
+ * awaited.
+ */
+export function settled<Result>(work: () => Awaitable<Result>): Awaitable<Result> {
+  const result = work();
+  if (!(result instanceof Promise)) return result;
+  return new Promise((resolve, reject) => {
+    let isSettled = false;
+    const settle = () => {
+      isSettled = true;
+    };
+    result.finally(settle).then(resolve, reject);
+    const check = () => {
+      if (isSettled) return;
+      reject(new Error('A transaction awaited something else than its statements'));
+    };
+    queueMicrotask(() => process.nextTick(check));
+  });
 }

@@ -13,11 +13,10 @@ import { type Deps, found, keyRevoked, storing } from './deps.ts';
 import {
   filteredPage,
   fleetMembers,
-  type JsonText,
+  JsonText,
   openCursors,
   type Page,
   periodOf,
-  withDocument,
   writtenPage,
 } from './paging.ts';
 import { canonicalDocument } from './tasks.ts';
@@ -85,13 +84,19 @@ export async function listEvents(
     // None happened after it was received.
     isPast: ({ createdAt }) => createdAt < from,
     cursorOf: ({ seq }) => cursors.cursorOf(seq),
-    view: (event) => withDocument(membersOf(event), 'payload', event.payload),
+    view: eventText,
   });
   return writtenPage(page);
 }
 
 function viewEvent(event: EventRecord): OpsEvent {
   return { ...membersOf(event), payload: JSON.parse(event.payload) };
+}
+
+/** The payload is JSON already. */
+function eventText(event: EventRecord): JsonText<OpsEvent> {
+  const members = JSON.stringify(membersOf(event)).slice(0, -1);
+  return new JsonText(`${members},"payload":${event.payload}}`);
 }
 
 function membersOf(event: EventRecord): Omit<OpsEvent, 'payload'> {

@@ -40,13 +40,8 @@ export function createReadiness(deps: Deps): () => Readiness {
     first ??= inTime(FIRST_CHECK_MS, checking, undefined);
     const now = performance.now();
     if (last === null || now - last.readAt >= READINESS_MS) {
-      last = {
-        readAt: now,
-        readiness: readReadiness(
-          deps,
-          first.then(() => isChecked),
-        ),
-      };
+      const checkedBy = first.then(() => isChecked);
+      last = { readAt: now, readiness: readReadiness(deps, checkedBy) };
     }
     return last.readiness;
   };

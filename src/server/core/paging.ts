@@ -155,20 +155,8 @@ export class JsonText<Value> {
   }
 }
 
-/** Serializes `members` plus one more member whose value is already JSON. `members` MUST NOT be empty. */
-export function withDocument<Members extends object, Name extends string>(
-  members: Members,
-  name: Name,
-  document: string,
-): JsonText<Members & Record<Name, Record<string, unknown>>> {
-  const open = JSON.stringify(members).slice(0, -1);
-  return new JsonText(`${open},${JSON.stringify(name)}:${document}}`);
-}
-
-export function writtenPage<Item>({
-  items,
-  next_cursor,
-}: Page<JsonText<Item>>): JsonText<Page<Item>> {
+export function writtenPage<Item>(page: Page<JsonText<Item>>): JsonText<Page<Item>> {
+  const { items, next_cursor } = page;
   const texts = items.map(({ text }) => text).join();
   return new JsonText(`{"items":[${texts}],"next_cursor":${JSON.stringify(next_cursor)}}`);
 }

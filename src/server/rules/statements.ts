@@ -57,11 +57,7 @@ export type SameNumber = Pick<StatementRecord, 'place' | 'signedHash' | 'stateme
  */
 export function placeOf(
   stored: readonly SameNumber[],
-  {
-    signedHash,
-    epoch,
-    statementHash,
-  }: Pick<NewStatement, 'signedHash' | 'epoch' | 'statementHash'>,
+  { signedHash, epoch, statementHash }: Omit<SameNumber, 'place'>,
 ): { place: number | null; answer: StatementOutcome } {
   const same = stored.find((one) => one.signedHash === signedHash);
   const older = stored.filter((one) => same === undefined || one.place < same.place);

@@ -70,13 +70,7 @@ const FREED = raw(freed.proofs);
  * - in the write-ahead log, until its files are recycled;
  * - in replicas, archives and earlier backups, as long as those are kept.
  */
-export function evidenceStore({
-  read,
-  write,
-  deletions,
-  purgeLog,
-  joinLogPurge,
-}: Db): Omit<EvidenceStore, 'getLeafAnchor'> {
+export function evidenceStore({ read, write, deletions, purgeLog, joinLogPurge }: Db) {
   return {
     getEvidence: (id, viewer) =>
       read(async (tx) => {
@@ -144,7 +138,7 @@ export function evidenceStore({
       if (done > 0) void purgeLog();
       return more;
     },
-  };
+  } satisfies Partial<EvidenceStore>;
 }
 
 function toEvidence(row: EvidenceRow): EvidenceRecord {

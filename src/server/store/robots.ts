@@ -49,11 +49,7 @@ const COLUMNS = sql`id, wallet, name, description, fleet_id AS "fleetId", key_hi
   CASE WHEN battery_pct < ${raw(String(limits.lowBatteryPct))} THEN battery_since END AS "batteryLowSince",
   clock_behind AS "clockBehind", (${LAST_ERROR}) AS "lastError", (${CURRENT_TASK}) AS "currentTask"`;
 
-export function robotStore({
-  all,
-  read,
-  write,
-}: Db): Omit<RobotStore, 'authenticateRobot' | 'countBatch' | 'deleteRobot'> {
+export function robotStore({ all, read, write }: Db) {
   return {
     createRobot: ({ id, wallet, name, description, keyHash, createdAt }, by) =>
       write(async (tx) => {
@@ -130,7 +126,7 @@ export function robotStore({
         await recordNamed(tx, kind, robot, by);
         return robot;
       }),
-  };
+  } satisfies Partial<RobotStore>;
 }
 
 /** Finds a robot by id if it belongs to the account. */

@@ -217,13 +217,9 @@ const ROBOT = sql`robots r JOIN accounts a ON a.wallet = r.wallet`;
 /** Decides whether a completion may be queued. `wasRefused`: an earlier one was refused for lack of credit. */
 export async function decideFor(
   tx: Tx,
-  {
-    robotId,
-    keyHash,
-    taskId,
-    statementHash,
-  }: Pick<NewCompletion, 'robotId' | 'keyHash' | 'taskId' | 'statementHash'>,
+  completion: Pick<NewCompletion, 'robotId' | 'keyHash' | 'taskId' | 'statementHash'>,
 ) {
+  const { robotId, keyHash, taskId, statementHash } = completion;
   const row = await tx.get<SituationRow>(
     sql`${selectSituation(ROBOT, taskId)} WHERE r.id = ${robotId} AND r.key_hash = ${keyHash}`,
   );

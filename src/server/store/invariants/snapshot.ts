@@ -23,19 +23,17 @@ export function selecting(statement: string): Invariant {
   };
 }
 
+interface Folding<Row, Group> {
+  /** The group of a row, without the row. */
+  start(row: Row): Group | Promise<Group>;
+  isSame(group: Group, row: Row): boolean;
+  add(group: Group, row: Row): Group;
+}
+
 /** Folds each run of consecutive rows that belong together. Holds one of the groups at a time. */
 export async function* folded<Row, Group>(
   rows: AsyncIterable<Row>,
-  {
-    start,
-    isSame,
-    add,
-  }: {
-    /** The group of a row, without the row. */
-    start(row: Row): Group | Promise<Group>;
-    isSame(group: Group, row: Row): boolean;
-    add(group: Group, row: Row): Group;
-  },
+  { start, isSame, add }: Folding<Row, Group>,
 ): AsyncGenerator<Group> {
   let group: Group | undefined;
   for await (const row of rows) {

@@ -147,21 +147,18 @@ export function migrateDatabase(path: string, now: number): number {
   }
 }
 
+interface Opened {
+  writer: Database;
+  reader: Database;
+  logFile: LogFile;
+  files: readonly OpenedFile[];
+  /** Closes all of them. */
+  release: () => void;
+}
+
 function buildStore(
   options: SqliteStoreOptions,
-  {
-    writer,
-    reader,
-    logFile,
-    files,
-    release,
-  }: {
-    writer: Database;
-    reader: Database;
-    logFile: LogFile;
-    files: readonly OpenedFile[];
-    release: () => void;
-  },
+  { writer, reader, logFile, files, release }: Opened,
 ): Store {
   const { clock, serves, onFatal, maxChallenges = limits.openChallenges } = options;
   const hasRoom = watchDisk(writer.name, options.minFreeBytes ?? 0, options.freeBytes);

@@ -12,14 +12,7 @@ const RETRY_MS = 1_000;
 
 export type LogPurge = ReturnType<typeof startLogPurge>;
 
-/** `onFatal` is called when disk or file can no longer be trusted. */
-export function startLogPurge({
-  writer,
-  group,
-  checkpoints,
-  snapshot,
-  onFatal,
-}: {
+interface Purging {
   writer: Database;
   /** The group commit of `writer`. A purge waits for its flush, because no read may see commits before it ends. */
   group: Pick<GroupCommit, 'committing'>;
@@ -27,8 +20,11 @@ export function startLogPurge({
   checkpoints: Checkpoints | null;
   /** The snapshot of this process. An open read would keep the log from being truncated too. */
   snapshot: ReadSnapshot;
+  /** Called when disk or file can no longer be trusted. */
   onFatal: (error: Error) => void;
-}) {
+}
+
+export function startLogPurge({ writer, group, checkpoints, snapshot, onFatal }: Purging) {
   let waiting: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   let dueAt = Number.POSITIVE_INFINITY;

@@ -4,8 +4,8 @@ import type { RetentionStore } from '../ports/operations.ts';
 import {
   type Awaitable,
   type Db,
-  deleteInCommit,
   type DeletionLimits,
+  deleteInCommit,
   type Tx,
 } from './db/database.ts';
 import { onPostgres, selected } from './db/dialect.ts';

@@ -6,8 +6,9 @@ import { limits } from '../../protocol/limits.ts';
 import type { RobotRecord, RobotStore } from '../ports/robots.ts';
 import type { TaskRecord } from '../ports/tasks.ts';
 import { dropFreeLeaves } from './anchoring/free-leaves.ts';
+import { completionTopic } from './anchoring/waits.ts';
 import { recordAudit, recordNamed } from './audit-log.ts';
-import { type Db, deleteInCommit, type DeletionLimits, type Tx } from './db/database.ts';
+import { type Db, type DeletionLimits, deleteInCommit, type Tx } from './db/database.ts';
 import {
   among,
   each,
@@ -23,7 +24,6 @@ import { raw, sql } from './db/sql.ts';
 import { findFleet } from './fleets.ts';
 import type { CountedIn } from './stats.ts';
 import { bytesIn, type Freed, subtractUsage } from './storage-usage.ts';
-import { completionTopic } from './anchoring/waits.ts';
 
 /** The newest event of severity `error`. */
 const LAST_ERROR = sql`SELECT ${jsonObject({

@@ -15,7 +15,7 @@ import type {
 import { isSignupGrantDue } from '../rules/credits.ts';
 import { openAccount } from './account.ts';
 import { recordAudit } from './audit-log.ts';
-import { databaseTime, type Db, type Tx } from './db/database.ts';
+import { type Db, databaseTime, type Tx } from './db/database.ts';
 import { forUpdate, lockAccount, lockName, onPostgres, selected } from './db/dialect.ts';
 import { insertNew, LAST_ID } from './db/rows.ts';
 import { NOW, raw, type Sql, sql } from './db/sql.ts';

@@ -7,9 +7,8 @@ import type { Db, Tx } from '../db/database.ts';
 import { among, elements, onPostgres, typed } from '../db/dialect.ts';
 import { raw, type Sql, sql } from '../db/sql.ts';
 import { lockReserving } from '../ledger.ts';
-import { QUEUE_TOPIC } from './waits.ts';
 import { placeFreeLeaves, releaseFreeLeaves } from './free-leaves.ts';
-import { endOffers } from './waits.ts';
+import { endOffers, QUEUE_TOPIC } from './waits.ts';
 
 const sign = completionMove('sign');
 const requeue = completionMove('requeue');

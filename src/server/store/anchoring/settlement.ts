@@ -14,11 +14,11 @@ import {
   reservationsOf,
 } from '../ledger.ts';
 import { countAnchors } from '../stats.ts';
-import { completionTopic, QUEUE_TOPIC } from './waits.ts';
 import { queueFailed, queueVerified } from '../webhook-outbox.ts';
 import { moveAttempts } from './anchor-attempts.ts';
 import { locked, noteAssignment, returnSome, unexpectedState } from './assignments.ts';
 import { inclusionPaths, type PathOf, pathBytes } from './paths.ts';
+import { completionTopic, QUEUE_TOPIC } from './waits.ts';
 
 /** Waiting requests that are woken together. A request for several tasks responds when the last of them is settled. */
 const WOKEN_TOGETHER = 16;

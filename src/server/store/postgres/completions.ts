@@ -7,12 +7,12 @@ import { completionMove } from '../../rules/anchoring.ts';
 import { lacksCredit } from '../../rules/credits.ts';
 import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
+import { QUEUE_TOPIC } from '../anchoring/waits.ts';
 import type { Tx } from '../db/database.ts';
 import { raw, type Sql, sql } from '../db/sql.ts';
 import { newProofKey, sealProof } from '../evidence.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { decideIn, findTask, type SituationRow, selectSituation } from '../tasks.ts';
-import { QUEUE_TOPIC } from '../anchoring/waits.ts';
 import type { PostgresDb } from './engine/database.ts';
 import { unlessContended } from './engine/errors.ts';
 

@@ -6,13 +6,13 @@ import { completionMove } from '../../rules/anchoring.ts';
 import { lacksCredit } from '../../rules/credits.ts';
 import { proofBytes } from '../../rules/storage.ts';
 import { refuseForCredit } from '../alerts.ts';
+import { QUEUE_TOPIC } from '../anchoring/waits.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { raw, sql } from '../db/sql.ts';
 import { newProofKey, sealProof } from '../evidence.ts';
 import { markSeen } from '../robots.ts';
 import type { StorageUsage } from '../storage-usage.ts';
 import { decideFor, findTask, type SituationRow } from '../tasks.ts';
-import { QUEUE_TOPIC } from '../anchoring/waits.ts';
 
 const again = completionMove('try_again');
 

@@ -12,7 +12,7 @@ export interface RobotClient extends Pick<Client, 'call'> {
   /**
    * Submits the evidence of a task. Resolves with the receipt, or with null if the evidence is stored and not anchored
    * after `wait` seconds. The call can be repeated: a task is completed once. Rejects with a SvcError: `already_completed`
-   * or `completion_in_progress` if the task has other evidence.
+   * or `completion_in_progress` if the task has other evidence, `unexpected_answer` if the receipt is of another task.
    */
   complete(
     id: string,
@@ -109,7 +109,8 @@ function robotClient(client: Client, retryMs: number | undefined, polls: boolean
           ? await post(id, result, Math.floor(secondsLeft()), options)
           : task.verification;
     }
-    return receipt;
+    if (receipt === null || receipt.task_id === id.toLowerCase()) return receipt;
+    throw new SvcError('unexpected_answer', `The receipt is of another task: ${receipt.task_id}.`);
   }
   return {
     call: client.call,

@@ -134,6 +134,23 @@ it('does not take a sign-in page for the service', async () => {
   expect(receipt?.status).toBe('verified');
 });
 
+it('rejects the receipt of another task', async () => {
+  const client = createServiceClient({ baseUrl: proxy.url, apiKey: robot.apiKey });
+  const other = await client.submit({ title, proof: newEvidence() });
+  proxy.handle(async ({ path, pass, forward, response }) => {
+    if (!/^\/api\/v1\/tasks\/[^/]+$/.test(path)) return pass();
+    const answer = await forward();
+    const body = { ...JSON.parse(answer.body), verification: other };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    return;
+  });
+
+  await expect(client.submit({ title, proof: newEvidence() })).rejects.toMatchObject({
+    code: 'unexpected_answer',
+    message: `The receipt is of another task: ${other.task_id}.`,
+  });
+});
+
 it('gives up at the end of its time', async () => {
   const client = createAgentClient({ socketPath: '/nowhere.sock', retryMs: 0 });
 

@@ -13,6 +13,9 @@ import { programs, startDevService, svc } from './dev-service.js';
 import { evidenceOfRecordedRun } from './recorded-run.js';
 import { expectThat, say, step, table } from './steps.js';
 
+const NEXT_STEP = `
+Next: connect a robot of your own, as docs/guides/robot-developer.md explains.
+To call the service of this demo yourself, run the demo with --keep.`;
 const folder = path.join(tmpdir(), `svc-demo-${randomBytes(6).toString('hex')}`);
 const files = {
   evidence: path.join(folder, 'evidence.json'),
@@ -52,6 +55,7 @@ export async function demo(_, { keep }) {
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     say(chalk.green.bold(`\nEvery step held, in ${seconds} s.`));
     if (keep) await keepRunning(service, robotKey, receipt);
+    else say(NEXT_STEP);
     return 0;
   } catch (error) {
     say(chalk.red(`\n${error instanceof Error ? error.message : error}`));

@@ -46,6 +46,7 @@ describe('svc-server demo', () => {
     expect(stdout).toMatch(/proof_hash +0x[0-9a-f]{64}/);
     expect(stdout).toContain('NOT verified.');
     expect(stdout).toMatch(/Every step held, in [\d.]+ s\./);
+    expect(stdout).toMatch(/\nNext: .*docs\/guides\/robot-developer\.md.*\n.* --keep\.\n$/);
   });
 });
 

@@ -9,7 +9,6 @@ import { buildLocalApi } from './local-api/app.ts';
 import type { LocalDeps } from './local-api/call.ts';
 import { listenOnLoopback, listenOnSocket } from './local-api/listen.ts';
 import { Identity } from './signing/identity.ts';
-import { numbering } from './signing/numbering.ts';
 import { Signer } from './signing/signer.ts';
 import { openSpool } from './spool/spool.ts';
 import { readStatus, watchDiskWrites } from './status.ts';
@@ -42,7 +41,7 @@ export async function startAgent(
   }
   const onDamage = (damage: { file: string; records: number }) =>
     logger.error(damage, 'damaged spool set aside, intact records recovered');
-  const spool = openSpool({ folder, maxBytes, clock, onDamage, numbering });
+  const spool = openSpool({ folder, maxBytes, clock, onDamage });
   const writes = watchDiskWrites();
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);

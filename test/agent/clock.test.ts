@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Instant } from '../../src/agent/clock.ts';
-import { bodyOf, givenTime, timeOf } from '../../src/agent/uploads/clock-correction.ts';
+import { bodyOf, givenTime, timeOf } from '../../src/agent/spool/clock-correction.ts';
 import { sampleBody } from '../../src/agent/uploads/samples.ts';
 import { limits } from '../../src/protocol/limits.ts';
 import { createTestAgent, type TestAgent } from '../support/agent.ts';

@@ -15,13 +15,14 @@ import type { AgentClock } from '../clock.ts';
 import { agentError } from '../errors.ts';
 import { lockSpool, unusable } from './database.ts';
 import { SpoolFile, type SpoolFileOptions } from './file.ts';
+import { contentOf, numberRecord, statementAbout } from './numbering.ts';
 import type { PromiseProblem, StoredPromise } from './promises.ts';
 import type { SpoolRecord, StoredRecord } from './records.ts';
 import type { DamagedFile } from './recover.ts';
 import type { Batch } from './samples.ts';
 import type { Receipt, Refusal, RefusedRecord, Settlement } from './settled.ts';
 import { STATEMENT_BYTES, type StoredStatement } from './statements.ts';
-import type { Tables } from './tables.ts';
+import type { RecordTables } from './tables.ts';
 import type { Claim, Completion } from './tasks.ts';
 import { GroupWriter } from './writes.ts';
 
@@ -30,29 +31,6 @@ const RESENT_AT_ONCE = 3;
 
 export interface SpoolOptions extends SpoolFileOptions {
   folder: string;
-  /** Without it, the spool numbers nothing. */
-  numbering?: Numbering;
-}
-
-/** The tables of the records, without those of the file itself. */
-export type RecordTables = Omit<Tables, 'db' | 'budget'>;
-
-/** Finds and builds statements (`signing/numbering.ts`). Both methods run inside the caller's transaction. */
-export interface Numbering {
-  /** The statement about exactly this record by the key in use; null without one. */
-  find(tables: RecordTables, record: Claim | Completion): StoredStatement | null;
-  /**
-   * Gives the record a number, unless it has one. `content`: of a task whose claim is not in the spool. False if the
-   * content is not known.
-   */
-  number(
-    tables: RecordTables,
-    record: Claim | Completion,
-    clock: AgentClock,
-    content?: TaskContent,
-  ): boolean;
-  /** What the service has, or will have, of a task that this machine claimed; null for another task. */
-  contentOf(tables: RecordTables, taskId: string): TaskContent | null;
 }
 
 /** Records numbered in one commit, to keep the write-ahead log short. */
@@ -76,7 +54,6 @@ export function openSpool(options: SpoolOptions): Spool {
  */
 export class Spool {
   readonly #file: SpoolFile;
-  readonly #numbering: Numbering | null;
   readonly #clock: AgentClock;
   readonly #lock: { release(): void };
   readonly #groups: GroupWriter;
@@ -87,7 +64,6 @@ export class Spool {
 
   constructor(options: SpoolOptions, lock: { release(): void }) {
     this.#clock = options.clock;
-    this.#numbering = options.numbering ?? null;
     this.#lock = lock;
     this.#file = new SpoolFile(path.join(options.folder, 'spool.db'), options);
     this.#groups = new GroupWriter((work) => this.#file.commit(work));
@@ -143,7 +119,7 @@ export class Spool {
 
   /** The statement about this claim or completion by the key in use; null without one. */
   findStatement(record: Claim | Completion): StoredStatement | null {
-    return this.read((tables) => this.#numbering?.find(tables, record) ?? null);
+    return this.read((tables) => statementAbout(tables, record));
   }
 
   /** Numbers a claim or completion that has no statement. False if the content of its task is not known. */
@@ -272,7 +248,7 @@ export class Spool {
 
   /** What the service has, or will have, of a task that this machine claimed; null if it is not known. */
   contentOf(taskId: string): TaskContent | null {
-    return this.read((tables) => this.#numbering?.contentOf(tables, taskId) ?? null);
+    return this.read((tables) => contentOf(tables, taskId));
   }
 
   /** The completion leaves, its receipt is kept, and waiting callers continue. */
@@ -493,13 +469,13 @@ export class Spool {
   #number({ kind, id }: Pick<SpoolRecord, 'kind' | 'id'>, content?: TaskContent): boolean {
     const { tables } = this.#file;
     const { tasks, statements } = tables;
-    if (this.#numbering === null || statements.key() === null) return false;
+    if (statements.key() === null) return false;
     const clock = this.#clock;
     const claim = tasks.claim(id);
-    const isClaimNumbered = claim?.answer === null && this.#numbering.number(tables, claim, clock);
+    const isClaimNumbered = claim?.answer === null && numberRecord(tables, claim, clock);
     if (kind === 'claim') return isClaimNumbered;
     const completion = tasks.completion(id);
-    return completion !== null && this.#numbering.number(tables, completion, clock, content);
+    return completion !== null && numberRecord(tables, completion, clock, content);
   }
 
   /** Inside a write: keeps the promise if there is room. */

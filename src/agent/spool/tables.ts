@@ -12,6 +12,9 @@ import { TaskTable } from './tasks.ts';
 
 export type Tables = Readonly<ReturnType<typeof tablesOf>>;
 
+/** The tables of the records, without those of the file itself. */
+export type RecordTables = Omit<Tables, 'db' | 'budget'>;
+
 /** The tables of an open file, which `budget` keeps small. */
 export function tablesOf(db: Database, budget: Budget) {
   return {

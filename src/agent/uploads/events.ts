@@ -1,8 +1,8 @@
 // Delivers ops events, one at a time, and reports what the spool had to drop.
 import { SvcError } from '../../base/svc-error.ts';
 import type { Answer, Body } from '../../protocol/routes.ts';
+import { bodyOf } from '../spool/clock-correction.ts';
 import type { StoredRecord } from '../spool/records.ts';
-import { bodyOf } from './clock-correction.ts';
 import { retryAfterMs } from './retry.ts';
 import { type NextCalls, Uploads } from './uploads.ts';
 

@@ -5,9 +5,9 @@ import type { JsonObject } from '../../proof/json-value.ts';
 import { limits } from '../../protocol/limits.ts';
 import type { NewSample } from '../../protocol/telemetry.ts';
 import { formatTimestamp } from '../../protocol/timestamp.ts';
+import { timestampOf } from '../spool/clock-correction.ts';
 import type { SpoolRecord, StoredRecord } from '../spool/records.ts';
 import type { Batch } from '../spool/samples.ts';
-import { timestampOf } from './clock-correction.ts';
 import { isLost, retryAfterMs, verdictOf } from './retry.ts';
 import { type NextCall, type NextCalls, Uploads } from './uploads.ts';
 

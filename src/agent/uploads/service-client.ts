@@ -8,6 +8,7 @@ import type { CallName, Client } from '../../client/client.ts';
 import type { Answer, Input } from '../../protocol/routes.ts';
 import type { AgentClock } from '../clock.ts';
 import { type KeySource, keyHint, keyVersion, readKey } from '../key.ts';
+import { fixBootEpochs } from '../spool/clock-correction.ts';
 import type { Spool } from '../spool/spool.ts';
 import {
   type BatchedCall,
@@ -16,7 +17,6 @@ import {
   readItem,
   unexpectedAnswer,
 } from './answers.ts';
-import { fixBootEpochs } from './clock-correction.ts';
 import { RateBudget } from './rate-budget.ts';
 import {
   callError,

@@ -2,8 +2,8 @@
 import type { Body } from '../../protocol/routes.ts';
 import { formatTimestamp, parseTimestamp } from '../../protocol/timestamp.ts';
 import type { Instant } from '../clock.ts';
-import type { SpoolRecord } from '../spool/records.ts';
-import type { AgentState } from '../spool/state.ts';
+import type { SpoolRecord } from './records.ts';
+import type { AgentState } from './state.ts';
 
 /** Largest error of the wall clock that is not corrected. */
 const TOLERANCE_MS = 60_000;

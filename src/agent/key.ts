@@ -20,11 +20,8 @@ export async function readKey(source: KeySource): Promise<string> {
   const name = credential ? 'systemd credential' : 'SVC_AGENT_KEY_FILE';
   const text = (await readPrivateFile(file, name, 'key_unusable')).trim();
   if (isKey(text)) return text;
-  throw new SvcError(
-    'key_unusable',
-    `${name} ${file} holds no API key (svc_ and 40 lowercase hex digits).`,
-    { hint: 'Write the key with svc-agent key set.' },
-  );
+  const message = `${name} ${file} holds no API key (svc_ and 40 lowercase hex digits).`;
+  throw new SvcError('key_unusable', message, { hint: 'Write the key with svc-agent key set.' });
 }
 
 export function isKey(text: string): boolean {

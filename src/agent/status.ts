@@ -38,10 +38,7 @@ export function readStatus(
     /** The newest completions that the service refused for good, newest first. Their proofs are not anchored. */
     set_aside: spool
       .read(({ settled }) => settled.setAside())
-      .map(({ wall_ms, ...aside }) => ({
-        ...aside,
-        accepted_at: new Date(wall_ms).toISOString(),
-      })),
+      .map(({ wall_ms, ...aside }) => ({ ...aside, accepted_at: new Date(wall_ms).toISOString() })),
     spool: {
       /** Includes the damaged file. */
       bytes_on_disk: spool.bytesOnDisk(),

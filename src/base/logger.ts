@@ -75,10 +75,7 @@ export function withSeverity(stream: FlushableStream): FlushableStream {
 }
 
 function rewriting(stream: FlushableStream, edit: (line: string) => string): FlushableStream {
-  return {
-    write: (line) => stream.write(edit(line)),
-    flushSync: () => stream.flushSync?.(),
-  };
+  return { write: (line) => stream.write(edit(line)), flushSync: () => stream.flushSync?.() };
 }
 
 /**

@@ -42,11 +42,10 @@ export async function readPrivateFile(
 export async function readToken(file: string, name: string, foreign?: number): Promise<string> {
   const token = (await readPrivateFile(file, name, 'key_unusable', foreign)).trim();
   if (/^[\x21-\x7e]{16,}$/.test(token)) return token;
-  throw new SvcError(
-    'key_unusable',
-    `${name} ${file} holds no token of at least 16 printable characters.`,
-    { hint: `Write one: openssl rand -hex 32 > ${file}` },
-  );
+  const message = `${name} ${file} holds no token of at least 16 printable characters.`;
+  throw new SvcError('key_unusable', message, {
+    hint: `Write one: openssl rand -hex 32 > ${file}`,
+  });
 }
 
 /** The account that reads the file must own it, because no other account can read a file of mode 600. */
@@ -108,14 +107,11 @@ export function keepPrivate(file: string): void {
     try {
       chmodSync(`${file}${suffix}`, 0o600);
     } catch (cause) {
-      throw new SvcError(
-        'file_not_private',
-        `${file}${suffix} can be read by others, and its mode cannot be changed.`,
-        {
-          hint: 'Give the file to this account with chown, or move it to a file system that has modes.',
-          cause,
-        },
-      );
+      const message = `${file}${suffix} can be read by others, and its mode cannot be changed.`;
+      throw new SvcError('file_not_private', message, {
+        hint: 'Give the file to this account with chown, or move it to a file system that has modes.',
+        cause,
+      });
     }
   }
 }

@@ -45,11 +45,8 @@ export function unreadableFile(file: string, error: unknown, code = 'usage'): Sv
   const { code: reason = 'unknown' } = error as NodeJS.ErrnoException;
   // Node.js passes an argument that is not UTF-8 with U+FFFD in it, and finds no such file.
   if (reason === 'ENOENT' && /\ufffd|\p{Surrogate}/u.test(file)) {
-    return new SvcError(
-      code,
-      `Cannot read ${file}: there is no such file, or its name is not UTF-8.`,
-      { hint: 'Rename the file; its name must be UTF-8.' },
-    );
+    const message = `Cannot read ${file}: there is no such file, or its name is not UTF-8.`;
+    return new SvcError(code, message, { hint: 'Rename the file; its name must be UTF-8.' });
   }
   return new SvcError(code, `Cannot read ${file}: ${reasons[reason] ?? reason}.`);
 }

@@ -71,10 +71,7 @@ const FREE_BLOCKS = 20;
 
 const freeCalls: readonly RpcCall[] = [
   { method: 'eth_gasPrice', params: [] },
-  {
-    method: 'eth_feeHistory',
-    params: [`0x${FREE_BLOCKS.toString(16)}`, 'latest', [100]],
-  },
+  { method: 'eth_feeHistory', params: [`0x${FREE_BLOCKS.toString(16)}`, 'latest', [100]] },
 ];
 
 /**

@@ -94,10 +94,8 @@ function credential(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new SvcError(
-      'invalid_rpc_url',
-      'A % in the credentials of the RPC URL must be written as %25.',
-    );
+    const message = 'A % in the credentials of the RPC URL must be written as %25.';
+    throw new SvcError('invalid_rpc_url', message);
   }
 }
 

@@ -3,10 +3,7 @@ import { type Static, Type } from 'typebox';
 import { Address, Closed, Decimal, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
 /** The usage of a limit. */
-const Used = Closed({
-  used: Type.Integer({ minimum: 0 }),
-  max: Type.Integer({ minimum: 0 }),
-});
+const Used = Closed({ used: Type.Integer({ minimum: 0 }), max: Type.Integer({ minimum: 0 }) });
 
 /** The signed-in account, for the dashboard and the CLI. */
 export const Account = Closed({

@@ -91,10 +91,7 @@ export const operatorRoutes = {
       'Grant credits, and open the account if it is new. A repeated id grants nothing, so retry with the same id',
     body: NewGrant,
     responses: {
-      200: Closed({
-        outcome: OneOf(['granted', 'repeated']),
-        balance: AccountBalance,
-      }),
+      200: Closed({ outcome: OneOf(['granted', 'repeated']), balance: AccountBalance }),
     },
     errors: ['invalid_address', 'id_conflict', 'storage_unavailable'],
   },

@@ -77,11 +77,10 @@ async function proveKey(apiKey: string, baseUrl: string, socket: string): Promis
   const { robot } = (await client.call('getOwnRobot')).body;
   const robotOfRecords = await robotOfDaemon(socket);
   if (robotOfRecords === null || robotOfRecords === robot.id) return robot;
-  throw new SvcError(
-    'foreign_key',
-    `The key belongs to ${robot.name} (${robot.id}), but the spool has records of ${robotOfRecords}.`,
-    { hint: 'Use another SVC_AGENT_STATE_DIR for another robot.' },
-  );
+  const message = `The key belongs to ${robot.name} (${robot.id}), but the spool has records of ${robotOfRecords}.`;
+  throw new SvcError('foreign_key', message, {
+    hint: 'Use another SVC_AGENT_STATE_DIR for another robot.',
+  });
 }
 
 /** Null if no daemon answers or it does not know its robot yet. */
@@ -111,13 +110,10 @@ async function untilTakenUp(socket: string, hint: string, copied: boolean): Prom
         return say('To use the new key, run: sudo systemctl restart svc-agent');
       }
       if (performance.now() > end) {
-        throw new SvcError(
-          'key_not_taken_up',
-          `The daemon does not use the new key after ${TAKEN_UP_MS / 1000} s.`,
-          {
-            hint: 'Run svc-agent status to see why.',
-          },
-        );
+        const message = `The daemon does not use the new key after ${TAKEN_UP_MS / 1000} s.`;
+        throw new SvcError('key_not_taken_up', message, {
+          hint: 'Run svc-agent status to see why.',
+        });
       }
       await sleep(CHECK_MS);
     }

@@ -69,10 +69,8 @@ export function buildLocalApi(
       throw agentError('forbidden_origin', 'Only programs on this machine may call this API.');
     }
     if (token === null || sameText(headers.authorization ?? '', `Bearer ${token}`)) return;
-    throw agentError(
-      'invalid_token',
-      'Send the token of SVC_AGENT_TOKEN_FILE as Authorization: Bearer TOKEN.',
-    );
+    const message = 'Send the token of SVC_AGENT_TOKEN_FILE as Authorization: Bearer TOKEN.';
+    throw agentError('invalid_token', message);
   });
   app.addHook('preValidation', async (request) => {
     const { route } = request.routeOptions.config;

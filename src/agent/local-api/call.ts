@@ -66,10 +66,8 @@ export async function readBody(request: FastifyRequest, bytes: Buffer): Promise<
 }
 
 export function notPlainJson() {
-  return agentError(
-    'unsupported_media_type',
-    'The body must be application/json in UTF-8, without a Content-Encoding.',
-  );
+  const message = 'The body must be application/json in UTF-8, without a Content-Encoding.';
+  return agentError('unsupported_media_type', message);
 }
 
 /** What is wrong with a time that a program gave; null if nothing is. Records in the spool are not checked. */

@@ -56,8 +56,5 @@ const SOCKET_HINT = 'Put SVC_AGENT_SOCKET in a folder that svc-agent can write.'
 
 function cannotListen(where: string, hint: string, cause: unknown): SvcError {
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-  return new SvcError('cannot_listen', `Cannot listen on ${where} (${code}).`, {
-    hint,
-    cause,
-  });
+  return new SvcError('cannot_listen', `Cannot listen on ${where} (${code}).`, { hint, cause });
 }

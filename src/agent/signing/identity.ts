@@ -211,11 +211,10 @@ async function statedLast(
           await openKey(publicKey)
         )(read.signed, read.signature));
   if (isOwn) return { number, hash: hash as Hex }; // By its pattern.
-  throw new SvcError(
-    'signing_key_unusable',
-    `This robot's key did not sign statement ${number}, which the service names as its last one.`,
-    { hint: 'Sign nothing until it is known who uses this key or changed the service.' },
-  );
+  const message = `This robot's key did not sign statement ${number}, which the service names as its last one.`;
+  throw new SvcError('signing_key_unusable', message, {
+    hint: 'Sign nothing until it is known who uses this key or changed the service.',
+  });
 }
 
 /**
@@ -241,12 +240,7 @@ export function activeKeyOf(
     grant.robot_id === robotId &&
     mayBeSignedBy(grant.wallet, text, granted.grant.signature as Hex);
   if (!isOwn) throw unusableText();
-  return {
-    kid: granted.kid,
-    alg,
-    thumbprint,
-    firstNumber: grant.first_number,
-  };
+  return { kid: granted.kid, alg, thumbprint, firstNumber: grant.first_number };
 }
 
 /** Whether the wallet that put the key into use last took it out of use. @throws DocumentError for another text */

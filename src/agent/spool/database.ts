@@ -75,14 +75,11 @@ export function lockSpool(folder: string): { release(): void } {
 export function unusable(folder: string, cause: unknown): SvcError {
   if (cause instanceof SvcError) return cause;
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-  return new SvcError(
-    'spool_unusable',
-    `Cannot write the spool in SVC_AGENT_STATE_DIR ${folder} (${code}).`,
-    {
-      hint: 'Use a folder that svc-agent can write, on a disk with free space.',
-      cause,
-    },
-  );
+  const message = `Cannot write the spool in SVC_AGENT_STATE_DIR ${folder} (${code}).`;
+  return new SvcError('spool_unusable', message, {
+    hint: 'Use a folder that svc-agent can write, on a disk with free space.',
+    cause,
+  });
 }
 
 /**

@@ -75,15 +75,12 @@ export function unexpectedAnswer(baseUrl: string, { status, headers }: Came): Sv
   const [type] = /^[\w.+-]{1,40}\/[\w.+-]{1,40}/.exec(headers.get('content-type') ?? '') ?? [];
   const what = type === undefined ? status : `${status} ${type}`;
   const retryAfter = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '')?.[0];
-  return new SvcError(
-    'unexpected_answer',
-    `unexpected answer (${what}) from ${new URL(baseUrl).origin}: is there a proxy or a sign-in page?`,
-    {
-      hint: 'Open the address in a browser on this network, and check SVC_AGENT_URL.',
-      retryable: true,
-      details: { status, ...(retryAfter !== undefined && { retry_after: Number(retryAfter) }) },
-    },
-  );
+  const message = `unexpected answer (${what}) from ${new URL(baseUrl).origin}: is there a proxy or a sign-in page?`;
+  return new SvcError('unexpected_answer', message, {
+    hint: 'Open the address in a browser on this network, and check SVC_AGENT_URL.',
+    retryable: true,
+    details: { status, ...(retryAfter !== undefined && { retry_after: Number(retryAfter) }) },
+  });
 }
 
 function errorOf(

@@ -21,10 +21,7 @@ export async function readInstalledUnit(
   const environmentFile = /^EnvironmentFile=-?(.+)$/m.exec(text)?.[1];
   const keyFile = new RegExp(`^LoadCredential=${credential}:(.+)$`, 'm').exec(text)?.[1];
   if (environmentFile === undefined || keyFile === undefined) return null;
-  return {
-    environmentFile: path.join(root, environmentFile),
-    keyFile: path.join(root, keyFile),
-  };
+  return { environmentFile: path.join(root, environmentFile), keyFile: path.join(root, keyFile) };
 }
 
 /**

@@ -55,10 +55,8 @@ export async function decryptKeystore(text: string, password: string): Promise<H
     const found = keccak256(Buffer.concat([derived.subarray(16), sealed.ciphertext]));
     if (found === mac) return keyOf(derived.subarray(0, 16), sealed);
   }
-  throw new KeystoreError(
-    'the password is wrong',
-    'Check the password; if it is right, the file is damaged.',
-  );
+  const hint = 'Check the password; if it is right, the file is damaged.';
+  throw new KeystoreError('the password is wrong', hint);
 }
 
 /** The cost of geth and of most wallets: 256 MiB, and about a second. */
@@ -132,10 +130,8 @@ function derivationOf({ kdf, kdfparams }: Members): (password: string) => Promis
   }
   const hash = /^hmac-(sha256|sha512)$/.exec(String(params.prf))?.[1];
   if (kdf !== 'pbkdf2' || hash === undefined) {
-    throw new KeystoreError(
-      'its key derivation (KDF) is unknown',
-      'Export the key again, with scrypt, or with pbkdf2 and hmac-sha256.',
-    );
+    const hint = 'Export the key again, with scrypt, or with pbkdf2 and hmac-sha256.';
+    throw new KeystoreError('its key derivation (KDF) is unknown', hint);
   }
   const rounds = number('c');
   if (rounds > MAX_WORK) throw beyondBound();
@@ -176,23 +172,17 @@ function bytesOf(value: unknown, name: string, length?: number): Buffer {
 }
 
 function damaged(what: string): KeystoreError {
-  return new KeystoreError(
-    `the file is damaged: ${what}`,
-    'Restore the file from a backup, or export the key again.',
-  );
+  const hint = 'Restore the file from a backup, or export the key again.';
+  return new KeystoreError(`the file is damaged: ${what}`, hint);
 }
 
 /** With parameters that were checked, only memory can be missing. */
 function derivationFailed(): KeystoreError {
-  return new KeystoreError(
-    'its key derivation failed',
-    'Retry where 1 GiB of memory is free, or export the key again with a smaller n.',
-  );
+  const hint = 'Retry where 1 GiB of memory is free, or export the key again with a smaller n.';
+  return new KeystoreError('its key derivation failed', hint);
 }
 
 function beyondBound(): KeystoreError {
-  return new KeystoreError(
-    'its key derivation needs more memory or time than svc allows',
-    'Export the key again, with scrypt and n = 262144, r = 8, p = 1.',
-  );
+  const hint = 'Export the key again, with scrypt and n = 262144, r = 8, p = 1.';
+  return new KeystoreError('its key derivation needs more memory or time than svc allows', hint);
 }

@@ -6,11 +6,7 @@ import type { CommandSpec } from '../program/command.ts';
 import { type ArgumentSpec, cursorOption, limitOption, positive } from '../program/options.ts';
 
 const kinds = Object.keys(alertKinds);
-const kindArgument: ArgumentSpec = {
-  syntax: '<kind>',
-  summary: 'kind of alert',
-  choices: kinds,
-};
+const kindArgument: ArgumentSpec = { syntax: '<kind>', summary: 'kind of alert', choices: kinds };
 
 interface Watch {
   kind: AlertKind;

@@ -92,10 +92,9 @@ export const fleetCommands: readonly CommandSpec[] = [
         ...(tag !== undefined && { tags: tag || [] }),
       };
       if (Object.keys(changes).length === 0) {
-        throw new SvcError(
-          'usage',
-          'Nothing to change. Give --name, --description, --location, --shift, --tag or --no-tag.',
-        );
+        const message =
+          'Nothing to change. Give --name, --description, --location, --shift, --tag or --no-tag.';
+        throw new SvcError('usage', message);
       }
       const { id } = await findFleet(context, text);
       if (name !== undefined && !allowDuplicate) {

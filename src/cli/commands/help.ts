@@ -16,11 +16,7 @@ export function helpCommand(groupsFor: GroupsFor): CommandSpec {
     path: 'help',
     summary: 'Print help for a command, exit-codes or environment',
     arguments: [
-      {
-        syntax: '[topic...]',
-        summary: 'command, exit-codes or environment',
-        completes: topics,
-      },
+      { syntax: '[topic...]', summary: 'command, exit-codes or environment', completes: topics },
     ],
     examples: ['svc help exit-codes', 'svc help robots move'],
     async run({ output }, { topic: words = [] }: { topic?: string[] }) {

@@ -22,10 +22,8 @@ export const provePartCommand: CommandSpec = {
   async run({ output }, { file, bytes = '' }: { file: string; bytes?: string }) {
     const [, first, last] = /^(\d{1,15})-(\d{1,15})$/.exec(bytes) ?? [];
     if (first === undefined || last === undefined) {
-      throw new SvcError(
-        'usage',
-        '--bytes must be the first and the last byte, such as 0-1048575.',
-      );
+      const message = '--bytes must be the first and the last byte, such as 0-1048575.';
+      throw new SvcError('usage', message);
     }
     await withFileProgress(output.mayAnimate, async (onRead) => {
       for await (const piece of writePart(file, [Number(first), Number(last)], onRead)) {

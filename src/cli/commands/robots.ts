@@ -120,10 +120,7 @@ export const robotCommands: readonly CommandSpec[] = [
     arguments: [robotArgument],
     options: [
       { flags: '--name <name>', summary: 'at most 80 characters' },
-      {
-        flags: '--description <text>',
-        summary: 'up to 2000 characters; "" for none',
-      },
+      { flags: '--description <text>', summary: 'up to 2000 characters; "" for none' },
       duplicateOption,
     ],
     examples: ['svc robots update hall-robot-1 --name hall-robot-2'],

@@ -110,13 +110,10 @@ export const taskCommands: readonly CommandSpec[] = [
         });
       }
       if (state === 'failed') {
-        throw new SvcError(
-          'anchoring_failed',
-          'The chain refused the anchor; nothing was charged.',
-          {
-            hint: 'Let the robot submit its proof again.',
-          },
-        );
+        const message = 'The chain refused the anchor; nothing was charged.';
+        throw new SvcError('anchoring_failed', message, {
+          hint: 'Let the robot submit its proof again.',
+        });
       }
       return exitCodes.done;
     },

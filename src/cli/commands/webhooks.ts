@@ -94,10 +94,8 @@ export const webhookCommands: readonly CommandSpec[] = [
         ...((enable || disable) && { enabled: enable === true }),
       };
       if (Object.keys(changes).length === 0) {
-        throw new SvcError(
-          'usage',
-          'Nothing to change. Give --to, --event, --enable or --disable.',
-        );
+        const message = 'Nothing to change. Give --to, --event, --enable or --disable.';
+        throw new SvcError('usage', message);
       }
       const { id } = await findWebhook(context, webhook);
       const { body } = await context.call('patchWebhook', { params: { id }, body: changes });

@@ -27,10 +27,8 @@ export async function readText(file: string): Promise<string> {
 function parseProof(file: string, text: string, options: ParseOptions): Proof {
   const value = namingFile(file, () => parseStrictJson(text, options));
   if (!isProof(value)) {
-    throw new SvcError(
-      'invalid_document',
-      `${nameOf(file)} is not a proof: a proof is a JSON object or array.`,
-    );
+    const message = `${nameOf(file)} is not a proof: a proof is a JSON object or array.`;
+    throw new SvcError('invalid_document', message);
   }
   return value;
 }

@@ -17,11 +17,10 @@ export function withCheckedAnswers(client: Client, baseUrl: string): Client {
       const mismatch = answerMismatch(name, { status: Number(answer.status), body: answer.body });
       if (mismatch === null) return answer;
       const { method, path }: Route = routes[name];
-      throw new SvcError(
-        'unexpected_answer',
-        `Unexpected answer from ${baseUrl} to ${method} ${path}: ${mismatch}.`,
-        { hint: 'Check the address with svc config list and the versions with svc doctor.' },
-      );
+      const message = `Unexpected answer from ${baseUrl} to ${method} ${path}: ${mismatch}.`;
+      throw new SvcError('unexpected_answer', message, {
+        hint: 'Check the address with svc config list and the versions with svc doctor.',
+      });
     },
   };
 }

@@ -79,13 +79,10 @@ function isWithoutTls(error: unknown): boolean {
 function notHttps({ hostname, port }: URL): SvcError {
   const host = `${hostname}:${port || 443}`;
   const use = `Use http://${host}`;
-  return new SvcError(
-    'service_unreachable',
-    `The server at ${host} does not speak https. It probably speaks http.`,
-    {
-      hint: isLoopback(hostname)
-        ? `${use}.`
-        : `${use} with --insecure-http if you trust the network: it sends your session unencrypted.`,
-    },
-  );
+  const message = `The server at ${host} does not speak https. It probably speaks http.`;
+  return new SvcError('service_unreachable', message, {
+    hint: isLoopback(hostname)
+      ? `${use}.`
+      : `${use} with --insecure-http if you trust the network: it sends your session unencrypted.`,
+  });
 }

@@ -45,11 +45,7 @@ export const globalOptions: readonly OptionSpec[] = [
   { flags: '-q, --quiet', summary: 'print only data, warnings and errors' },
   { flags: '--no-input', summary: 'never ask a question; exit with 2 if an answer is needed' },
   { flags: '--url <url>', summary: 'origin of the service; overrides SVC_URL' },
-  {
-    flags: '--profile <name>',
-    summary: 'profile; overrides SVC_PROFILE',
-    completes: 'profile',
-  },
+  { flags: '--profile <name>', summary: 'profile; overrides SVC_PROFILE', completes: 'profile' },
   { flags: '--insecure-http', summary: 'allow http URLs of other machines' },
 ];
 

@@ -122,13 +122,10 @@ function profileOf(profiles: Record<string, Profile>, name: string): NamedProfil
 
 function targetOf(profile: NamedProfile, url: string | null, options: GlobalOptions): Target {
   if (url !== null && url !== profile.url) {
-    throw new SvcError(
-      'usage',
-      `Profile ${profile.name} belongs to ${profile.url}, not to ${url}.`,
-      {
-        hint: 'Give the address or the profile, not both (SVC_URL and SVC_PROFILE count too).',
-      },
-    );
+    const message = `Profile ${profile.name} belongs to ${profile.url}, not to ${url}.`;
+    throw new SvcError('usage', message, {
+      hint: 'Give the address or the profile, not both (SVC_URL and SVC_PROFILE count too).',
+    });
   }
   return { url: serviceOrigin(profile.url, options.insecureHttp === true), profile };
 }

@@ -54,13 +54,10 @@ export async function* linesOf(file: string): AsyncGenerator<JsonValue> {
       yield parseStrictJson(line);
     } catch (error) {
       if (!(error instanceof StrictJsonError)) throw error;
-      throw new SvcError(
-        'invalid_document',
-        `Line ${number} of ${nameOf(file)} is not valid JSON.`,
-        {
-          hint: 'The file may be cut. Export it again with svc robots export.',
-        },
-      );
+      const message = `Line ${number} of ${nameOf(file)} is not valid JSON.`;
+      throw new SvcError('invalid_document', message, {
+        hint: 'The file may be cut. Export it again with svc robots export.',
+      });
     }
   }
 }

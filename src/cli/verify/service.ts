@@ -62,10 +62,8 @@ async function askAboutProof({ client, target }: Context, subject: Subject): Pro
     .call('verifyProofHash', { params: { proofHash }, query })
     .catch((error) => suggestChain(isNotFound(error) ? unknownHash(proofHash, url) : error));
   if (body.proof_hash !== proofHash || (taskId !== null && body.task.id !== taskId)) {
-    throw new SvcError(
-      'unexpected_answer',
-      `Unexpected answer from ${url}: it is about another proof.`,
-    );
+    const message = `Unexpected answer from ${url}: it is about another proof.`;
+    throw new SvcError('unexpected_answer', message);
   }
   const answer = { url, verification: body, stated: statedBy(body) };
   if (subject.stated !== null) return { subject, answer };
@@ -83,21 +81,15 @@ async function askAboutTransaction(context: Context, txHash: string): Promise<An
     .catch((error: unknown) => (isNotFound(error) ? null : Promise.reject(error)));
   if (subject === null) return null;
   if (typeof subject === 'number') {
-    throw new SvcError(
-      'ambiguous',
-      `${txHash} is the transaction of a batch of ${subject} proofs.`,
-      {
-        hint: 'Give the proof hash, the receipt or the bundle of one of them.',
-      },
-    );
+    const message = `${txHash} is the transaction of a batch of ${subject} proofs.`;
+    throw new SvcError('ambiguous', message, {
+      hint: 'Give the proof hash, the receipt or the bundle of one of them.',
+    });
   }
   const answered = await askAboutProof(context, subject);
   if (answered.answer.verification.anchor.tx_hash === txHash) return answered;
-  throw new SvcError(
-    'ambiguous',
-    `The proof of transaction ${txHash} is anchored in another transaction too.`,
-    { hint: 'Give the receipt or the bundle.' },
-  );
+  const message = `The proof of transaction ${txHash} is anchored in another transaction too.`;
+  throw new SvcError('ambiguous', message, { hint: 'Give the receipt or the bundle.' });
 }
 
 /** Null for an anchor that a reorganization removed: the service anchors it again. */

@@ -106,10 +106,8 @@ export function bundleOfService(body: unknown): Bundle {
     return readBundle(body as JsonValue);
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error;
-    throw new SvcError(
-      'unexpected_answer',
-      `The service sent an invalid bundle: ${error.message}.`,
-    );
+    const message = `The service sent an invalid bundle: ${error.message}.`;
+    throw new SvcError('unexpected_answer', message);
   }
 }
 
@@ -122,11 +120,8 @@ export function requireSound(checks: readonly AuditCheck[], hint?: string): void
 
 /** A private key looks like a hash, and verifying it would send it to the service. */
 function mayBeKey(name: string): SvcError {
-  return new SvcError(
-    'usage',
-    `${name} contains only 64 hex digits and may be a private key; nothing was sent.`,
-    {
-      hint: 'Give the proof hash itself (svc verify 0x…), or pipe it to svc verify -',
-    },
-  );
+  const message = `${name} contains only 64 hex digits and may be a private key; nothing was sent.`;
+  return new SvcError('usage', message, {
+    hint: 'Give the proof hash itself (svc verify 0x…), or pipe it to svc verify -',
+  });
 }

@@ -95,13 +95,10 @@ async function resolveSubject(
     throw new SvcError('usage', '--block-hash needs a bundle with a chain proof.');
   }
   if (!isOffline || recognized.bundle?.chain_proof !== undefined) return recognized;
-  throw new SvcError(
-    'usage',
-    '--block-hash needs a bundle with a chain proof (svc-bundle/2, svc-bundle/3).',
-    {
-      hint: 'Get one with svc bundle TASK or svc bundle --upgrade FILE, or use --rpc-url.',
-    },
-  );
+  const message = '--block-hash needs a bundle with a chain proof (svc-bundle/2, svc-bundle/3).';
+  throw new SvcError('usage', message, {
+    hint: 'Get one with svc bundle TASK or svc bundle --upgrade FILE, or use --rpc-url.',
+  });
 }
 
 /** Replaces the check of the sender, unless it has failed already. */

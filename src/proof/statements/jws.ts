@@ -56,10 +56,8 @@ export function readJws(noun: DocumentError['document'], typ: string, text: stri
     text.length > MAX_CHARACTERS ? [] : text.split('.');
   const signatureBytes = bytesOfBase64url(signature);
   if (rest.length > 0 || signatureBytes?.length !== 64) {
-    throw new DocumentError(
-      noun,
-      `the ${noun} must be a JWS in compact form with a signature of 64 bytes`,
-    );
+    const message = `the ${noun} must be a JWS in compact form with a signature of 64 bytes`;
+    throw new DocumentError(noun, message);
   }
   const members = new Members(noun, canonicalPart(noun, 'header', header));
   const alg = members.text('alg', ALGORITHM) as Algorithm; // The form allows no other.

@@ -122,8 +122,6 @@ function isNumber(text: string): boolean {
 }
 
 function malformed(): DocumentError {
-  return new DocumentError(
-    'key text',
-    'the text is not one that puts a key into use or out of use',
-  );
+  const message = 'the text is not one that puts a key into use or out of use';
+  return new DocumentError('key text', message);
 }

@@ -30,9 +30,7 @@ export const robotRoutes = {
         robot: Robot,
         api_key: Type.Optional(ApiKey),
         next: Type.Optional(
-          Type.String({
-            description: 'in place of the key, if the robot exists already',
-          }),
+          Type.String({ description: 'in place of the key, if the robot exists already' }),
         ),
       }),
     },

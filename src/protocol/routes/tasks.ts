@@ -140,9 +140,7 @@ export const taskRoutes = {
     summary: 'Claim and complete up to 50 tasks in one call',
     description: `Each item has a claim, a completion, or both, and gets the status and body of the single call, in the order of the request. Each succeeds or fails by itself; a refused claim skips its completion. Send the same call again after a failure: nothing is done twice. With \`wait=0\`, the service does not wait for anchors. Above ${limits.batchItemsPerWindow} items of a robot per minute, the response is 429, and nothing was done.`,
     query: Closed({ wait: Type.Optional(Type.Literal('0')) }),
-    body: Closed({
-      items: Type.Array(BatchItem, { minItems: 1, maxItems: limits.batchItems }),
-    }),
+    body: Closed({ items: Type.Array(BatchItem, { minItems: 1, maxItems: limits.batchItems }) }),
     maxValues: limits.batchValues,
     documentLevels: 4,
     lateValidation: true,

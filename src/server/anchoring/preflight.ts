@@ -167,11 +167,8 @@ export function retiredError({
   address,
   lastBlock,
 }: Pick<AnchoringAccount, 'address' | 'lastBlock'>): SvcError {
-  return new SvcError(
-    RETIRED,
-    `The anchoring account ${address} was retired after block ${lastBlock}.`,
-    { hint: 'Configure another key.' },
-  );
+  const message = `The anchoring account ${address} was retired after block ${lastBlock}.`;
+  return new SvcError(RETIRED, message, { hint: 'Configure another key.' });
 }
 
 /**

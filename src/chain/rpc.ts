@@ -111,10 +111,10 @@ export function connectRpc(options: RpcOptions) {
 
 /** Reads from an endpoint that is closed afterwards. */
 export async function readingAt<Result>(
-  options: RpcOptions,
+  url: string,
   read: (ask: Ask) => Promise<Result>,
 ): Promise<Result> {
-  const rpc = connectRpc(options);
+  const rpc = connectRpc({ url });
   return read(rpc.reading).finally(rpc.close);
 }
 

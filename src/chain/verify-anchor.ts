@@ -32,8 +32,6 @@ export interface VerifyOptions {
   anchorAddresses?: readonly string[] | undefined;
   /** Read transaction and receipt even if the document has a chain proof. */
   full?: boolean | undefined;
-  /** Time-out of one request to one node, in milliseconds. */
-  timeoutMs?: number;
 }
 
 interface AnchorCheck extends Omit<AuditCheck, 'name'> {
@@ -73,9 +71,7 @@ export async function verifyAnchor(document: Stated, options: VerifyOptions): Pr
   const proven = !options.full && 'chain_proof' in document ? document : null;
   const subject = { document, proven };
   const answers = await Promise.allSettled(
-    options.rpcUrls.map((url) =>
-      readingAt({ url, timeoutMs: options.timeoutMs }, (ask) => readFrom(ask, subject)),
-    ),
+    options.rpcUrls.map((url) => readingAt(url, (ask) => readFrom(ask, subject))),
   );
   const nodes = readingsOf(answers, labels).map(({ facts, ...standing }, i) => ({
     label: labels[i] ?? '',
@@ -105,11 +101,11 @@ type Stated = StatedAnchor | StatedLeaf | Anchored;
  */
 export async function readFinalTime(
   chainId: number,
-  { rpcUrls, timeoutMs }: VerifyOptions,
+  rpcUrls: readonly string[],
 ): Promise<string | null> {
   const times = await Promise.all(
     rpcUrls.map((url) =>
-      readingAt({ url, timeoutMs }, async (ask) => {
+      readingAt(url, async (ask) => {
         const rule = finalityRule(null);
         const { finalized } = headsOf(await ask(headCalls(rule)), rule);
         const { facts } = await readBlockAt(ask, finalized ?? 0n);

@@ -1,5 +1,5 @@
 // Schemas of single fields: ids, hashes, timestamps, texts.
-import { type Static, type TSchema, Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 
 /** The schema of a JSON object without unknown members. */
 export function Closed<Fields extends Record<string, TSchema>>(fields: Fields) {
@@ -107,5 +107,3 @@ export const RoundedObject = Type.Record(Type.String(), Type.Unknown(), {
   description:
     'a number that no IEEE 754 double holds is rounded to the nearest one, so integers above 2^53, such as times in nanoseconds, lose digits; send them as strings to keep all digits',
 });
-
-export type Uuid = Static<typeof Uuid>;

@@ -89,4 +89,3 @@ export const StatementCursor = Type.String({
 export type PublicKey = Static<typeof PublicKey>;
 export type SigningIdentity = Static<typeof SigningIdentity>;
 export type SigningKey = Static<typeof SigningKey>;
-export type StatementItem = Static<typeof StatementItem>;

@@ -75,7 +75,6 @@ export const doctorCommand: CommandSpec = {
 };
 
 const CLOCK_TOLERANCE_MS = 30_000;
-const RPC_TIMEOUT_MS = 10_000;
 
 const columns = [
   { title: 'check', value: ({ name }: Check) => name },
@@ -162,10 +161,8 @@ async function rpc(guest: Client): Promise<string> {
   const [url] = body.params.rpcUrls;
   if (url === undefined) return 'the service offers no public endpoint';
   if (!URL.canParse(url)) {
-    throw new SvcError(
-      'unexpected_answer',
-      'The RPC endpoint that the service offers is not a URL.',
-    );
+    const problem = 'The RPC endpoint that the service offers is not a URL.';
+    throw new SvcError('unexpected_answer', problem);
   }
   const found = await chainIdAt(url);
   if (found === body.chain_id) return `${new URL(url).origin} answers for chain ${found}`;
@@ -176,7 +173,7 @@ async function rpc(guest: Client): Promise<string> {
 async function chainIdAt(url: ChainDetails['params']['rpcUrls'][number]): Promise<number> {
   try {
     const call = { method: 'eth_chainId', params: [] };
-    const [answer] = await readingAt({ url, timeoutMs: RPC_TIMEOUT_MS }, (ask) => ask([call]));
+    const [answer] = await readingAt(url, (ask) => ask([call]));
     const result = resultOf(answer);
     if (typeof result === 'string' && /^0x[0-9a-f]+$/i.test(result)) return Number(result);
   } catch {

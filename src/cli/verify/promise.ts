@@ -121,7 +121,7 @@ async function audit(
   }
   report.key_retired = entries.every(({ last_block }) => last_block !== null);
   const nodes = rpcUrls.length === 0 ? null : await import('../../chain/verify-anchor.ts');
-  report.final_time = (await nodes?.readFinalTime(chain_id, { rpcUrls })) ?? null;
+  report.final_time = (await nodes?.readFinalTime(chain_id, rpcUrls)) ?? null;
   const given = await bundlesOf(files);
   const locate = async (document: Anchored, stated_by: string): Promise<Place | null> => {
     const found = await placeOf(document, rpcUrls);

@@ -29,8 +29,6 @@ export interface Report extends AnchorResult {
   files: readonly ComparedFile[];
 }
 
-/** The chain id of local Anvil and Hardhat chains. */
-
 export function printReport(output: Output, report: Report): void {
   const { asksJson, colors, json, line } = output;
   if (asksJson) {

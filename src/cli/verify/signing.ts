@@ -64,7 +64,7 @@ export async function askNodes(nodes: {
       if (!mayBeContractSignature(signature)) return false;
       const claim = { wallet, message, signature };
       const answers = await Promise.all(
-        nodes.rpcUrls.map((url) => readingAt({ url }, (ask) => isContractSignature(ask, claim))),
+        nodes.rpcUrls.map((url) => readingAt(url, (ask) => isContractSignature(ask, claim))),
       );
       return answers.every(Boolean);
     },

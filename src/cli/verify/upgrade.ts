@@ -50,5 +50,5 @@ function proofOfChain(url: string, { anchor }: Bundle): Promise<ChainProof | nul
     txIndex: anchor.tx_index,
     txHash: anchor.tx_hash,
   };
-  return readingAt({ url }, (ask) => readChainProof(ask, place));
+  return readingAt(url, (ask) => readChainProof(ask, place));
 }

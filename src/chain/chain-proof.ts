@@ -106,7 +106,7 @@ function* encodeReceipts(
   answer: RpcAnswer | undefined,
   hashes: readonly Hex[],
 ): Generator<void, (Receipt | null)[]> {
-  // By hash: some nodes of Polygon add a receipt of what is no transaction of the block.
+  // By hash: some nodes of Polygon add a receipt that belongs to no transaction of the block.
   const byHash = unlessMalformed(
     () => new Map(listOf(resultOf(answer)).map((one) => [dataOf(one.transactionHash), one])),
   );
@@ -194,7 +194,7 @@ async function encodeJson(
   };
 }
 
-/** Null if the header or a transaction of the JSON block cannot be had in its right encoding. */
+/** Null if no encoding of the header or of a transaction has its stated hash. */
 async function encodeBlock(
   ask: Ask,
   block: Record<string, unknown>,

@@ -24,7 +24,10 @@ export function tipOf(answer: RpcAnswer | undefined): bigint {
   return tip < LEAST_TIP ? LEAST_TIP : tip;
 }
 
-/** Reads the data fee or the operator fee of an L2. Without an oracle the call returns nothing; another contract at its address may revert. */
+/**
+ * Reads the data fee or the operator fee of an L2. Without an oracle the call returns nothing; another contract at its
+ * address may revert.
+ */
 export function dataFeeOf(answer: RpcAnswer | undefined): bigint {
   if (answer?.ok === false) {
     const { refusal } = answer;

@@ -60,11 +60,11 @@ export interface AnchorAudit extends Pick<AnchorReading, 'confirmations' | 'fina
 }
 
 /**
- * Checks a stated anchor, a bundle or a free leaf against the chain behind any RPC URLs, without contacting the service: every check
- * of `auditAnchor` or `auditBundle`. Of a bundle with a chain proof, only the current block at its number is read, and
- * the checks are those of `auditChainProof`. With another bundle, a node that no longer knows the transaction by its
- * hash is asked for it by block hash and index. Rejects with `chain_unavailable` if the chain cannot be read at one of
- * the URLs, and with `invalid_rpc_url`.
+ * Checks a stated anchor, a bundle or a free leaf against the chain behind any RPC URLs, without contacting the service:
+ * every check of `auditAnchor` or `auditBundle`. Of a bundle with a chain proof, only the current block at its number is
+ * read, and the checks are those of `auditChainProof`. With another bundle, a node that no longer knows the transaction
+ * by its hash is asked for it by block hash and index. Rejects with `chain_unavailable` if the chain cannot be read at
+ * one of the URLs, and with `invalid_rpc_url`.
  */
 export async function verifyAnchor(document: Stated, options: VerifyOptions): Promise<AnchorAudit> {
   const labels = options.rpcUrls.map(labelOf);

@@ -16,8 +16,9 @@ import { MAX_LEAF_COUNT, rootFromPath } from './tree.ts';
 
 /**
  * Compares a bundle with the data of the chain: `evidence` if it has the proof, `raw_tx`, then every check of
- * `auditAnchor`, then those of `auditChainProof` that are missing, if it has a chain proof. A changed claim, task id or robot id fails `leaf`, or in a batch `inclusion_path`. No check covers the
- * name of the robot: it is stated, not proven. `auditChainProof` checks the chain proof.
+ * `auditAnchor`, then those of `auditChainProof` that are missing, if it has a chain proof. A changed claim, task id or
+ * robot id fails `leaf`, or in a batch `inclusion_path`. No check covers the name of the robot: it is stated, not proven.
+ * `auditChainProof` checks the chain proof.
  *
  * The signatures of a signed bundle are not checked: see `auditSigning`.
  *

@@ -17,7 +17,7 @@ export type SigningCheckName =
   | 'owner'
   | 'robot_key';
 
-/** The names of the checks of `auditAnchor`, `auditBundle`, `auditBundleAlone` and `auditChainProof`, each of which documents its own, and of `auditSigning`. */
+/** The names of the checks. `auditAnchor`, `auditBundle`, `auditBundleAlone`, `auditChainProof` and `auditSigning` document theirs. */
 export type AuditCheckName =
   | SigningCheckName
   | 'evidence'

@@ -48,8 +48,8 @@ export function mostValuesIn(canonicalBytes: number): number {
 
 /**
  * Parses a JSON text (RFC 8259). Refuses what RFC 8785 would change silently: duplicate names, lone surrogates, numbers
- * beyond the IEEE 754 range or too small for it, and integers whose canonical text denotes another integer. Also refuses nesting beyond
- * `maxDepth` and a member named `__proto__`.
+ * beyond the IEEE 754 range or too small for it, and integers whose canonical text denotes another integer. Also refuses
+ * nesting beyond `maxDepth` and a member named `__proto__`.
  *
  * A text that is not JSON is reported as `syntax`, even if it has other faults. Otherwise the first fault in document
  * order is reported. Parsing stops at `maxValues`, and reports the first fault before that place, or `size`. Time and

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp, Uuid } from './fields.ts';
 
-/** What is recorded, by kind: the object whose id is `target_id`, and the content of `detail`; null: always null. Add new kinds here. */
+/** What is recorded, by kind: the object whose id is `target_id`, and the content of `detail`; null: always null. */
 export const auditKinds = {
   sign_in: ['the new session', 'how the session was opened'],
   sign_in_failed: [null, null],

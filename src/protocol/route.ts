@@ -21,7 +21,7 @@ import { Id, PageQuery, page } from './paging.ts';
  * - `stream`: the response is a stream of server-sent events or JSON lines; `responses` has the data of each message, or
  *   a line.
  * - `takesTurn`: callers take turns, by the account of a valid credential, otherwise by their source. Public routes do,
- *   except those whose answer is at hand, and those that take turns of their own.
+ *   except those that answer from memory, and those with a queue of their own.
  * - `isRead`: changes nothing, whatever its method, so that a suspended account may call it.
  * - `fieldErrors`: the error code for an invalid body or path field, `*` for any other and for unknown ones. Without it
  *   the code is `invalid_request`, for a path field `not_found`.

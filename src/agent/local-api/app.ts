@@ -163,7 +163,7 @@ function withoutSigned(body: TObject) {
 
 const telemetry = of('recordSamples');
 
-/** As `telemetry`, but the handler checks each member of `samples`, so that a malformed one does not refuse the others. */
+/** As `telemetry`, but the handler checks each member of `samples`, so that a malformed one does not stop the others. */
 const uncheckedSamples = {
   ...telemetry,
   schema: {

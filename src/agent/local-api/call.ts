@@ -27,7 +27,7 @@ export interface LocalDeps {
   readonly stopping: AbortSignal;
 }
 
-/** Takes the place of a sample that parsers would change, so that it does not refuse the others. */
+/** Takes the place of a sample that parsers would change, so that the others are accepted. */
 export class UnreadableSample {
   readonly text: string;
   readonly error: WireError;

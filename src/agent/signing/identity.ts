@@ -186,8 +186,8 @@ function follows(kid: string, used: string, keys: SigningIdentity['keys'], by?: 
 }
 
 /**
- * The last statement that the service has, if the robot's key signed it. Of one that was deleted there is only the
- * service's word, which counts if this spool has no statement of the key.
+ * The last statement that the service has, if the robot's key signed it. A deleted one cannot be checked: the service is
+ * believed if this spool has no statement of the key.
  *
  * @throws DocumentError, SvcError `signing_key_unusable` for another statement or number
  */

@@ -2,8 +2,9 @@
 import type { Database } from 'better-sqlite3';
 
 /**
- * The tables of records start with the same columns and end with `body`, but for the outcome of a completion. `crc` covers the columns that
- * never change (`checksumOf`), so that `recover.ts` recognizes a whole record on any page of the file.
+ * The tables of records start with the same columns and end with `body`, but for the outcome of a completion. `crc`
+ * covers the columns that never change (`checksumOf`), so that `recover.ts` recognizes a whole record on any page of the
+ * file.
  * - `wall_ms`, `boot`, `mono_ms`: when the record was accepted, by the wall clock and by the boot's monotonic clock.
  * - `claims.state`: `queued`, then `delivered` with the service's task in `answer`.
  * - `completions.id` is the id of the task. `state` is `blocked` until the claim is delivered, then `queued`,

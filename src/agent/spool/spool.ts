@@ -261,7 +261,7 @@ export class Spool {
     });
   }
 
-  /** Sets aside a refused completion, or a refused claim with its completion. An event reports a second evidence. */
+  /** Sets aside a refused completion, or a refused claim with its completion. An event reports other evidence for a completed task. */
   async refuseTask(record: StoredRecord, refusal: Refusal): Promise<void> {
     await this.#leave(record.id, ({ tasks, settled }) => {
       settled.refuse(record, refusal);

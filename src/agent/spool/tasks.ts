@@ -194,7 +194,7 @@ function idsIn(table: 'claims' | 'completions', state: Completion['state']): str
   return `SELECT id FROM ${table} WHERE state = '${state}' ${only} ORDER BY seq LIMIT ?`;
 }
 
-/** Not so if the robot signs its work, and the record still waits for its signature. */
+/** False while the record of a robot that signs its work waits for its signature. */
 function isSigned(table: 'claims' | 'completions'): string {
   const type = table === 'claims' ? 'claim' : 'result';
   return `NOT EXISTS (SELECT 1 FROM statements s WHERE s.id = ${table}.id AND s.type = '${type}' AND ${isUnsigned})`;

@@ -20,9 +20,9 @@ interface ReaderOptions extends ClientOptions {
 }
 
 /**
- * A client that believes the service only. Resolves with a documented status and a body of the documented shape.
- * Rejects with an error that the route lists, at its status; with `service_unreachable`, whose message names the reason;
- * and with `unexpected_answer` for everything else, a redirect among it.
+ * A client that accepts only answers of the service. Resolves with a documented status and a body of the documented
+ * shape. Rejects with an error that the route lists, at its status; with `service_unreachable`, whose message names the
+ * reason; and with `unexpected_answer` for everything else, such as a redirect.
  */
 export function createReader(options: ReaderOptions): Pick<Client, 'call'> {
   const { baseUrl, fetch, nowMs = Date.now } = options;

@@ -60,7 +60,7 @@ export class Promises {
     return waitMs > 0 ? { waitMs } : () => this.#readKeys(service);
   }
 
-  /** For a claim that the service has lost: with the promise, it keeps its time. Undefined without a promise that counts. */
+  /** The promise to send with a claim that the service has lost, which keeps its time by it. Undefined without a valid one. */
   promisedOf(taskId: string): Body<'createTask'>['promised'] {
     const { spool } = this.#options;
     const { text = null, dueMs = null } = spool.read(({ promises }) => promises.of(taskId)) ?? {};

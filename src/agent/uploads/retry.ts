@@ -6,8 +6,8 @@ import { errors, isErrorCode } from '../../protocol/errors.ts';
 /**
  * What an error means for the queues:
  * - `link`: pause all uploads.
- * - `unexpected`: something else than the service answered. A look at the own robot tells whether the link is the cause
- *   or the record, which is tried again later.
+ * - `unexpected`: something else than the service answered. The next call for this robot shows whether the link or the
+ *   record is the cause; the record is tried again later.
  * - `key`: pause all uploads until the key changes.
  * - `credits`: pause completions until the account has credits or the chain can be read.
  * - `record`: try this record later, and others now.
@@ -97,7 +97,7 @@ export class Retries {
     this.#entries.set(name, { failures, at, cause: `${range.maxMs} ${retryAfterMs}` });
   }
 
-  /** Lets those that failed together, equally often and of the same cause, be tried together: at the time of the first. */
+  /** Those that failed together, equally often and for the same cause, are tried together: at the time of the first. */
   join(names: readonly string[]): void {
     const times = new Map<string, number>();
     for (const name of names) {

@@ -133,12 +133,12 @@ export class ServiceClient {
     return isLost(error) ? this.pauses.lost : this.pauses.usual;
   }
 
-  /** Asks for a look at the own robot, soon: a gateway may have answered in place of the service. */
+  /** Makes `connect` ask for this robot again soon: a gateway may have answered in place of the service. */
   doubt(): void {
     this.#doubted = true;
   }
 
-  /** Whether `connect` should look at the own robot, although the service is connected. One look serves all doubts. */
+  /** Whether `connect` should ask for this robot again, although the service is connected. One call settles all doubts. */
   get isDoubted(): boolean {
     return this.#doubted && performance.now() - this.#askedWhoseAt >= this.pauses.usual.firstMs;
   }
@@ -312,7 +312,7 @@ export class ServiceClient {
     } else this.#allowMore();
   }
 
-  /** Only the look at the own robot tells whether the link is to blame or the record. */
+  /** Only the next call for this robot shows whether the link or the record is the cause. */
   #answeredElsewhere(error: SvcError): void {
     this.doubt();
     if (isBusy(error)) this.#retries.hold(ASKED, retryAfterMs(error));
@@ -360,13 +360,13 @@ export class ServiceClient {
   }
 }
 
-/** Whether the service does not know the route of batches: an earlier version, or behind a gateway that does not. */
+/** Whether batches have no route: the service is of an earlier version, or a gateway does not let them through. */
 export function lacksBatches(name: CallName, { code, details }: SvcError): boolean {
   const isUnknown = details.status === 404 || details.status === 405;
   return name === 'batchTasks' && code === 'unexpected_answer' && isUnknown;
 }
 
-/** Whether the caller should send less: in other answers, `Retry-After` says nothing about other records. */
+/** Whether the answer asks for fewer calls: in any other, `Retry-After` says nothing about other records. */
 function isBusy({ details }: SvcError): boolean {
   return details.status === 429 || details.status === 503;
 }

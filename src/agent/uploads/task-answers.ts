@@ -123,7 +123,7 @@ export abstract class TaskAnswers extends Uploads {
   async #conflicting(claim: Claim, conflict: SvcError): Promise<void> {
     const answer = await this.read(claim);
     if (answer instanceof SvcError) {
-      // Only the service's word that the task is another caller's refuses the claim.
+      // The claim is refused only if the service says that the task is another caller's.
       return this.failed(claim, answer.code === 'not_found' ? conflict : answer);
     }
     const { task } = answer.body;
@@ -256,7 +256,7 @@ export abstract class TaskAnswers extends Uploads {
   }
 }
 
-/** By which the failures of an upload are known. Those of a completion outlast the delivery of its claim. */
+/** The name under which failures are counted. Those of a completion outlast the delivery of its claim. */
 export function nameOf({ kind, id }: Pick<SpoolRecord, 'id'> & { kind: string }): string {
   return `${kind === 'claim' ? 'claim' : 'completion'} ${id}`;
 }

@@ -36,7 +36,7 @@ const NO_BATCHES_MS = 60 * 60_000;
 type Kind = TaskUpload['kind'];
 const kinds = ['completion', 'claim', 'poll'] as const;
 
-/** Sends what waits at once, and so more in a call the more there is. What is alone is sent by a single call. */
+/** Sends all that waits in one batch, so that a backlog needs few calls. A single record is sent by the route for one. */
 export class TaskUploads extends TaskAnswers {
   readonly #underWay = new Set<string>();
   readonly #calls = { completion: 0, claim: 0, poll: 0 };
@@ -90,7 +90,7 @@ export class TaskUploads extends TaskAnswers {
     const [[failures, retry] = [0, []]] = failed;
     return {
       fresh: this.#callFor(kind, fresh, pairs) ?? (Number.isFinite(waitMs) ? { waitMs } : null),
-      // The more often they failed, the fewer together, so that one that fails each time comes to be alone.
+      // Each failure makes the batch smaller, until a record that always fails is alone.
       retry: this.#callFor(kind, retry.slice(0, Math.max(1, most / 4 ** (failures - 1))), pairs),
     };
   }

@@ -198,7 +198,7 @@ export class Uploader {
     return connecting;
   }
 
-  /** A look at the own robot that starts now or later. */
+  /** Asks for this robot with a call that starts after this one. */
   async #connectAnew(): Promise<void> {
     await this.#connecting;
     await this.#connect();

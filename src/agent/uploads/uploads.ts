@@ -85,7 +85,7 @@ export abstract class Uploads {
   }
 
   /**
-   * Whether the error is a refusal of the record that is final. A gateway can refuse in the service's words, so the refusal must be
+   * Whether the error refuses the record for good. A gateway can send the same error as the service, so it must be
    * repeated after the service named this robot.
    */
   protected isFinal(name: string, error: SvcError): boolean {
@@ -98,7 +98,7 @@ export abstract class Uploads {
     this.#failed.delete(name);
   }
 
-  /** The records of a name were given several. These inherit its failures, but not its refusal. */
+  /** The records of one name now have several names, which inherit its failures, but not its refusal. */
   protected split(
     name: string,
     parts: readonly (Pick<Retried, 'id' | 'count'> & { name: string })[],

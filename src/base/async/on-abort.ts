@@ -5,7 +5,7 @@ const shared = new WeakMap<AbortSignal, { callbacks: Set<() => void>; listener: 
 
 /**
  * Calls `callback`, which must not throw, when the signal aborts, or now if it has, until the returned function is
- * called. All callers of a signal share one listener: a signal that ends many waits would get so many that Node.js warns of a leak.
+ * called. All callers of a signal share one listener: with one for each of many waits, Node.js would warn of a leak.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   if (signal.aborted) {

@@ -1,14 +1,14 @@
-// Waits for changes of the account: over the stream, with polling as the net.
+// Waits for changes of the account: over the stream, and by polling in case the stream misses one.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../../client/client.ts';
 import type { Change } from '../../protocol/stream.ts';
 
 /** Polls at this interval while the stream is open, in ms. */
-const NET_MS = 30_000;
+const POLL_WITH_STREAM_MS = 30_000;
 
 /**
- * Follows changes of these kinds until `close`. `next` resolves when one may have happened since the last call, or after
- * at most so many ms: without a stream after `pollMs`. The reads then report why.
+ * Follows changes of these kinds until `close`. `next` resolves when one may have happened since the last call, and at
+ * the latest after `mostMs`, or without a stream after `pollMs`. The caller's read then reports why there is none.
  */
 export function followChanges(client: Client, kinds: readonly Change['kind'][], pollMs: number) {
   const over = new AbortController();
@@ -33,10 +33,10 @@ export function followChanges(client: Client, kinds: readonly Change['kind'][], 
   void follow();
 
   return {
-    async next(mostMs = NET_MS): Promise<void> {
+    async next(mostMs = POLL_WITH_STREAM_MS): Promise<void> {
       const timer = new AbortController();
       wake = () => timer.abort();
-      const ms = Math.min(mostMs, isOpen ? NET_MS : pollMs);
+      const ms = Math.min(mostMs, isOpen ? POLL_WITH_STREAM_MS : pollMs);
       if (!hasNews) await sleep(ms, undefined, { signal: timer.signal }).catch(() => {});
       hasNews = false;
     },

@@ -74,7 +74,7 @@ export function chainOptionsOf({ bundle }: Pick<Subject, 'bundle'>): string {
   return hasChainProof ? '--rpc-url URL, or with --block-hash HASH' : '--rpc-url URL';
 }
 
-/** Adds the name of the document to its error. Throws `invalid_document`, and `unknown_member` for a member that no check covers. */
+/** Adds the document's name to its error. Throws `invalid_document`, and `unknown_member` for a member that no check covers. */
 export function namingDocument<Result>(name: string, read: () => Result): Result {
   try {
     return read();

@@ -53,7 +53,7 @@ function readEntries(manifest: Members): FileEntry[] {
   return entries;
 }
 
-/** A file that is at hand, by its content. */
+/** A file that the caller has, by its content. */
 export type GivenFile = FileDigest & { readonly name: string };
 
 /**

@@ -38,7 +38,7 @@ export interface KeyReport extends SequenceReport {
   readonly outcomes: Readonly<Record<Outcome, number>>;
   /** Numbers of statements that the key did not sign, or that state something else; the first ones. */
   readonly invalid: readonly number[];
-  /** Number of statements after the last one that the owner stands by, each counted once: valid only if anchored before the revocation. */
+  /** Statements after the last one that the owner stands by, each counted once. Valid only if anchored before the revocation. */
   readonly after_revocation: number;
   /** The last number that the owner stands by, 0 for none; null without a revocation. */
   readonly last_good: number | null;

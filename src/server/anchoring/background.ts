@@ -1,4 +1,4 @@
-// Work of a stage that goes on beside the anchor loop.
+// Work of a stage that runs concurrently with the anchor loop.
 
 import type { AnchoringContext } from './context.ts';
 

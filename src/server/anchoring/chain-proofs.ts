@@ -1,4 +1,4 @@
-// Builds and stores chain proofs of final anchors, beside the anchor loops of all accounts.
+// Builds and stores chain proofs of final anchors, concurrently with the anchor loops of all accounts.
 import { backoffMs } from '../../base/async/backoff.ts';
 import { passed } from '../../base/async/on-abort.ts';
 import { ProviderError } from '../../chain/errors.ts';

@@ -8,18 +8,17 @@ const PAGE = 100;
 /** One line for each record that is not delivered, each one set aside, and each statement. Reads in pages, so that all fit. */
 export function* exportLines(spool: Spool): Generator<string> {
   for (const { kind, id, wallMs, body, outcome, refused, jws } of recordsOf(spool)) {
-    const accepted_at = new Date(wallMs).toISOString();
-    const stated = outcome ?? undefined;
-    const promise = kind === 'completion' ? promiseAbout(spool, id) : undefined;
+    // What the service signed about a completion that waits for its anchor.
+    const promised = kind === 'completion' ? spool.read(({ promises }) => promises.of(id)) : null;
     const line = {
       kind,
       id,
-      accepted_at,
+      accepted_at: new Date(wallMs).toISOString(),
       refused,
-      outcome: stated,
+      outcome: outcome ?? undefined,
       body: JSON.parse(body),
       jws,
-      promise,
+      promise: promised?.text ?? undefined,
     };
     yield `${JSON.stringify(line)}\n`;
   }
@@ -49,11 +48,6 @@ function* recordsOf(spool: Spool): Generator<Exported> {
   for (const { code, message, ...record } of refused)
     yield { ...record, refused: { code, message } };
   yield* inPages((after) => spool.read(({ statements }) => statements.read(PAGE, after)));
-}
-
-/** What the service signed about a completion that waits for its anchor. */
-function promiseAbout(spool: Spool, taskId: string): string | undefined {
-  return spool.read(({ promises }) => promises.of(taskId)?.text) ?? undefined;
 }
 
 function* inPages<T extends { seq: number }>(read: (after: number) => T[]): Generator<T> {

@@ -269,7 +269,7 @@ export class Spool {
       tasks.removeCompletion(record.id);
       if (completion !== null && refusal.code === 'already_completed') {
         const { id, proofHash } = completion;
-        const message = `Task ${id} is completed with other evidence. The agent keeps the second: svc-agent spool export`;
+        const message = `Task ${id} was completed with other evidence before. The agent keeps the later one: svc-agent spool export`;
         const payload = { task_id: id, proof_hash: proofHash };
         this.#report({ event_type: 'evidence_set_aside', severity: 'error', message, payload });
       }

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useDeferredValue } from 'react';
 import { Link, useLocation } from 'wouter';
+import { ServiceError } from './api.ts';
 import { fleetsQuery, reading, robotsQuery, taskQuery } from './queries.ts';
 import { Dialog } from './ui/dialog.tsx';
 import { TextField, useField } from './ui/fields.tsx';
@@ -69,6 +70,10 @@ export default function Search({ pages, onClose }: SearchProps) {
           ),
         ];
   const isReading = tasks.isLoading || named.isLoading;
+  const isUnknown = named.error instanceof ServiceError && named.error.status === 404;
+  const failed = [tasks, ...(isUnknown ? [] : [named])].find(
+    ({ isLoadingError }) => isLoadingError,
+  );
   const nothing = tasks.data?.next_cursor ? 'Nothing among the newest tasks. ' : 'Nothing found';
   const openFirst = (event: FormEvent) => {
     event.preventDefault();
@@ -98,8 +103,13 @@ export default function Search({ pages, onClose }: SearchProps) {
           </li>
         ))}
       </ul>
+      {failed && (
+        <p role="alert" className="danger">
+          Could not search the tasks: {failed.error?.message}
+        </p>
+      )}
       <p role="status" className="dash">
-        {sought !== '' && results.length === 0 && !isReading && nothing}
+        {sought !== '' && results.length === 0 && !isReading && !failed && nothing}
         {tasks.data?.next_cursor && (
           <Link href={`/tasks?${new URLSearchParams({ search: sought })}`} onClick={onClose}>
             Search all tasks

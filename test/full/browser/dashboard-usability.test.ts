@@ -112,6 +112,32 @@ describe('the search of an account with many tasks', () => {
   });
 });
 
+describe('a search while tasks cannot be read', () => {
+  it('says so, and finds robots', async () => {
+    const opened = await dashboard.openSignedIn('/account');
+    const { page } = opened;
+    const owner = await dashboard.clientOf(opened);
+    await owner.call('createRobot', { body: { name: 'rover' } });
+    await answerPage(
+      page,
+      http.get('*/api/v1/tasks', () =>
+        HttpResponse.json({ error: 'overloaded', message: 'Too busy.' }, { status: 503 }),
+      ),
+    );
+    await page.getByRole('button', { name: 'Search' }).click();
+    const box = page.getByLabel('Search robots, fleets, tasks and pages');
+    await box.fill('sweep');
+
+    const alert = page.getByRole('alert');
+    await alert.getByText('Could not search the tasks: Too busy.').waitFor();
+    expect(await page.getByText('Nothing found').count()).toBe(0);
+    await box.fill('rov');
+
+    await page.getByRole('link', { name: 'rover' }).waitFor();
+    await alert.waitFor();
+  });
+});
+
 describe('the colors', () => {
   const scheme = (page: Page) =>
     page.evaluate('document.documentElement.getAttribute("data-mantine-color-scheme")');

@@ -50,6 +50,8 @@ export function Axis({ line, cursor, readout, onPoint, onZoom, children }: AxisP
     <div
       className="axis stack"
       onPointerDown={(event) => {
+        // A tap does not move.
+        onPoint(nearest(line, timeAt(place(event))));
         const isMouse = event.pointerType === 'mouse' && event.button === 0;
         if (isMouse && !isControl(event.target)) setDrag([place(event), place(event)]);
       }}

@@ -1,5 +1,5 @@
 // A chart of stacked bars.
-import type { ReactNode } from 'react';
+import { type MouseEvent, type ReactNode, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import './charts.css';
 
@@ -18,29 +18,50 @@ export interface BarsProps {
   series: { name: string; color: string }[];
   /** What is counted, for screen readers. */
   caption: string;
-  unit?: string;
 }
 
 const HEIGHT = 120;
 const STEP = 10;
 
-/** Stacked bars, with the same numbers in a table for screen readers. */
-export function Bars({ bars, series, caption, unit = '' }: BarsProps) {
+/**
+ * Stacked bars, with the same numbers in a table for screen readers. The bar that is pointed at or tapped shows its
+ * values; a second tap opens its list.
+ */
+export function Bars({ bars, series, caption }: BarsProps) {
+  const [pointed, setPointed] = useState<string | null>(null);
+  /** Whether the bar that is tapped showed its values before. */
+  const isSecondTap = useRef(false);
   const sum = ({ values }: Bar) => values.reduce((total, value) => total + value, 0);
   const top = Math.max(...bars.map(sum));
   const format = (value: number) => value.toLocaleString('en');
+  const textOf = ({ label, values }: Bar) =>
+    `${label}: ${series.map(({ name }, i) => `${format(values[i] ?? 0)} ${name}`).join(', ')}`;
+  const shown = bars.find(({ label }) => label === pointed);
   return (
     <figure className="bars">
       <div className="bars-scale" aria-hidden>
-        {top > 0 && `${format(top)} ${unit}`}
+        <span>{top > 0 && format(top)}</span>
+        {shown && <span>{textOf(shown)}</span>}
       </div>
-      <svg viewBox={`0 0 ${bars.length * STEP} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden>
+      <svg
+        viewBox={`0 0 ${bars.length * STEP} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        aria-hidden
+        onPointerLeave={({ pointerType }) => pointerType === 'mouse' && setPointed(null)}
+      >
         <rect className="bars-middle" y={HEIGHT / 2} width={bars.length * STEP} height={0.8} />
         {bars.map((bar, place) => (
-          <MaybeLink key={bar.label} href={bar.href}>
-            <title>
-              {`${bar.label}: ${series.map(({ name }, i) => `${format(bar.values[i] ?? 0)} ${name}`).join(', ')}`}
-            </title>
+          <MaybeLink
+            key={bar.label}
+            href={bar.href}
+            onPointerEnter={() => {
+              isSecondTap.current = pointed === bar.label;
+              setPointed(bar.label);
+            }}
+            onClick={(event) => {
+              if (isTap(event) && !isSecondTap.current) event.preventDefault();
+            }}
+          >
             <rect x={place * STEP} y={0} width={STEP} height={HEIGHT} fill="transparent" />
             {top === 0 || sum(bar) === 0 ? (
               <rect
@@ -115,11 +136,18 @@ export function Bars({ bars, series, caption, unit = '' }: BarsProps) {
   );
 }
 
-function MaybeLink({ href, children }: { href: string | undefined; children: ReactNode }) {
-  if (href === undefined) return <g>{children}</g>;
-  return (
-    <Link href={href} tabIndex={-1}>
-      {children}
-    </Link>
-  );
+interface MaybeLinkProps {
+  href: string | undefined;
+  onPointerEnter: () => void;
+  onClick: (event: MouseEvent) => void;
+  children: ReactNode;
 }
+
+function MaybeLink({ href, onClick, ...props }: MaybeLinkProps) {
+  if (href === undefined) return <g {...props} />;
+  return <Link href={href} tabIndex={-1} onClick={onClick} {...props} />;
+}
+
+/** Browsers send clicks as pointer events, though the types of React do not say so. */
+const isTap = ({ nativeEvent }: MouseEvent) =>
+  'pointerType' in nativeEvent && nativeEvent.pointerType === 'touch';

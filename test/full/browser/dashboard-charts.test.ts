@@ -24,9 +24,14 @@ const samplesAt = (minutes: number[], stateAt = (_ago: number) => 'busy'): NewSa
   }));
 
 /** The page of a robot with these samples. Texts that are drawn are in `drawn` of the page. */
-async function openRobot(minutes: number[], search = '', stateAt?: (ago: number) => string) {
+async function openRobot(
+  minutes: number[],
+  search = '',
+  stateAt?: (ago: number) => string,
+  hasTouch = false,
+) {
   const opened = await dashboard.openSignedIn('/account', {
-    context: { timezoneId: 'Asia/Tokyo' },
+    context: { timezoneId: 'Asia/Tokyo', hasTouch },
   });
   const { page, context } = opened;
   await context.addInitScript(`{
@@ -272,6 +277,15 @@ describe('a robot', () => {
     await expect.poll(place).toBeCloseTo(0.5, 1);
 
     await page.mouse.move(chart.x + chart.width / 2, chart.y + 40);
+
+    await page.getByText(/: busy · Battery 50 % · motor_c 40 · pose_x/).waitFor();
+  });
+
+  it('shows the values of a moment that is tapped', async () => {
+    const { page } = await openRobot(everyOther, '', undefined, true);
+    const chart = await boxOf(page, '.u-over');
+
+    await page.touchscreen.tap(chart.x + chart.width / 2, chart.y + 40);
 
     await page.getByText(/: busy · Battery 50 % · motor_c 40 · pose_x/).waitFor();
   });

@@ -103,7 +103,7 @@ interface Shown {
 /** The values of all charts at the cursor. */
 function readoutOf({ at, points }: Timeline, charts: readonly Shown[], cursor: number | null) {
   if (cursor === null) {
-    return 'Point at a chart to read all values. Drag across a chart to zoom in.';
+    return 'Point at a chart, or tap it, to read all values. Drag across it with a mouse to zoom in.';
   }
   const place = at.indexOf(cursor);
   const point = points[place];

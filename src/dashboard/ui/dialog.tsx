@@ -8,7 +8,7 @@ import '@mantine/core/styles/Modal.css';
 import { Button, Group, Modal, type ModalProps, Stack, Text } from '@mantine/core';
 import { useWindowEvent } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { TextField, useField } from './fields.tsx';
 import { Problem } from './states.tsx';
 
@@ -70,7 +70,10 @@ interface FormDialogProps extends Pick<DialogProps, 'title' | 'children'> {
   onClose: () => void;
 }
 
-/** A dialog with a form: submits it, and shows why it failed. It cannot be closed while it waits for the answer. */
+/**
+ * A dialog with a form: submits it, and shows why it failed. It cannot be closed while it waits for the answer. Once
+ * something was entered, only its buttons close it: a click outside or Escape would lose the input.
+ */
 export function FormDialog({
   title,
   submit,
@@ -82,6 +85,7 @@ export function FormDialog({
 }: FormDialogProps) {
   const submission = useMutation({ mutationFn: onSubmit, onSuccess: onClose });
   const { isPending } = submission;
+  const [isTouched, setTouched] = useState(false);
   useWarningOnLeave(isPending);
   const onFormSubmit = (event: FormEvent) => {
     event.preventDefault();
@@ -91,8 +95,8 @@ export function FormDialog({
     if (!isPending) onClose();
   };
   return (
-    <Dialog onClose={close} title={title} isLocked={isPending}>
-      <form onSubmit={onFormSubmit}>
+    <Dialog onClose={close} title={title} isLocked={isPending || isTouched}>
+      <form onSubmit={onFormSubmit} onInput={() => setTouched(true)}>
         <Stack>
           {children}
           <Problem of={submission} />

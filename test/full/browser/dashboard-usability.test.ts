@@ -74,6 +74,26 @@ describe('with the keyboard only', () => {
   });
 });
 
+describe('a dialog with a form', () => {
+  it('stays open after a click outside and Escape once something was entered', async () => {
+    const { page } = await dashboard.openSignedIn('/fleets');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Add fleet' }).click();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Add fleet' }).click();
+    const name = dialog.getByRole('textbox', { name: 'Name' });
+    await name.fill('Hall');
+
+    await page.mouse.click(5, 400);
+    await page.keyboard.press('Escape');
+
+    expect(await name.inputValue()).toBe('Hall');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  });
+});
+
 describe('the search of an account with many tasks', () => {
   /** Searches for a text of the only task, which is older than the tasks that one request searches. */
   async function search(textOf: (task: { id: string; title: string }) => string) {

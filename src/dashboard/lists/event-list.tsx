@@ -6,18 +6,19 @@ import { FirstCall } from '../ui/first-call.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago, duration } from '../ui/time.tsx';
 import { Json } from '../ui/values.tsx';
-import { PagedList } from './paged-list.tsx';
+import { type ListProps, PagedList } from './paged-list.tsx';
 import { useRobotLinks } from './robot-links.tsx';
 
 const tones: Record<Severity, Tone> = { info: 'plain', warn: 'warn', error: 'bad' };
 
 /** Ops events, newest first, with the robot's name unless the list is of one robot. `filter` is part of the query. */
-export default function EventList({ filter }: { filter: Record<string, string> }) {
+export default function EventList({ filter, isPart }: ListProps) {
   const linkTo = useRobotLinks();
   const robotOf = (event: OpsEvent) => linkTo(event.robot_id);
   const withRobot = filter.robot_id === undefined;
   return (
     <PagedList
+      isPart={isPart}
       what="events"
       queryKey={['events', filter]}
       read={(query, signal) =>

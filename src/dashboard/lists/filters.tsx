@@ -10,6 +10,7 @@ import { Problem } from '../ui/states.tsx';
 import { fromField, toField } from '../ui/time-zone.ts';
 import { saveFile } from '../ui/values.tsx';
 import './lists.css';
+import type { ListProps } from './paged-list.tsx';
 
 interface Filter {
   /** Its parameter in the address and in the query. */
@@ -35,7 +36,7 @@ function useFilters(filters: readonly Filter[]): Record<string, string> {
 
 interface FilteredListProps {
   filters: readonly Filter[];
-  list: ComponentType<{ filter: Record<string, string> }>;
+  list: ComponentType<ListProps>;
   /** Where to read all items of the list as CSV. */
   csv?: string;
 }

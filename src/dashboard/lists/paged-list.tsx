@@ -22,6 +22,12 @@ interface PagedListProps<Item> {
   /** Shown if there is no item. */
   empty: ReactNode;
   columns: readonly (Column<Item> | false)[];
+  /** Whether it is a part of a page that has a mark of freshness. */
+  isPart?: boolean | undefined;
+}
+
+export interface ListProps extends Pick<PagedListProps<never>, 'isPart'> {
+  filter: Record<string, string>;
 }
 
 /**
@@ -29,7 +35,7 @@ interface PagedListProps<Item> {
  * more with each page, and would move the items that are being read.
  */
 export function PagedList<Item extends { id: string }>(props: PagedListProps<Item>) {
-  const { what, queryKey, read, empty, columns } = props;
+  const { what, queryKey, read, empty, columns, isPart = false } = props;
   const queries = useQueryClient();
   const [visits, setVisits] = useState(0);
   const [, setRow] = useSearchParam(`${what}-row`);
@@ -70,10 +76,14 @@ export function PagedList<Item extends { id: string }>(props: PagedListProps<Ite
             </Button>
           </Group>
         ) : (
-          <>
-            <Freshness query={list} />
-            {items.length > 0 && ` · ${items.length}${hasNextPage ? ' or more' : ''}`}
-          </>
+          <Group gap="sm">
+            <Freshness query={list} isPart={isPart} />
+            {items.length > 0 && (
+              <Text c="dimmed">
+                {items.length} {hasNextPage ? 'or more' : 'in total'}
+              </Text>
+            )}
+          </Group>
         )}
       </div>
       {items.length === 0 && (searches ? <Loading what={`older ${what}`} /> : empty)}

@@ -6,15 +6,16 @@ import { FirstCall } from '../ui/first-call.tsx';
 import { WaitingReason } from '../ui/service-status.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Ago, duration } from '../ui/time.tsx';
-import { PagedList } from './paged-list.tsx';
+import { type ListProps, PagedList } from './paged-list.tsx';
 import { useRobotLinks } from './robot-links.tsx';
 
 /** Tasks, newest first, with the robot's name unless the list is of one robot. `filter` is part of the query. */
-export default function TaskList({ filter }: { filter: Record<string, string> }) {
+export default function TaskList({ filter, isPart }: ListProps) {
   const linkTo = useRobotLinks();
   const withRobot = filter.robot_id === undefined;
   return (
     <PagedList
+      isPart={isPart}
       what="tasks"
       queryKey={['tasks', filter]}
       read={(query, signal) => ask('GET /api/v1/tasks', { query: { ...filter, ...query }, signal })}

@@ -109,11 +109,11 @@ export function useStale({ dataUpdatedAt, isError }: Watched): boolean {
   );
 }
 
-/** Shows the age of a query's data, marked if it is stale. */
-export function Freshness({ query }: { query: Watched }) {
+/** Shows the age of a query's data, marked if it is stale. `isPart`: another mark of the page suffices until then. */
+export function Freshness({ query, isPart = false }: { query: Watched; isPart?: boolean }) {
   const now = useSeconds();
   const stale = useStale(query);
-  if (query.dataUpdatedAt === 0) return null;
+  if (query.dataUpdatedAt === 0 || (isPart && !stale)) return null;
   const age = ago(query.dataUpdatedAt, Math.max(now, query.dataUpdatedAt));
   return (
     <span className="freshness" data-stale={stale || undefined}>

@@ -16,6 +16,7 @@ export default function Alerts() {
   const list = (what: string, query: { open?: 'true' }, none: string) => (
     <PagedList
       what={what}
+      isPart={query.open === undefined}
       queryKey={['alerts', query]}
       read={(page, signal) => ask('GET /api/v1/alerts', { query: { ...query, ...page }, signal })}
       empty={<Empty title={none} />}

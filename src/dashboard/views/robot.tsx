@@ -74,12 +74,12 @@ export default function Robot() {
         <div className="stack">
           <Card title="Tasks">
             <Suspense fallback={<Loading what="tasks" />}>
-              <TaskList filter={{ robot_id: id }} />
+              <TaskList filter={{ robot_id: id }} isPart />
             </Suspense>
           </Card>
           <Card title="Events">
             <Suspense fallback={<Loading what="events" />}>
-              <EventList filter={{ robot_id: id }} />
+              <EventList filter={{ robot_id: id }} isPart />
             </Suspense>
           </Card>
         </div>

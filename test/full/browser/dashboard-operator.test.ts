@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { evaluateRules } from '../../support/alerts.ts';
 import { createTestClock, type TestClock } from '../../support/clock.ts';
@@ -28,8 +28,8 @@ beforeAll(async () => {
 afterEach(() => dashboard.closePages());
 afterAll(() => dashboard?.stop());
 
-async function openWith(names: string[]) {
-  const opened = await dashboard.openSignedIn('/account');
+async function openWith(names: string[], context: BrowserContextOptions = {}) {
+  const opened = await dashboard.openSignedIn('/account', { context });
   await opened.page.clock.setSystemTime(clock.now());
   const owner = await dashboard.clientOf(opened);
   const robots = [];
@@ -182,6 +182,21 @@ describe('the overview', () => {
     expect(saved).toContain('"errors",,,,"fault",1');
   });
 
+  it('shows the values of a bar that is tapped, and its list after a second tap', async () => {
+    const { page, robots, show } = await openWith(['arm-1'], { hasTouch: true });
+    await robots[0]?.client.call('createEvent', { body: { event_type: 'placed' } });
+
+    await show('/');
+    const chart = page.getByRole('region', { name: 'Events by severity' });
+    const bar = chart.locator('svg a').last();
+    await bar.tap();
+    await chart.getByText(/: 1 info, 0 warn, 0 error$/).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/');
+    await bar.tap();
+
+    await page.getByText('placed', { exact: true }).waitFor();
+  });
+
   it('links the bar of an hour to the events of that hour', async () => {
     const { page, robots, show } = await openWith(['arm-1']);
     const report = (event_type: string) =>
@@ -329,7 +344,7 @@ describe('the list of tasks', () => {
     }
     await show('/tasks?search=weld');
     await row(page, 'Weld right').waitFor();
-    await page.getByText('· 2').waitFor();
+    await page.getByText('2 in total').waitFor();
     expect(await row(page, 'Sort').count()).toBe(0);
 
     const saving = page.waitForEvent('download');
@@ -434,6 +449,7 @@ describe('webhooks', () => {
     const sent = page.waitForResponse('**/test');
     await page.getByRole('button', { name: 'Send test: 127.0.0.1:9' }).click();
     await sent;
+    await page.getByText('Test sent. The list shows the answer of 127.0.0.1:9.').waitFor();
     const replay = page.getByRole('button', { name: 'Replay test' });
     await waitAhead(page, replay);
     const replayed = page.waitForResponse('**/replay');

@@ -20,6 +20,12 @@ const reasons = {
   backlog: 'disabled: too many messages waited',
 };
 
+interface Action {
+  run: () => Promise<unknown>;
+  /** What the page says after it. */
+  done?: string;
+}
+
 export function WebhookCard({ webhook }: { webhook: Webhook }) {
   const { id, url, events, disabled_for, disabled_at, failing_since } = webhook;
   const queries = useQueryClient();
@@ -27,13 +33,20 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
   const params = { id };
   const host = URL.canParse(url) ? new URL(url).host : url;
   const act = useMutation({
-    mutationFn: (run: () => Promise<unknown>) => run(),
+    mutationFn: ({ run }: Action) => run(),
     // Also the messages of which older ones are shown.
     onSettled: () => queries.invalidateQueries({ queryKey: ['webhooks', id] }),
   });
-  const test = () => ask('POST /api/v1/webhooks/:id/test', { params });
+  const test: Action = {
+    run: () => ask('POST /api/v1/webhooks/:id/test', { params }),
+    done: `Test sent. The list shows the answer of ${host}.`,
+  };
   const enabled = disabled_at !== null;
   const toggle = () => ask('PATCH /api/v1/webhooks/:id', { params, body: { enabled } });
+  const replay = (message: string): Action => ({
+    run: () => ask('POST /api/v1/webhook-deliveries/:id/replay', { params: { id: message } }),
+    done: `Sent again. The list shows the answer of ${host}.`,
+  });
   const close = () => setDialog(null);
   const button = (label: string, onClick: () => void) => (
     <Button size="xs" aria-label={`${label}: ${host}`} onClick={onClick}>
@@ -46,7 +59,7 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
       actions={
         <Group gap="xs">
           {disabled_at === null && button('Send test', () => act.mutate(test))}
-          {button(disabled_at === null ? 'Disable' : 'Enable', () => act.mutate(toggle))}
+          {button(disabled_at === null ? 'Disable' : 'Enable', () => act.mutate({ run: toggle }))}
           {button('Edit', () => setDialog('edit'))}
           {button('Rotate secret', () => setDialog('rotate'))}
           {button('Delete', () => setDialog('delete'))}
@@ -68,11 +81,10 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
         ))}
       </div>
       <Problem of={act} mt="sm" />
-      <Deliveries
-        webhookId={id}
-        host={host}
-        onReplay={(message) => act.mutate(() => replay(message))}
-      />
+      <Text role="status" mt="xs">
+        {act.isSuccess && act.variables.done}
+      </Text>
+      <Deliveries webhookId={id} host={host} onReplay={(message) => act.mutate(replay(message))} />
       {dialog === 'edit' && <WebhookForm webhook={webhook} onClose={close} />}
       {dialog === 'rotate' && (
         <FormDialog
@@ -103,9 +115,6 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
   );
 }
 
-const replay = (id: string) =>
-  ask('POST /api/v1/webhook-deliveries/:id/replay', { params: { id } });
-
 const tones: Record<WebhookDelivery['state'], Tone> = {
   pending: 'busy',
   delivered: 'good',
@@ -122,6 +131,7 @@ function Deliveries({ webhookId, host, onReplay }: DeliveriesProps) {
   return (
     <PagedList
       what={`messages to ${host}`}
+      isPart
       queryKey={['webhooks', webhookId]}
       read={(query, signal) =>
         ask('GET /api/v1/webhooks/:id/deliveries', { params: { id: webhookId }, query, signal })
@@ -141,7 +151,7 @@ function Deliveries({ webhookId, host, onReplay }: DeliveriesProps) {
         },
         {
           title: 'State',
-          width: '7.5rem',
+          width: '6.5rem',
           cell: ({ state }) => <Badge tone={tones[state]}>{state}</Badge>,
         },
         {
@@ -158,7 +168,7 @@ function Deliveries({ webhookId, host, onReplay }: DeliveriesProps) {
         },
         {
           title: 'Action',
-          width: '6.5rem',
+          width: '5.5rem',
           cell: ({ id, type }) => (
             <Button size="compact-xs" aria-label={`Replay ${type}`} onClick={() => onReplay(id)}>
               Replay

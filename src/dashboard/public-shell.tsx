@@ -53,11 +53,11 @@ export function Brand() {
 /** Switches all times between UTC and the time zone of the browser. */
 export function TimeZoneButton() {
   const [zone, toggle] = useTimeZone();
-  const [shown, other] = zone === 'UTC' ? ['UTC', 'local time'] : ['Local time', 'UTC'];
-  const label = `${shown}: switch to ${other}`;
+  const isUtc = zone === 'UTC';
+  const label = isUtc ? 'UTC: switch to local time' : 'Local time: switch to UTC';
   return (
     <Button size="xs" px={8} aria-label={label} title={label} onClick={toggle}>
-      {shown}
+      {isUtc ? 'UTC' : 'Local'}
     </Button>
   );
 }

@@ -96,7 +96,9 @@ export default function Shell({ children }: { children: ReactNode }) {
             </Button>
             <TimeZoneButton />
             <ColorSchemeButton />
-            <AccountBar />
+            <Group gap="xs" wrap="nowrap" visibleFrom="sm">
+              <AccountBar />
+            </Group>
           </Group>
         </Group>
       </AppShell.Header>
@@ -114,6 +116,12 @@ export default function Shell({ children }: { children: ReactNode }) {
               {place === '/alerts' && alerts > 0 && <Badge tone="bad">{alerts}</Badge>}
             </Link>
           ))}
+        </AppShell.Section>
+        {/* The header of a phone is too narrow for it. */}
+        <AppShell.Section hiddenFrom="sm">
+          <Group justify="space-between">
+            <AccountBar />
+          </Group>
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
@@ -142,7 +150,7 @@ function AccountBar() {
   if (!account) return null;
   return (
     <>
-      <Text ff="monospace" visibleFrom="xs" title={account.wallet}>
+      <Text ff="monospace" title={account.wallet}>
         {shorten(account.wallet)}
       </Text>
       <Button size="xs" loading={signOut.isPending} onClick={() => signOut.mutate()}>

@@ -61,6 +61,8 @@ export function FilteredList({ filters, list: List, csv }: FilteredListProps) {
         {[...filters, ofRobots, ofFleets].map((filter) => (
           <FilterField key={filter.name} {...filter} />
         ))}
+      </div>
+      <div className="filters filters-wide">
         <TimeField name="from" label="From" />
         <TimeField name="to" label="To" />
         {csv && (

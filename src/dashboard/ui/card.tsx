@@ -1,5 +1,4 @@
 // A card with its title, and a fact in a list of facts.
-import { Group } from '@mantine/core';
 import { type ReactNode, useId } from 'react';
 import type { Anchor } from '../../protocol/resources.ts';
 import { Hex } from './values.tsx';
@@ -13,21 +12,14 @@ interface CardProps {
 
 export function Card({ title, actions, children }: CardProps) {
   const id = useId();
-  const heading = (
-    <h2 className="card-title" id={id}>
-      {title}
-    </h2>
-  );
   return (
     <section className="card" aria-labelledby={id}>
-      {actions === undefined ? (
-        heading
-      ) : (
-        <Group justify="space-between" mb="sm">
-          {heading}
-          {actions}
-        </Group>
-      )}
+      <div className="card-head">
+        <h2 className="card-title" id={id}>
+          {title}
+        </h2>
+        {actions}
+      </div>
       {children}
     </section>
   );

@@ -195,6 +195,7 @@ describe.each(hands)('with $name', ({ hand, context }) => {
     if (await menu.isVisible()) await press(menu);
     await press(page.getByRole('link', { name: 'Tasks', exact: true }));
     await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
+    if (await menu.isVisible()) await press(menu);
     await press(button('Sign out'));
 
     await page.waitForURL('**/sign-in');

@@ -194,6 +194,16 @@ const cutLabels = `[...document.querySelectorAll('.mantine-Button-label')]
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
   .map(({ textContent }) => textContent)`;
 
+/** Runs in the page: what of the header is beyond the right edge. */
+const beyondEdge = `[...document.querySelectorAll('header a, header button')]
+  .filter((one) => one.getBoundingClientRect().right > innerWidth)
+  .map(({ textContent }) => textContent)`;
+
+/** Runs in the page: labels of fields that are too narrow for a date with its time. */
+const cutDates = `[...document.querySelectorAll('[type=datetime-local]')]
+  .filter(({ clientWidth }) => clientWidth < 190)
+  .map(({ labels }) => labels[0].textContent)`;
+
 async function isFitFor(page: Page, { address, shows, open }: View): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 850 });
   await page.emulateMedia({ media: null });
@@ -211,7 +221,10 @@ async function isFitFor(page: Page, { address, shows, open }: View): Promise<voi
     const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
     await expect.poll(() => page.evaluate(isTooWide), { message: at }).toBe(false);
     await expect.poll(() => page.evaluate(dialogIsBeside), { message: at }).toBe(false);
-    await expect.poll(() => page.evaluate(cutLabels), { message: at }).toEqual([]);
+    for (const faults of [cutLabels, beyondEdge, cutDates]) {
+      await expect.poll(() => page.evaluate(faults), { message: at }).toEqual([]);
+    }
+    expect(await page.locator('.freshness').count(), at).toBeLessThanOrEqual(1);
   }
   expect(await unstyledIn(page)).toEqual([]);
 }

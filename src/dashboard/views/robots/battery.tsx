@@ -1,5 +1,5 @@
 // The battery level of a robot.
-
+import './battery.css';
 import type { limits } from '../../../protocol/limits.ts';
 
 const LOW_PERCENT: typeof limits.lowBatteryPct = 20;

@@ -1,16 +1,13 @@
 // A list of tasks or events with its filters, which the address keeps.
-import { Button } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ComponentType } from 'react';
 import { useSearchParams } from 'wouter';
-import { download } from '../api.ts';
 import { fleetsQuery, robotsQuery } from '../queries.ts';
+import { CsvButton, type CsvButtonProps } from '../ui/csv-button.tsx';
 import { Choice, type Option, optionsOf, TextField, useSearchParam } from '../ui/fields.tsx';
-import { Problem } from '../ui/states.tsx';
 import { fromField, toField } from '../ui/time-zone.ts';
-import { saveFile } from '../ui/values.tsx';
-import './lists.css';
 import type { ListProps } from './paged-list.tsx';
+import './lists.css';
 
 interface Filter {
   /** Its parameter in the address and in the query. */
@@ -37,20 +34,13 @@ function useFilters(filters: readonly Filter[]): Record<string, string> {
 interface FilteredListProps {
   filters: readonly Filter[];
   list: ComponentType<ListProps>;
-  /** Where to read all items of the list as CSV. */
-  csv?: string;
+  /** Where to read all items of the list as CSV, and the name of the file. */
+  csv?: Pick<CsvButtonProps, 'path' | 'name'>;
 }
 
 /** A list, after the fields of its filters. */
 export function FilteredList({ filters, list: List, csv }: FilteredListProps) {
   const filter = useFilters(filters);
-  const save = useMutation({
-    async mutationFn(target: string) {
-      const headers = { accept: 'text/csv' };
-      const address = `${target}?${new URLSearchParams(filter)}`;
-      saveFile(`${target.split('/').pop()}.csv`, await download(address, { headers }));
-    },
-  });
   const { data: robots } = useQuery(robotsQuery);
   const { data: fleets } = useQuery(fleetsQuery);
   const ofRobots = { name: 'robot', label: 'Robot', options: optionsOf('Any robot', robots) };
@@ -65,13 +55,8 @@ export function FilteredList({ filters, list: List, csv }: FilteredListProps) {
       <div className="filters filters-wide">
         <TimeField name="from" label="From" />
         <TimeField name="to" label="To" />
-        {csv && (
-          <Button className="filters-end" loading={save.isPending} onClick={() => save.mutate(csv)}>
-            Download CSV
-          </Button>
-        )}
+        {csv && <CsvButton {...csv} query={filter} className="filters-end" />}
       </div>
-      <Problem of={save} />
       <div className="card">
         <List filter={filter} />
       </div>

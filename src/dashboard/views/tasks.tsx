@@ -19,10 +19,12 @@ const filters = [
   },
 ];
 
+const csv = { path: '/api/v1/tasks', name: 'tasks' };
+
 export default function Tasks() {
   return (
     <Page title="Tasks" lead="Tasks that robots claimed, and the state of their proofs.">
-      <FilteredList filters={filters} list={TaskList} csv="/api/v1/tasks" />
+      <FilteredList filters={filters} list={TaskList} csv={csv} />
     </Page>
   );
 }

@@ -1,19 +1,19 @@
 // The report of a period: utilization, errors by type, tasks and cost.
-import { Button, Group } from '@mantine/core';
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+import { Group } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Report as Reported } from '../../../protocol/telemetry.ts';
-import { download } from '../../api.ts';
 import { sharesOf } from '../../charts/shares.ts';
 import { chainQuery, fleetsQuery, reading } from '../../queries.ts';
 import { stateColor } from '../../ui/badge.tsx';
 import { Card, Fact } from '../../ui/card.tsx';
+import { CsvButton } from '../../ui/csv-button.tsx';
 import { ether } from '../../ui/ether.ts';
 import { AddressChoice, useSearchParam } from '../../ui/fields.tsx';
-import { Loaded, Problem } from '../../ui/states.tsx';
+import { Loaded } from '../../ui/states.tsx';
 import { useTenSeconds } from '../../ui/time.tsx';
-import { counted, saveFile } from '../../ui/values.tsx';
+import { counted } from '../../ui/values.tsx';
 import { listOf } from './figures.tsx';
 import './report.css';
 
@@ -43,26 +43,16 @@ export function Report({ fleetId }: { fleetId: string }) {
     placeholderData: keepPreviousData,
     refetchInterval: 60_000,
   });
-  const save = useMutation({
-    async mutationFn() {
-      const headers = { accept: 'text/csv' };
-      const target = `/api/v1/report?${new URLSearchParams(query)}`;
-      saveFile('report.csv', await download(target, { headers }));
-    },
-  });
   return (
     <Card
       title="Report"
       actions={
         <Group gap="xs">
           <AddressChoice name="period" aria-label="Period" options={periods} />
-          <Button loading={save.isPending} onClick={() => save.mutate()}>
-            Download CSV
-          </Button>
+          <CsvButton path="/api/v1/report" query={query} name="report" />
         </Group>
       }
     >
-      <Problem of={save} />
       <Loaded query={report} what="report">
         {(data) => (
           <div className="stack">

@@ -2,14 +2,11 @@
 import '@mantine/core/styles/FloatingIndicator.css';
 import '@mantine/core/styles/SegmentedControl.css';
 import { ActionIcon, Button, Group, SegmentedControl } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { download } from '../../api.ts';
+import { CsvButton } from '../../ui/csv-button.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { Problem } from '../../ui/states.tsx';
 import { fromField, timeZone, toField } from '../../ui/time-zone.ts';
-import { saveFile } from '../../ui/values.tsx';
 import { type Period, type Range, ranges } from './period.ts';
 
 interface PeriodBarProps {
@@ -53,7 +50,12 @@ export function PeriodBar({ robotId, period, onChoose }: PeriodBarProps) {
               <Icon name={icon} size={16} />
             </ActionIcon>
           ))}
-          <SaveSamples robotId={robotId} period={period} />
+          <CsvButton
+            size="xs"
+            path={`/api/v1/robots/${robotId}/telemetry`}
+            query={{ from: new Date(from).toISOString(), to: new Date(to).toISOString() }}
+            name={`telemetry-${robotId}`}
+          />
         </Group>
       </div>
       {(isCustom || range === null) && (
@@ -88,28 +90,5 @@ function Custom({ period, onChoose }: Omit<PeriodBarProps, 'robotId'>) {
         Show
       </Button>
     </form>
-  );
-}
-
-/** Saves the samples of the period as they were sent. */
-function SaveSamples({ robotId, period: { from, to } }: Omit<PeriodBarProps, 'onChoose'>) {
-  const save = useMutation({
-    mutationFn: async () => {
-      const query = new URLSearchParams({
-        from: new Date(from).toISOString(),
-        to: new Date(to).toISOString(),
-      });
-      const headers = { accept: 'text/csv' };
-      const samples = await download(`/api/v1/robots/${robotId}/telemetry?${query}`, { headers });
-      saveFile(`telemetry-${robotId}.csv`, samples);
-    },
-  });
-  return (
-    <>
-      <Button size="xs" loading={save.isPending} onClick={() => save.mutate()}>
-        Download CSV
-      </Button>
-      <Problem of={save} />
-    </>
   );
 }

@@ -4,43 +4,31 @@ import { useSyncExternalStore } from 'react';
 import { POLL_MS } from '../stream.ts';
 import { formatTime } from './time-zone.ts';
 
-/** One timer for all components that update at the same interval, however many rows a list has. */
-function startTicker(everyMs: number) {
-  const listeners = new Set<() => void>();
-  let timer: ReturnType<typeof setInterval> | undefined;
-  let now = Date.now();
-  const tick = () => {
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+let now = Date.now();
+
+/** Calls the listener every second. All components share one timer, however many rows a list has. */
+function subscribe(listener: () => void): () => void {
+  if (listeners.size === 0) {
     now = Date.now();
-    for (const listener of listeners) listener();
-  };
-  return {
-    now: () => now,
-    subscribe(listener: () => void) {
-      if (listeners.size === 0) {
-        now = Date.now();
-        timer = setInterval(tick, everyMs);
-      }
-      listeners.add(listener);
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) clearInterval(timer);
-      };
-    },
+    timer = setInterval(() => {
+      now = Date.now();
+      for (const one of listeners) one();
+    }, 1000);
+  }
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) clearInterval(timer);
   };
 }
-
-const everySecond = startTicker(1000);
-const everyTenSeconds = startTicker(10_000);
 
 /** The current time in ms, updated every second. */
-function useSeconds(): number {
-  return useSyncExternalStore(everySecond.subscribe, everySecond.now);
-}
+const useSeconds = () => useSyncExternalStore(subscribe, () => now);
 
 /** The current time in ms, updated every ten seconds. */
-export function useTenSeconds(): number {
-  return useSyncExternalStore(everyTenSeconds.subscribe, everyTenSeconds.now);
-}
+export const useTenSeconds = () => useSyncExternalStore(subscribe, () => now - (now % 10_000));
 
 const steps = [
   [1000, 'second'],
@@ -104,8 +92,8 @@ type Watched = Pick<UseQueryResult, 'dataUpdatedAt' | 'isError'>;
 /** Whether the data of a query is stale. Renders again only when that changes. */
 export function useStale({ dataUpdatedAt, isError }: Watched): boolean {
   return useSyncExternalStore(
-    everySecond.subscribe,
-    () => isError || (dataUpdatedAt > 0 && everySecond.now() - dataUpdatedAt > STALE_MS),
+    subscribe,
+    () => isError || (dataUpdatedAt > 0 && now - dataUpdatedAt > STALE_MS),
   );
 }
 

@@ -32,17 +32,14 @@ export function Timeline({ robotId, moments }: TimelineProps) {
   const isZoomed = from !== whole.from || to !== whole.to;
   const series = useSeries(robotId, period);
   const found = useMarks(robotId, period);
-  const events = found
-    .filter(({ href }) => !href.startsWith('/tasks/'))
-    .sort((one, other) => one.at - other.at);
+  const events = useMemo(() => found.filter(({ href }) => !href.startsWith('/tasks/')), [found]);
   const marks = useMemo(() => {
     const own = moments.flatMap(({ name, robot, service, block }): Mark[] => [
       ...markOf(name, robot ?? service, 'good-bar'),
       ...markOf('Block', block, 'other-bar'),
     ]);
-    const others = found.filter(({ href }) => !href.startsWith('/tasks/'));
-    return [...own, ...others].filter(({ at }) => at >= from && at <= to);
-  }, [moments, found, from, to]);
+    return [...own, ...events].filter(({ at }) => at >= from && at <= to);
+  }, [moments, events, from, to]);
   return (
     <Card
       title="Timeline"
@@ -75,12 +72,15 @@ export function Timeline({ robotId, moments }: TimelineProps) {
       </Loaded>
       {events.length > 0 && (
         <ul className="timeline-events" aria-label="Events of this period">
-          {events.slice(0, EVENTS_SHOWN).map(({ at, label, color, href }) => (
-            <li key={`${at} ${label}`}>
-              <i style={{ background: `var(--${color})` }} />
-              <time>{dateAndTime(at)}</time> <Link href={href}>{label}</Link>
-            </li>
-          ))}
+          {events
+            .toSorted((a, b) => a.at - b.at)
+            .slice(0, EVENTS_SHOWN)
+            .map(({ at, label, color, href }) => (
+              <li key={`${at} ${label}`}>
+                <i style={{ background: `var(--${color})` }} />
+                <time>{dateAndTime(at)}</time> <Link href={href}>{label}</Link>
+              </li>
+            ))}
         </ul>
       )}
     </Card>

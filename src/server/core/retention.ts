@@ -39,18 +39,17 @@ export async function deleteExpired(
   { store, clock, telemetryRetentionMs, eventRetentionMs, proofRetentionMs }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const yearBefore = clock.now() - limits.auditLogMs;
-  await runSteps(signal, () => store.deleteAuditLog(yearBefore, STEP_ROWS));
-  await runSteps(signal, () => store.deleteAlerts(yearBefore, STEP_ROWS));
-  const sentBefore = clock.now() - limits.webhookDeliveriesMs;
-  await runSteps(signal, () => store.deleteDeliveries(sentBefore, STEP_ROWS));
-  if (proofRetentionMs !== null) {
-    const before = clock.now() - proofRetentionMs;
-    await runSteps(signal, () => store.eraseOldProofs(before, STEP_ROWS));
-  }
-  if (eventRetentionMs !== null) {
-    const before = clock.now() - eventRetentionMs;
-    await runSteps(signal, () => store.deleteEvents(before, STEP_ROWS));
+  const kinds = [
+    { ageMs: limits.auditLogMs, deleteSome: store.deleteAuditLog },
+    { ageMs: limits.auditLogMs, deleteSome: store.deleteAlerts },
+    { ageMs: limits.webhookDeliveriesMs, deleteSome: store.deleteDeliveries },
+    { ageMs: proofRetentionMs, deleteSome: store.eraseOldProofs },
+    { ageMs: eventRetentionMs, deleteSome: store.deleteEvents },
+  ];
+  for (const { ageMs, deleteSome } of kinds) {
+    if (ageMs === null) continue;
+    const before = clock.now() - ageMs;
+    await runSteps(signal, () => deleteSome(before, STEP_ROWS));
   }
   if (telemetryRetentionMs !== null) {
     const before = clock.now() - telemetryRetentionMs;

@@ -54,7 +54,7 @@ export function completeTask(
       const task = await requireTask(deps, robot, taskId);
       return answerByState(deps, task, proofHash, (accepted) => promiseOf(deps, [accepted]));
     });
-  // Not an async function: it would keep the proof, and then its text, in memory until the anchor.
+  // Not an async function, which would keep the proof and its text in memory until the anchor.
   return acceptCompletion(deps, robot, taskId, result).then(answer);
 }
 

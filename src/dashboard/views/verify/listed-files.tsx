@@ -58,7 +58,7 @@ export function ListedFiles({ files: compared, onGiven }: ListedFilesProps) {
   );
 }
 
-/** Hashes a file beside the page; null if it cannot be read. */
+/** Hashes a file in a worker; null if it cannot be read. */
 async function digestOf(file: File): Promise<FileDigest | null> {
   const worker = new Worker(new URL('./file-worker.ts', import.meta.url), { type: 'module' });
   const digest = await new Promise<FileDigest | null>((resolve) => {

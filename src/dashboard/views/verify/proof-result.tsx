@@ -46,7 +46,7 @@ export function ProofResult({ subject, isNamed = true, drop }: ProofResultProps)
   });
   const { alone, signing } = audit.data ?? nothing;
   const isSound = audit.isSuccess && alone.every(({ ok }) => ok);
-  // Nothing is asked about a document that contradicts itself.
+  // The service is not asked about a document whose own checks fail.
   const { data } = useVerification(subject, isSound);
   const [given, setGiven] = useState<readonly GivenFile[]>([]);
   const listed = listedFiles(proof);

@@ -38,7 +38,10 @@ interface RelayOptions {
   pollMs?: number;
 }
 
-/** Delivers until stopped, while this instance is the leader. `turn` makes one turn at once: it resolves when the due messages were tried once. */
+/**
+ * Delivers until stopped, while this instance is the leader. `turn` runs one round at once, and resolves when each due
+ * message was tried.
+ */
 export function startRelay(options: RelayOptions): {
   turn(): Promise<void>;
   stop(): Promise<void>;
@@ -96,7 +99,7 @@ class Relay {
         const deliverAll = async () => {
           while (await queue.run(wallet, deliver)) {
             if (busy.size < WEBHOOKS_AT_ONCE) continue;
-            // Goes behind the others that are due.
+            // Moves it behind the other due webhooks.
             const now = clock.now();
             return store.deferWebhook(id, { at: now }, now);
           }

@@ -12,17 +12,17 @@ import { applyCount, putRateHeaders } from './rate-limit-headers.ts';
 import { addressOf, type HttpDeps, lookUpRobot, sourceOf } from './strangers.ts';
 import { countRobot } from './unmatched.ts';
 
-/** The account that the caller belongs to; undefined for a stranger. */
+/** The caller's account; undefined for an anonymous caller. */
 export function walletOf({ caller }: FastifyRequest): string | undefined {
   return caller && 'wallet' in caller ? caller.wallet : undefined;
 }
 
-/** The account of a request; for a stranger's the source. */
+/** The account of a request, or the address prefix if it has none. */
 export function accountOf(request: FastifyRequest): string {
   return walletOf(request) ?? sourceOf(request.ip);
 }
 
-/** The caller for the audit log: with a session, or about to open or end one. */
+/** The caller for the audit log: it has a session, or is about to open or end one. */
 export function actorOf({ clock }: Deps, { ip }: FastifyRequest): Actor {
   return { actor: 'session', actor_name: null, source: addressOf(ip), at: clock.now() };
 }

@@ -1,4 +1,4 @@
-// Tracks requests in flight: their pending responses, when to abort them, and turns of accounts with long reads.
+// Tracks requests in flight: their pending responses, when to abort them, and the queue of accounts with long reads.
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -49,7 +49,7 @@ export class InFlightRequests {
     return true;
   }
 
-  /** Whether the connection waits for a response of which nothing is written yet. */
+  /** Whether the connection waits for a response that is pending: none of its bytes was written. */
   isAwaited(socket: Socket): boolean {
     return (this.#connections.get(socket)?.due.length ?? 0) > 0 && socket.writableLength === 0;
   }
@@ -151,7 +151,7 @@ export async function abortOnDisconnect<T>(
   }
 }
 
-/** How many reads run at once, one per account, and how many of an account may wait. */
+/** Reads that run at once, at most one per account, and reads of one account that may wait. */
 const READS = {
   atOnce: 2,
   waiting: { ofOne: 32, inAll: Number.POSITIVE_INFINITY },
@@ -162,7 +162,7 @@ const READS = {
 /** Longest pause after a read, in ms. */
 const LONGEST_PAUSE_MS = 100;
 
-/** Runs a read in the turn of the account. */
+/** Runs a read when the account's turn comes. */
 export type LongReads = <T>(wallet: string, read: () => Promise<T>) => Promise<T>;
 
 /** After each read, all others pause for twice the time that the event loop was busy, so that other requests go on. */

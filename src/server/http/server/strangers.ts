@@ -22,20 +22,23 @@ export const MOST_CONNECTIONS = 10_000;
 /** Work in progress, of one caller and in total. */
 const PUBLIC = { ofOneAtOnce: 64, atOnce: 1024 };
 const LOOKUPS = { ofOneAtOnce: 16, atOnce: 64 };
-/** All robots behind one address may call at once when the server has restarted. */
+/** After a restart of the server, all robots behind one address may call at once. */
 const WAITING_LOOKUPS = { ofOne: MOST_CONNECTIONS, inAll: 2 * MOST_CONNECTIONS };
 
-/** Credentials remembered as valid; the ones that became known first are forgotten first. */
+/** Valid credentials that are remembered. Above this count, the oldest is forgotten. */
 const KNOWN = 50_000;
 
-/** Errors of a credential that has ended. */
+/** Errors that mean that a credential is no longer valid. */
 const endings: ReadonlySet<string> = new Set([
   'invalid_api_key',
   'invalid_session',
   'invalid_token',
 ]);
 
-/** Sources take turns. Callers whose credential was valid when it was last used count by their account, never by their address. */
+/**
+ * Queues in which the sources take turns. A caller whose credential was valid at its last use counts by its account,
+ * never by its address.
+ */
 export class StrangersWork {
   readonly #public = strangersQueue(PUBLIC);
   readonly #lookups = strangersQueue(LOOKUPS, WAITING_LOOKUPS);
@@ -100,10 +103,10 @@ export function lookUpRobot(deps: HttpDeps, request: FastifyRequest, apiKey: str
   );
 }
 
-/** Above it, each new connection closes another one. */
+/** Above this count, each new connection evicts an older one. */
 const NEARLY_FULL = 9_000;
 
-/** The part of all connections that strangers may hold before one of theirs is closed. */
+/** Share of all connections that anonymous callers may hold before one of theirs is closed. */
 const STRANGERS_PART = 0.1;
 
 /** Connections by who holds them. */
@@ -171,7 +174,10 @@ export class Connections {
     if (connections?.size === 0) holder.among.delete(holder.name);
   }
 
-  /** Of the source with the most connections; of the account with the most, where strangers hold few. */
+  /**
+   * Closes a connection of the source that has the most, or, if anonymous callers hold few, of the account that has the
+   * most.
+   */
   #closeOne(): void {
     const strangers = [...this.#strangers.values()].reduce((sum, { size }) => sum + size, 0);
     const isOfStranger = strangers > STRANGERS_PART * this.#total || this.#accounts.size === 0;

@@ -64,15 +64,14 @@ const publicViews = {
   '/tx/:txHash': part(() => import('./views/transaction.tsx')),
 };
 const shell = part(() => import('./shell.tsx'));
-const loadLanding = () => import('./views/landing.tsx');
+const landing = part(() => import('./views/landing.tsx'));
 const loadSignIn = () => import('./views/sign-in.tsx');
-const Landing = lazy(loadLanding);
 const SignIn = lazy(loadSignIn);
 const allViews = Object.entries({ ...views, ...publicViews });
 
 /** Parts that no first view needs. */
 const loadLater: (() => Promise<unknown>)[] = [
-  loadLanding,
+  landing.load,
   loadSignIn,
   () => import('./views/robots/robot-form.tsx'),
   () => import('./views/robot/dialogs.tsx'),
@@ -92,10 +91,9 @@ export async function preload(queries: QueryClient): Promise<void> {
   const isPublic = Object.keys(publicViews).some((pattern) => matches(pattern, path));
   // A browser that never signed in sees the page for visitors there.
   const isVisitor = path === '/' && localStorage.getItem('svc-wallet') === null;
-  const fitting = allViews.filter(([at]) => !isVisitor && matches(at, path));
-  const parts: Pick<Part, 'load'>[] = fitting.map(([, view]) => view);
-  if (isVisitor) parts.push({ load: loadLanding });
-  else if (parts.length > 0 && !isPublic) parts.push(shell);
+  const fitting = allViews.filter(([at]) => matches(at, path)).map(([, view]) => view);
+  const isPrivate = fitting.length > 0 && !isPublic;
+  const parts = isVisitor ? [landing] : [...fitting, ...(isPrivate ? [shell] : [])];
   if (path === '/sign-in') loadSignIn().catch(() => {});
   if (!isPublic) {
     setTimeout(() => {
@@ -183,7 +181,7 @@ function SignedIn({ children }: { children: ReactNode }) {
     if (path === '/') {
       return (
         <Public>
-          <Landing />
+          <Show part={landing} />
         </Public>
       );
     }

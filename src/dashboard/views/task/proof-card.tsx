@@ -17,7 +17,7 @@ const ConfirmDeletion = lazy(async () => ({
 interface ProofCardProps {
   task: TaskDetail;
   anchor: Anchor | null;
-  query: EvidenceTextProps['query'];
+  query: UseQueryResult<{ proof: unknown; proof_hash: string }>;
 }
 
 /** The evidence as the robot sent it. Only its owner can see it. */
@@ -31,26 +31,20 @@ export function ProofCard({ task, anchor, query }: ProofCardProps) {
       {anchor === null ? (
         <Text c="dimmed">{none}</Text>
       ) : (
-        <Evidence taskId={task.id} anchor={anchor} query={query} />
+        <Evidence task={task} anchor={anchor} query={query} />
       )}
     </Card>
   );
 }
 
-interface EvidenceProps {
-  taskId: string;
-  anchor: Anchor;
-  query: EvidenceTextProps['query'];
-}
-
-function Evidence({ taskId, anchor, query }: EvidenceProps) {
-  const params = { id: taskId };
+function Evidence({ task, anchor, query }: ProofCardProps & { anchor: Anchor }) {
+  const params = { id: task.id };
   const [isErasing, setIsErasing] = useState(false);
   // Evidence that was loaded before its erasure is no longer shown.
   const evidence = query.error === null ? query.data : undefined;
   const bundle = useMutation({
     mutationFn: () => ask('GET /api/v1/tasks/:id/bundle', { params }),
-    onSuccess: (document) => saveJson(`bundle-${taskId}.json`, document),
+    onSuccess: (document) => saveJson(`bundle-${task.id}.json`, document),
   });
   const isAnchored = anchor.state === 'included' || anchor.state === 'finalized';
   return (
@@ -58,7 +52,7 @@ function Evidence({ taskId, anchor, query }: EvidenceProps) {
       <EvidenceText query={query} hash={anchor.proof_hash} />
       <Group gap="xs" mt="md">
         {evidence && (
-          <Button size="xs" onClick={() => saveJson(`evidence-${taskId}.json`, evidence.proof)}>
+          <Button size="xs" onClick={() => saveJson(`evidence-${task.id}.json`, evidence.proof)}>
             Download evidence
           </Button>
         )}
@@ -99,12 +93,8 @@ function Evidence({ taskId, anchor, query }: EvidenceProps) {
   );
 }
 
-interface EvidenceTextProps {
-  query: UseQueryResult<{ proof: unknown; proof_hash: string }>;
-  hash: string;
-}
-
-function EvidenceText({ query, hash }: EvidenceTextProps) {
+/** `hash`: of the anchor. */
+function EvidenceText({ query, hash }: Pick<ProofCardProps, 'query'> & { hash: string }) {
   const { data, error, refetch } = query;
   if (error instanceof ServiceError && error.code === 'not_found') {
     return <Text>{error.message}</Text>;

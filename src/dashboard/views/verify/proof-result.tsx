@@ -156,7 +156,12 @@ function ChainResult({ subject, audit, below }: ChainResultProps) {
   const sender = senderOf(read, list.data);
   // Without a block there is nothing to check, unless a document states one.
   const isPending = stated.anchor.block_number === null || stated.anchor.finality === 'reorged';
-  const checks = subject.stated === null && isPending ? [] : checksOf(subject, audit, stated, read);
+  // A document is checked instead of the service's statements.
+  const audited = () =>
+    subject.bundle !== null
+      ? audit.onChain(read)
+      : auditAnchor(subject.stated ?? statedBy(stated), read);
+  const checks = subject.stated === null && isPending ? [] : audited();
   const failures = checks.filter(({ ok }) => !ok).length;
   const hasEvidence = subject.proof !== null;
   const verdict = verdictOf({ stated, read, checks, sender, hasEvidence, chain: chain.data });
@@ -264,17 +269,6 @@ async function subjectOfTransaction(txHash: string, signal: AbortSignal): Promis
 
 function isUnknown(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'not_found';
-}
-
-/** A document is checked instead of the service's statements. */
-function checksOf(
-  subject: Subject,
-  audit: GivenAudit,
-  stated: PublicVerification,
-  facts: ChainFacts,
-): AuditCheck[] {
-  if (subject.bundle !== null) return audit.onChain(facts);
-  return auditAnchor(subject.stated ?? statedBy(stated), facts);
 }
 
 function statedBy({ proof_hash, task, anchor }: PublicVerification): StatedAnchor {

@@ -130,7 +130,8 @@ describe('evidence', () => {
     const id = task?.body.task.id ?? '';
     await robot?.client.call('completeTask', { params: { id }, body: { proof: { kwh: 4711 } } });
     await page.goto(`${dashboard.server.url}/tasks/${id}`);
-    await page.getByText('4711').waitFor();
+    const evidence = page.getByText('"kwh": 4711');
+    await evidence.waitFor();
 
     await page.getByRole('button', { name: 'Erase evidence' }).click();
     const last = page.getByRole('button', { name: 'Erase permanently' });
@@ -139,7 +140,7 @@ describe('evidence', () => {
     await last.click();
 
     await page.getByText('The evidence of this task was erased').waitFor();
-    expect(await page.getByText('4711').count()).toBe(0);
+    expect(await evidence.count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Download evidence' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Download receipt' }).waitFor();
     const rpc = ['--rpc-url', dashboard.server.rpc_url, '--url', dashboard.server.url];

@@ -8,7 +8,7 @@ import type { ChainIdentity, SenderKey } from '../ports/anchoring.ts';
 import type { OperationsStore, Sender } from '../ports/operations.ts';
 import type { Store } from '../ports/store.ts';
 import { dearestSingle } from './batch.ts';
-import { isAnchor, userOf } from './replaced-nonce.ts';
+import { userOf, usesAnchor } from './replaced-nonce.ts';
 
 interface ReconcileDependencies {
   readonly store: Pick<Store, keyof OperationsStore | 'bindChain' | 'getChainIdentity'>;
@@ -115,7 +115,7 @@ async function compareSender(bound: BoundChain, sender: Sender): Promise<Reconci
 function problemOf({ isAcceptedAnchor }: BoundChain, use: NonceUse | null): string | null {
   if (use === null) return 'was used by a transaction that no provider shows, or not all of them';
   const { txHash } = use;
-  if (isAnchor(use) && !isAcceptedAnchor(txHash)) {
+  if (usesAnchor(use) && !isAcceptedAnchor(txHash)) {
     return `has an anchor that this database does not know: ${txHash}`;
   }
   return use.isFinal ? null : `was used by ${txHash}, which is not final yet`;

@@ -143,10 +143,11 @@ export function userOf(
 ): NonceUser {
   if (variants.some(({ txHash }) => txHash === use.txHash)) return 'own';
   if (use.payload === payload) return 'adoptable';
-  return isAnchor(use) && use.txHash !== takenBy ? 'stranger' : 'lost';
+  return usesAnchor(use) && use.txHash !== takenBy ? 'stranger' : 'lost';
 }
 
-export function isAnchor({ payload }: NonceUse): boolean {
+/** Whether the transaction that used a nonce is an anchor. */
+export function usesAnchor({ payload }: NonceUse): boolean {
   return payload !== null && decodePayload(payload) !== null;
 }
 

@@ -94,7 +94,7 @@ export interface AccountStore {
     reason: string | null,
   ): Promise<boolean>;
   countUsed(wallet: string): Promise<{ robots: number; fleets: number }>;
-  /** The key that signs pagination cursors (core/paging.ts): 32 random bytes, the same for the life of the database. */
+  /** The key that encrypts pagination cursors (core/paging.ts): 32 random bytes, the same for the life of the database. */
   cursorKey(): Promise<Uint8Array>;
   /** Newest first. With a task, its reservations only. `before` is the last `seq` of the previous page. */
   listLedger(

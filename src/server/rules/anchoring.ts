@@ -1,4 +1,5 @@
 // The state machines of attempts and completions, the precedence of lease holders, and what a chain proof proves.
+import { orNull } from '../../base/or-null.ts';
 import { SvcError } from '../../base/svc-error.ts';
 import { readBlockHeader } from '../../proof/block-header.ts';
 import { bytesToHex, type Hex } from '../../proof/bytes.ts';
@@ -109,15 +110,13 @@ type Place = Pick<UnprovenAnchor, 'rawTx' | 'blockNumber' | 'blockHash' | 'txInd
 
 /** Whether the header is that of the recorded block, and its trie holds the recorded bytes at the recorded index. */
 export function provesPlace(place: Place, { header: encoded, nodes }: ChainProof): boolean {
-  try {
+  const proves = () => {
     const header = readBlockHeader(encoded);
     if (header.hash !== place.blockHash || header.number !== place.blockNumber) return false;
     const value = valueInTrie(header.transactionsRoot, place.txIndex, nodes);
     return value !== null && bytesToHex(value) === place.rawTx;
-  } catch (error) {
-    if (error instanceof TypeError) return false;
-    throw error;
-  }
+  };
+  return orNull(proves, [TypeError]) ?? false;
 }
 
 type RecordedAnchor = Omit<UnprovenAnchor, 'attemptId' | 'tries'>;
@@ -137,18 +136,14 @@ function matches(
   read: (raw: Hex) => Omit<SignedTransaction, 'from'> & Partial<Pick<SignedTransaction, 'from'>>,
 ): boolean {
   const sender = anchor.sender.toLowerCase();
-  try {
-    const { hash, chainId, from = sender, to, value, input } = read(anchor.rawTx);
-    return (
-      hash === anchor.txHash &&
-      chainId === BigInt(anchor.chainId) &&
-      from === sender &&
-      to === sender &&
-      value === 0n &&
-      input === anchor.payload
-    );
-  } catch (error) {
-    if (error instanceof TypeError) return false;
-    throw error;
-  }
+  const tx = orNull(() => read(anchor.rawTx), [TypeError]);
+  return (
+    tx !== null &&
+    tx.hash === anchor.txHash &&
+    tx.chainId === BigInt(anchor.chainId) &&
+    (tx.from ?? sender) === sender &&
+    tx.to === sender &&
+    tx.value === 0n &&
+    tx.input === anchor.payload
+  );
 }

@@ -136,7 +136,13 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
     });
     const isPublic = !isLoopback(new URL(config.baseUrl).hostname);
     if (await lacksPublicRpcUrl({ store, network })) {
-      if (isPublic) throw noPublicRpcUrl();
+      if (isPublic) {
+        // Without it, GET /api/chain cannot have the URL that its payload specifies.
+        const message = 'The service knows no URL at which wallets reach this chain.';
+        const hint =
+          'Set SVC_PUBLIC_RPC_URL to an RPC URL that everybody may call, without a secret.';
+        throw new SvcError('invalid_configuration', message, { hint });
+      }
       logger.warn('no public RPC URL of this chain is known: set SVC_PUBLIC_RPC_URL');
     }
     if (isGrantUnbounded(config.signup) && isPublic) {
@@ -224,15 +230,6 @@ export async function startServer(config: ServerConfig, deps: ServerDeps) {
   };
 }
 
-/** Without it, GET /api/chain cannot have the URL that its payload specifies. */
-function noPublicRpcUrl() {
-  return new SvcError(
-    'invalid_configuration',
-    'The service knows no URL at which wallets reach this chain.',
-    { hint: 'Set SVC_PUBLIC_RPC_URL to an RPC URL that everybody may call, without a secret.' },
-  );
-}
-
 async function listen(
   app: ReturnType<typeof buildApp>,
   { values: { SVC_HOST: host, SVC_PORT: port } }: ServerConfig,
@@ -286,8 +283,7 @@ async function refuseRetired(store: Store, keys: readonly AnchorKey[]): Promise<
   const retired = accounts.find(
     (one) => one.lastBlock !== null && keys.some(({ address }) => address === one.address),
   );
-  if (retired === undefined) return;
-  throw retiredError(retired);
+  if (retired !== undefined) throw retiredError(retired);
 }
 
 /**

@@ -79,9 +79,8 @@ async function switchNetwork({ provider }: Wallet, { params }: ChainDetails): Pr
     provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
   const addAndGo = async () => {
     if (params.rpcUrls.length === 0) {
-      throw new WalletError(
-        `The wallet does not know ${params.chainName}, and the service has no public RPC URL for it. Add the network in the wallet.`,
-      );
+      const message = `The wallet does not know ${params.chainName}, and the service has no public RPC URL for it. Add the network in the wallet.`;
+      throw new WalletError(message);
     }
     const added = { ...params, chainId };
     await provider.request({ method: 'wallet_addEthereumChain', params: [added] });

@@ -104,9 +104,8 @@ async function sign(provider: Provider, address: `0x${string}`, message: string)
 async function refuseSwitch(provider: Provider, address: string): Promise<void> {
   const [now] = await provider.request({ method: 'eth_accounts' });
   if (now === undefined || now.toLowerCase() === address.toLowerCase()) return;
-  throw new WalletError(
-    `The wallet switched from ${short(address)} to ${short(now)} while it was signing. Select the account that you want, and try again.`,
-  );
+  const message = `The wallet switched from ${short(address)} to ${short(now)} while it was signing. Select the account that you want, and try again.`;
+  throw new WalletError(message);
 }
 
 /** What the error codes of EIP-1193 and of MetaMask mean here. */

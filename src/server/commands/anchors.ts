@@ -84,13 +84,10 @@ async function refusalOf(store: Store, account: AnchoringAccount): Promise<SvcEr
   const status = await store.getChainStatus();
   const held = ['restored', 'key_not_reconciled'];
   if (!status?.degraded.some((reason) => held.includes(reason))) return inUse(account);
-  return new SvcError(
-    'restored',
-    `Anchoring is held, so the last block of ${account.address} is not known.`,
-    {
-      hint: 'Run svc-server reconcile, then this command again.',
-    },
-  );
+  const message = `Anchoring is held, so the last block of ${account.address} is not known.`;
+  return new SvcError('restored', message, {
+    hint: 'Run svc-server reconcile, then this command again.',
+  });
 }
 
 async function isLast(store: Store, { address }: AnchoringAccount): Promise<boolean> {

@@ -123,13 +123,10 @@ export async function withStore<Result>(
 function sqlitePath(environment: NodeJS.ProcessEnv, instead: string): string {
   const { database } = readConfig(environment);
   if (database.kind === 'sqlite') return database.path;
-  throw new SvcError(
-    'usage',
-    'This command is for SQLite, and SVC_DATABASE_URL names a PostgreSQL database.',
-    {
-      hint: `Use ${instead}; see docs/operations.md.`,
-    },
-  );
+  const message = 'This command is for SQLite, and SVC_DATABASE_URL names a PostgreSQL database.';
+  throw new SvcError('usage', message, {
+    hint: `Use ${instead}; see docs/operations.md.`,
+  });
 }
 
 function databaseAt(environment: NodeJS.ProcessEnv, url: string): DatabaseConfig {

@@ -126,11 +126,11 @@ function anvilBinary(): string {
     }
   }
   if (onPath !== undefined) return onPath;
-  throw new SvcError(
-    'anvil_failed',
-    'The local chain needs anvil, which was not found next to this package, in the working folder or on PATH.',
-    { hint: `Run: npm install ${globally()}@foundry-rs/anvil@1.7.1` },
-  );
+  const message =
+    'The local chain needs anvil, which was not found next to this package, in the working folder or on PATH.';
+  throw new SvcError('anvil_failed', message, {
+    hint: `Run: npm install ${globally()}@foundry-rs/anvil@1.7.1`,
+  });
 }
 
 /** The options of npm that install next to this package, if it was installed globally. Else the working folder will do. */

@@ -220,11 +220,8 @@ async function otherCompletion(deps: Deps, task: TaskRecord, sentHash: Hex | nul
       details: { proof_hash, same_evidence, verification },
     });
   }
-  return wireError(
-    'completion_in_progress',
-    `${reason} It is still being anchored. Poll GET /api/v1/tasks/${task.id}`,
-    { details: { proof_hash, same_evidence } },
-  );
+  const message = `${reason} It is still being anchored. Poll GET /api/v1/tasks/${task.id}`;
+  return wireError('completion_in_progress', message, { details: { proof_hash, same_evidence } });
 }
 
 /**

@@ -14,11 +14,8 @@ export async function readProof({ store }: Deps, id: string, viewer: Viewer) {
   if (found === null) throw taskNotFound();
   const { proofHash } = completionOf(found.task);
   if (found.proof === null) {
-    throw wireError(
-      'not_found',
-      'The evidence of this task was erased. Its hash and receipt remain.',
-      { details: { proof_hash: proofHash } },
-    );
+    const message = 'The evidence of this task was erased. Its hash and receipt remain.';
+    throw wireError('not_found', message, { details: { proof_hash: proofHash } });
   }
   const proof: Proof = JSON.parse(found.proof);
   return { proof, proof_hash: proofHash } satisfies Answer<'getProof'>['body'];
@@ -49,17 +46,12 @@ export async function readBundle(
   const completion = completionOf(found.task);
   const { receipt, proofHash } = completion;
   if (completion.state === 'failed') {
-    throw wireError(
-      'not_found',
-      'The chain refused the anchor of this task. Complete the task again.',
-    );
+    const message = 'The chain refused the anchor of this task. Complete the task again.';
+    throw wireError('not_found', message);
   }
   if (receipt === null || found.mined === null || receipt.finality === 'reorged') {
-    throw wireError(
-      'completion_in_progress',
-      `The anchor is not in a block yet. Poll GET /api/v1/tasks/${id}`,
-      { details: { proof_hash: proofHash } },
-    );
+    const message = `The anchor is not in a block yet. Poll GET /api/v1/tasks/${id}`;
+    throw wireError('completion_in_progress', message, { details: { proof_hash: proofHash } });
   }
   const { chainProof } = found.mined;
   const bundle = {

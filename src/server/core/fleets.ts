@@ -27,10 +27,8 @@ export async function createFleet(
   const bytes = rowBytes(fleet.name, fleet.description);
   const result = await storing(deps, { wallet }, bytes, () => deps.store.createFleet(created, by));
   if (result.outcome === 'fleet_limit_reached') {
-    throw wireError(
-      'fleet_limit_reached',
-      `An account can have at most ${limits.fleetsPerAccount} fleets. Delete one first.`,
-    );
+    const message = `An account can have at most ${limits.fleetsPerAccount} fleets. Delete one first.`;
+    throw wireError('fleet_limit_reached', message);
   }
   const stored = result.fleet;
   const isSame = (name: keyof typeof fleet) => isDeepStrictEqual(stored?.[name], fleet[name]);

@@ -198,10 +198,9 @@ export function createListReader({ store, settings, keys }: Deps): () => Promise
         return entries.length > 0 && entries.every(({ lastBlock }) => lastBlock === null);
       });
       const signatures = Promise.all(
-        signers.map(async ({ address, signText }) => ({
-          address,
-          signature: await signText(text),
-        })),
+        signers.map(async ({ address, signText }) => {
+          return { address, signature: await signText(text) };
+        }),
       );
       signed = { text, signatures };
     }

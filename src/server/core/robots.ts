@@ -43,10 +43,8 @@ export async function createRobot(
   const bytes = rowBytes(name, made.description);
   const result = await storing(deps, { wallet }, bytes, () => deps.store.createRobot(made, by));
   if (result.outcome === 'robot_limit_reached') {
-    throw wireError(
-      'robot_limit_reached',
-      `An account can have at most ${limits.robotsPerAccount} robots. Delete one first.`,
-    );
+    const message = `An account can have at most ${limits.robotsPerAccount} robots. Delete one first.`;
+    throw wireError('robot_limit_reached', message);
   }
   deps.store.changed(wallet, { robot: made.id });
   if (result.outcome === 'created') return { robot: viewRobot(result.robot), api_key: apiKey };

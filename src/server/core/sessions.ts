@@ -51,10 +51,9 @@ export async function createToken(
   { name, scope, expires_in_days: days = limits.tokenDays }: Body<'createToken'>,
 ): Promise<Answer<'createToken'>['body']> {
   if (signedInWith !== 'wallet') {
-    throw wireError(
-      'wallet_session_required',
-      'This session was opened with a code. Sign in with the wallet to create a token.',
-    );
+    const message =
+      'This session was opened with a code. Sign in with the wallet to create a token.';
+    throw wireError('wallet_session_required', message);
   }
   const secret = `svct_${randomBytes(20).toString('hex')}`;
   const createdAt = clock.now();
@@ -63,10 +62,8 @@ export async function createToken(
   const outcome = await store.createToken({ ...token, issuer, tokenHash: hashToken(secret) }, by);
   if (outcome === 'created') return { token: viewToken({ ...token, lastUsedAt: null }), secret };
   if (outcome === 'session_ended') throw wireError('invalid_session', 'The session has ended.');
-  throw wireError(
-    'token_limit_reached',
-    `An account can have at most ${limits.tokensPerAccount} tokens. Revoke one first.`,
-  );
+  const message = `An account can have at most ${limits.tokensPerAccount} tokens. Revoke one first.`;
+  throw wireError('token_limit_reached', message);
 }
 
 /** One page of the account's tokens that have not expired, newest first. */
@@ -125,10 +122,9 @@ export async function endSession(
 
 /** The error of a call that a suspended account may not make. */
 export function accountSuspended() {
-  return wireError(
-    'account_suspended',
-    'This account is suspended, or it is being deleted. Its data can be read; contact the operator to resume it.',
-  );
+  const message =
+    'This account is suspended, or it is being deleted. Its data can be read; contact the operator to resume it.';
+  return wireError('account_suspended', message);
 }
 
 /** Seconds between two requests for the token. */

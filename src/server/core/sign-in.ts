@@ -204,20 +204,17 @@ function walletOf({ chain }: Deps, address: string): string {
 }
 
 function invalidSignature() {
-  return wireError(
-    'invalid_signature',
-    'The signature matches no open challenge of this wallet. Request a new challenge.',
-  );
+  const message =
+    'The signature matches no open challenge of this wallet. Request a new challenge.';
+  return wireError('invalid_signature', message);
 }
 
 function signupRefused(holds: boolean | null) {
   if (holds === null) {
     return wireError('chain_unavailable', 'The balance of the wallet cannot be read now.');
   }
-  return wireError(
-    'signup_refused',
-    'The wallet does not hold the token that a new account requires.',
-  );
+  const message = 'The wallet does not hold the token that a new account requires.';
+  return wireError('signup_refused', message);
 }
 
 /** Whether the wallet meets the token requirement: true if there is none, null if the balance cannot be read. */

@@ -120,10 +120,8 @@ async function storeSamples(
     case 'id_conflict': {
       const known = kept[result.index];
       const place = known === undefined ? '' : placeOf(records.indexOf(known));
-      throw wireError(
-        'id_conflict',
-        `${place}id is already used with other content. Nothing was stored.`,
-      );
+      const message = `${place}id is already used with other content. Nothing was stored.`;
+      throw wireError('id_conflict', message);
     }
     case 'key_revoked':
       throw keyRevoked();
@@ -152,15 +150,11 @@ function accept(sample: NewSample, place: string, { now, isImplausible }: Time):
   if (recordedAt > now + limits.sampleAheadMs) {
     // The sample may be right, so the robot must keep it.
     if (isImplausible) {
-      throw wireError(
-        'storage_unavailable',
-        `${place}recorded_at cannot be checked, because the clock of the service is implausible. Nothing was stored.`,
-      );
+      const message = `${place}recorded_at cannot be checked, because the clock of the service is implausible. Nothing was stored.`;
+      throw wireError('storage_unavailable', message);
     }
-    throw wireError(
-      'invalid_sample',
-      `${place}recorded_at must be at most 24 hours in the future.`,
-    );
+    const message = `${place}recorded_at must be at most 24 hours in the future.`;
+    throw wireError('invalid_sample', message);
   }
   return {
     id: sample.id ?? newId(),
@@ -188,19 +182,15 @@ export function seriesRange(
 ): TimeRange {
   const { resolution } = query;
   if (query.limit !== undefined || query.cursor !== undefined) {
-    throw wireError(
-      'invalid_request',
-      'A series has no pages: send resolution without limit and cursor.',
-    );
+    const message = 'A series has no pages: send resolution without limit and cursor.';
+    throw wireError('invalid_request', message);
   }
   const to = instantOf(query.to) ?? now + 1;
   const range = periodOf(query, { from: to - usual, to });
   if (range.to - range.from > limits.seriesMs[resolution]) {
     const hours = limits.seriesMs[resolution] / stepMs.hour;
-    throw wireError(
-      'invalid_request',
-      `By ${resolution}, from and to must be at most ${hours} hours apart.`,
-    );
+    const message = `By ${resolution}, from and to must be at most ${hours} hours apart.`;
+    throw wireError('invalid_request', message);
   }
   const step = stepMs[resolution];
   return {

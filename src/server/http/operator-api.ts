@@ -136,14 +136,11 @@ export async function listenForOperator(app: FastifyInstance, address: string): 
     );
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new SvcError(
-      'cannot_listen',
-      `Cannot listen on SVC_OPERATOR_LISTEN ${address}: ${code}.`,
-      {
-        hint: 'Choose another address, or stop the program that listens there.',
-        cause,
-      },
-    );
+    const message = `Cannot listen on SVC_OPERATOR_LISTEN ${address}: ${code}.`;
+    throw new SvcError('cannot_listen', message, {
+      hint: 'Choose another address, or stop the program that listens there.',
+      cause,
+    });
   } finally {
     process.umask(umask);
   }

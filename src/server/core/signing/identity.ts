@@ -75,10 +75,8 @@ async function requireSignature({ chain }: Deps, wallet: string, text: string, s
 function requireKey(document: Body<'proposeKey'>['public_key']): PublicKey {
   const key = orNull(() => readPublicKey(document), [DocumentError]);
   if (key !== null) return key;
-  throw wireError(
-    'invalid_key',
-    'public_key must be an Ed25519 or P-256 key in the form of docs/statements.md.',
-  );
+  const message = 'public_key must be an Ed25519 or P-256 key in the form of docs/statements.md.';
+  throw wireError('invalid_key', message);
 }
 
 function originOf({ settings }: Pick<Deps, 'settings'>): string {

@@ -134,10 +134,8 @@ async function check(
 
 /** The error of a claim or result without a valid statement. */
 export function statementRequired(reason: string) {
-  return wireError(
-    'statement_required',
-    `This request needs a valid statement: ${reason}. Nothing was stored.`,
-  );
+  const message = `This request needs a valid statement: ${reason}. Nothing was stored.`;
+  return wireError('statement_required', message);
 }
 
 type Refusal = Exclude<StatementOutcome['outcome'], 'stored' | 'repeated'>;

@@ -44,10 +44,8 @@ export async function createWebhook(
   const record = { id, url, events: JSON.stringify(events), created_at: deps.clock.now() };
   const sealed = seal(key, id, secret);
   if (!(await deps.store.createWebhook({ ...record, wallet, secret: sealed }, by))) {
-    throw wireError(
-      'webhook_limit_reached',
-      `An account can have at most ${limits.webhooksPerAccount} webhooks, and ${limits.webhooksWithoutGrant} without a grant by the operator in the last 90 days.`,
-    );
+    const message = `An account can have at most ${limits.webhooksPerAccount} webhooks, and ${limits.webhooksWithoutGrant} without a grant by the operator in the last 90 days.`;
+    throw wireError('webhook_limit_reached', message);
   }
   const webhook = { ...record, failing_since: null, disabled_at: null, disabled_for: null };
   return { webhook: viewWebhook(webhook), secret: secretText(secret) };
@@ -157,10 +155,8 @@ function secretText(secret: Buffer): string {
 /** The key, if webhooks are on and accept the URL for this wallet. */
 function requireKey({ webhooks }: Deps, wallet: string, url?: string): Buffer {
   if (webhooks === null) {
-    throw wireError(
-      'webhooks_off',
-      'Webhooks are off: the operator has not set SVC_WEBHOOK_KEY_FILE.',
-    );
+    const message = 'Webhooks are off: the operator has not set SVC_WEBHOOK_KEY_FILE.';
+    throw wireError('webhooks_off', message);
   }
   const { ruleOf, localHttp } = webhooks;
   const refusal = url === undefined ? null : refusalOfUrl(url, ruleOf(wallet), localHttp);

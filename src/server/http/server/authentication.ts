@@ -78,10 +78,8 @@ export function createAuthenticators(deps: HttpDeps): {
       : ', or send an account token as "Authorization: Bearer svct_…"';
     if (bearer !== null && !isAccountToken(bearer)) {
       await countRobot(deps, request, reply);
-      throw wireError(
-        'missing_session',
-        `This endpoint accepts no API key. Sign in and send the session cookie alone${orToken}.`,
-      );
+      const message = `This endpoint accepts no API key. Sign in and send the session cookie alone${orToken}.`;
+      throw wireError('missing_session', message);
     }
     const token = bearer ?? sessionToken(request);
     if (token === null) {

@@ -31,11 +31,8 @@ export function applyCount(reply: FastifyReply, count: RateCount, counted = 'req
   putRateHeaders(reply, { ...count, remaining: count.allowed ? count.remaining : 0 });
   if (count.allowed) return;
   const retryAfter = secondsOf(count.resetMs);
-  throw wireError(
-    'rate_limited',
-    `The limit is ${count.limit} ${counted} per minute. Retry in ${retryAfter} s.`,
-    { details: { retry_after: retryAfter } },
-  );
+  const message = `The limit is ${count.limit} ${counted} per minute. Retry in ${retryAfter} s.`;
+  throw wireError('rate_limited', message, { details: { retry_after: retryAfter } });
 }
 
 /**

@@ -449,7 +449,9 @@ describe('webhooks', () => {
     const sent = page.waitForResponse('**/test');
     await page.getByRole('button', { name: 'Send test: 127.0.0.1:9' }).click();
     await sent;
-    await page.getByText('Test sent. The list shows the answer of 127.0.0.1:9.').waitFor();
+    await page
+      .getByText('The test is on its way to 127.0.0.1:9. The list shows the answer.')
+      .waitFor();
     const replay = page.getByRole('button', { name: 'Replay test' });
     await waitAhead(page, replay);
     const replayed = page.waitForResponse('**/replay');

@@ -39,13 +39,13 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
   });
   const test: Action = {
     run: () => ask('POST /api/v1/webhooks/:id/test', { params }),
-    done: `Test sent. The list shows the answer of ${host}.`,
+    done: `The test is on its way to ${host}. The list shows the answer.`,
   };
   const enabled = disabled_at !== null;
   const toggle = () => ask('PATCH /api/v1/webhooks/:id', { params, body: { enabled } });
   const replay = (message: string): Action => ({
     run: () => ask('POST /api/v1/webhook-deliveries/:id/replay', { params: { id: message } }),
-    done: `Sent again. The list shows the answer of ${host}.`,
+    done: `The message is on its way to ${host} again. The list shows the answer.`,
   });
   const close = () => setDialog(null);
   const button = (label: string, onClick: () => void) => (

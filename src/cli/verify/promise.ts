@@ -205,7 +205,10 @@ async function askForLeaf({ client }: Context, origin: string, { task_id, leaf }
   const name = 'the answer of the service';
   const read = namingDocument(name, () => readAnchoredLeaf(body as JsonValue));
   if (read.leaf === leaf) return read;
-  throw new SvcError('unexpected_answer', `Unexpected answer from ${origin}: it is about another leaf.`);
+  throw new SvcError(
+    'unexpected_answer',
+    `Unexpected answer from ${origin}: it is about another leaf.`,
+  );
 }
 
 /** Where the chain has the anchor now; without nodes, where the document states it. Null if a check fails. */

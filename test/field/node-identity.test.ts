@@ -77,7 +77,8 @@ describe('a node that, at the first contact,', () => {
     await anchored();
 
     expect((await rig.store.getChainIdentity())?.blockNumber).toBeGreaterThan(0);
-    expect(await rig.degraded()).toEqual([]);
+    // Between two of its looks, a node can show fewer transactions than the block that was found.
+    await waitFor('no reason', async () => (await rig.degraded()).length === 0);
   });
 
   it('has neither block 0 nor a final block is asked again (of our own)', async () => {

@@ -105,7 +105,8 @@ async function isRepeated(tx: Tx, entry: GrantEntry): Promise<boolean> {
   const stored = await findGrant(tx, entry.grantId);
   if (stored === null) return false;
   const { kind, wallet, anchors, gasWei, note } = entry;
-  const given: GrantRow = { kind, wallet, anchors, gasWei: String(gasWei), note };
+  // A caller's -0 is stored as 0.
+  const given: GrantRow = { kind, wallet, anchors: anchors + 0, gasWei: String(gasWei), note };
   if (isDeepStrictEqual({ ...stored }, given)) return true;
   throw wireError('id_conflict', 'The id is already used with other content.');
 }

@@ -39,6 +39,15 @@ export const transferTables: readonly string[] = `
   .trim()
   .split(/\s+/);
 
+/** Columns that one database has for itself. Every other column must be in both, or a move would lose it. */
+export const ownColumns: ReadonlySet<string> = new Set([
+  'leaves.id',
+  'proofs.id',
+  'proofs.key_id',
+  'completions.offered_to',
+  'completions.offered_until',
+]);
+
 /** The values of a row, in the order of the table's columns. Whole numbers may be text. */
 export type TransferRow = readonly (string | number | boolean | Buffer | null)[];
 

@@ -2,6 +2,7 @@
 
 import { SvcError } from '../../../../base/svc-error.ts';
 import {
+  ownColumns,
   type PageSize,
   rowText,
   type TransferRow,
@@ -149,7 +150,7 @@ async function write(
   return rows;
 }
 
-/** The table as PostgreSQL has it, with the columns that the source has too. */
+/** The table as PostgreSQL has it, with the columns that the source has too. Throws for a column that is missing in one. */
 async function tableOf(
   connection: Connection,
   name: string,
@@ -163,8 +164,12 @@ async function tableOf(
       ORDER BY array_position(indkey::int2[], attnum), attnum`),
     [name],
   );
-  const shared = new Set(source.columnsOf(name));
-  const rows = found.filter(({ column }) => shared.has(column));
+  const inSource = source.columnsOf(name);
+  const rows = found.filter(({ column }) => inSource.includes(column));
+  const lost = [...inSource, ...found.map(({ column }) => column)].filter(
+    (column) => !rows.some((row) => row.column === column) && !ownColumns.has(`${name}.${column}`),
+  );
+  if (lost.length > 0) throw new Error(`Only one database has ${name}.${lost.join(', ')}.`);
   return {
     name,
     key: rows.filter(({ isKey }) => isKey).map(({ column }) => column),

@@ -1,5 +1,5 @@
 // A chart of stacked bars.
-import { type MouseEvent, type ReactNode, useRef, useState } from 'react';
+import { type MouseEvent, type PointerEvent, type ReactNode, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import './charts.css';
 
@@ -29,8 +29,8 @@ const STEP = 10;
  */
 export function Bars({ bars, series, caption }: BarsProps) {
   const [pointed, setPointed] = useState<string | null>(null);
-  /** Whether the bar that is tapped showed its values before. */
-  const isSecondTap = useRef(false);
+  /** Whether the bar is tapped, and did not show its values before. */
+  const isFirstTap = useRef(false);
   const sum = ({ values }: Bar) => values.reduce((total, value) => total + value, 0);
   const top = Math.max(...bars.map(sum));
   const format = (value: number) => value.toLocaleString('en');
@@ -54,12 +54,12 @@ export function Bars({ bars, series, caption }: BarsProps) {
           <MaybeLink
             key={bar.label}
             href={bar.href}
-            onPointerEnter={() => {
-              isSecondTap.current = pointed === bar.label;
+            onPointerEnter={({ pointerType }) => {
+              isFirstTap.current = pointerType === 'touch' && pointed !== bar.label;
               setPointed(bar.label);
             }}
             onClick={(event) => {
-              if (isTap(event) && !isSecondTap.current) event.preventDefault();
+              if (isFirstTap.current) event.preventDefault();
             }}
           >
             <rect x={place * STEP} y={0} width={STEP} height={HEIGHT} fill="transparent" />
@@ -138,7 +138,7 @@ export function Bars({ bars, series, caption }: BarsProps) {
 
 interface MaybeLinkProps {
   href: string | undefined;
-  onPointerEnter: () => void;
+  onPointerEnter: (event: PointerEvent) => void;
   onClick: (event: MouseEvent) => void;
   children: ReactNode;
 }
@@ -147,7 +147,3 @@ function MaybeLink({ href, onClick, ...props }: MaybeLinkProps) {
   if (href === undefined) return <g {...props} />;
   return <Link href={href} tabIndex={-1} onClick={onClick} {...props} />;
 }
-
-/** Browsers send clicks as pointer events, though the types of React do not say so. */
-const isTap = ({ nativeEvent }: MouseEvent) =>
-  'pointerType' in nativeEvent && nativeEvent.pointerType === 'touch';

@@ -27,7 +27,7 @@ function subscribe(listener: () => void): () => void {
 /** The current time in ms, updated every second. */
 const useSeconds = () => useSyncExternalStore(subscribe, () => now);
 
-/** The current time in ms, updated every ten seconds. */
+/** The current time in ms, rounded down to ten seconds. */
 export const useTenSeconds = () => useSyncExternalStore(subscribe, () => now - (now % 10_000));
 
 const steps = [

@@ -32,7 +32,7 @@ const SHOWN = 10;
 export function Report({ fleetId }: { fleetId: string }) {
   const [chosen] = useSearchParam('period');
   const { days } = periods.find(({ value }) => value === chosen) ?? { days: 7 };
-  const to = Math.ceil(useTenSeconds() / HOUR_MS) * HOUR_MS;
+  const to = (Math.floor(useTenSeconds() / HOUR_MS) + 1) * HOUR_MS;
   const period = {
     from: new Date(to - days * 24 * HOUR_MS).toISOString(),
     to: new Date(to).toISOString(),

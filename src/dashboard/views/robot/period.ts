@@ -42,7 +42,7 @@ export interface Period extends Span {
  */
 export function usePeriod(whole?: Span): [Period, (chosen: Range | Span | null) => void] {
   const [search, setSearch] = useSearchParams();
-  const nextMinute = Math.ceil(useTenSeconds() / STEP_MS.minute) * STEP_MS.minute;
+  const nextMinute = (Math.floor(useTenSeconds() / STEP_MS.minute) + 1) * STEP_MS.minute;
   const [from, to] = ['from', 'to'].map((name) => Date.parse(search.get(name) ?? ''));
   const named = search.get('range') ?? '';
   const byDefault = whole ? { range: null, ...whole } : rangeUntil(nextMinute, named);

@@ -24,7 +24,7 @@ const MINUTE_MS = 60_000;
 const EVENTS_SHOWN = 10;
 
 export function Timeline({ robotId, moments }: TimelineProps) {
-  const nextMinute = Math.ceil(useTenSeconds() / MINUTE_MS) * MINUTE_MS;
+  const nextMinute = (Math.floor(useTenSeconds() / MINUTE_MS) + 1) * MINUTE_MS;
   // An open task ends now, which moves each minute.
   const whole = wholeOf(moments, nextMinute, 0.99 * LONGEST_MS);
   const [period, choose] = usePeriod(whole);

@@ -5,9 +5,6 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { defineConfig } from 'vite';
 import { thirdPartyLicenses } from './third-party-licenses.js';
 
-// A build that the tests start has NODE_ENV=test, with which React bundles its development version.
-process.env.NODE_ENV = 'production';
-
 /**
  * uPlot builds a number format from the browser's language when it is loaded, and fails if the language is not
  * BCP 47, such as the `en-US@posix` of Chromium without a locale. It has no setting for that, and every text of the

@@ -265,3 +265,13 @@ it('lists existing helpers in test/support/README.md', () => {
   const named = [...page.matchAll(/`([\w-]+\.[jt]s)`/g)].map(([, file = '']) => file);
   expect(named.filter((file) => !files.includes(file))).toEqual([]);
 });
+
+it('mutates only lines that the sources have', () => {
+  const file = path.join(root, 'test/mutations/mutations.json');
+  const mutations: { file: string; from: string }[] = JSON.parse(readFileSync(file, 'utf8'));
+
+  const lost = mutations.filter(
+    ({ file, from }) => !readFileSync(path.join(root, file), 'utf8').includes(from),
+  );
+  expect(lost).toEqual([]);
+});

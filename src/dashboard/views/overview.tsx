@@ -53,10 +53,13 @@ export default function Overview() {
 
 function Content({ stats, fleetId, credits }: FiguresProps) {
   const steps = useFirstSteps(stats);
+  const checklist = fleetId === '' && <Checklist {...steps} />;
   return (
     <>
-      {fleetId === '' && <Checklist {...steps} />}
+      {/* Once robots report, what they report comes first. */}
+      {!steps.hasSample && checklist}
       {steps.hasRobot && <IncidentList fleetId={fleetId} />}
+      {steps.hasSample && checklist}
       <Figures stats={stats} fleetId={fleetId} credits={credits} />
       {(steps.hasSample || hasActivity(stats)) && (
         <>

@@ -62,8 +62,8 @@ function Proof({ subject: named, isGiven }: { subject: Subject; isGiven: boolean
         drop={
           <section className="card" aria-label="Compare a file">
             <FileDrop onFiles={take} multiple>
-              Do you have the bundle or the evidence? Drop it here, or <u>choose a file</u>. It
-              stays on this device.
+              Do you have the bundle or the evidence? Drop it here, or <u>choose a file</u>; then
+              photos and other files that it lists. All stay on this device.
             </FileDrop>
             {problem !== '' && (
               <Alert color="red" role="alert" mt="sm">

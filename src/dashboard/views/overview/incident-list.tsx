@@ -65,7 +65,7 @@ export function IncidentList({ fleetId }: { fleetId: string }) {
           </li>
         ))}
       </ul>
-      {!isUnfolded && incidents.length > 3 && (
+      {!isUnfolded && incidents.length > 4 && (
         <Button className="unfold" size="compact-xs" onClick={() => setUnfolded(true)}>
           Show all {Math.min(incidents.length, SHOWN)}
         </Button>

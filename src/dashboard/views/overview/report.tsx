@@ -9,7 +9,6 @@ import { chainQuery, fleetsQuery, reading } from '../../queries.ts';
 import { stateColor } from '../../ui/badge.tsx';
 import { Card, Fact } from '../../ui/card.tsx';
 import { CsvButton } from '../../ui/csv-button.tsx';
-import { ether } from '../../ui/ether.ts';
 import { AddressChoice, useSearchParam } from '../../ui/fields.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { useTenSeconds } from '../../ui/time.tsx';
@@ -146,7 +145,11 @@ function Shares({ name, robots, hours }: SharesProps) {
         ))}
         <i style={{ flexGrow: all - reported }} />
       </span>
-      <span>{shares.map(({ text }) => text).join(', ') || 'no telemetry'}</span>
+      <span>
+        {shares.length === 0
+          ? 'no telemetry'
+          : `${shares.map(({ text }) => text).join(', ')} of the reported time`}
+      </span>
       <span className="utilization-rest">
         {(all - reported).toLocaleString('en')} of {all.toLocaleString('en')} h not reported
       </span>
@@ -189,13 +192,18 @@ function Tasks({ report: { tasks }, filter, fleetId }: CountsProps) {
   );
 }
 
+const significant = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
+
+/** Wei as whole units: a task on a layer 2 costs less than the six decimals that other pages show. */
+const amount = (wei: string) => significant.format(`${wei}E-18` as `${number}`);
+
 function Cost({ report: { cost } }: { report: Reported }) {
   const { data: chain } = useQuery(chainQuery);
   const symbol = chain?.params.nativeCurrency.symbol ?? '';
   return (
     <Fact name="Cost">
-      {ether(cost.gas_wei)} {symbol} for {counted(cost.anchors, 'anchored task')}
-      {cost.gas_wei_per_anchor && `, ${ether(cost.gas_wei_per_anchor)} ${symbol} per task`}
+      {amount(cost.gas_wei)} {symbol} for {counted(cost.anchors, 'anchored task')}
+      {cost.gas_wei_per_anchor && `, ${amount(cost.gas_wei_per_anchor)} ${symbol} per task`}
     </Fact>
   );
 }

@@ -95,7 +95,8 @@ describe('an account without its key', () => {
     });
     await waitFor('the end', async () => (await rig.store.listOpenSenders()).length === 0);
     expect(await senders()).toEqual([third, first].map((one) => one?.toLowerCase()).sort());
-    expect(await rig.degraded()).toEqual([]);
+    // A look during a block can find a node behind it; the next look does not.
+    await waitFor('no reason', async () => (await rig.degraded()).length === 0);
   });
 
   it('keeps its lease only while it has open anchors', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ether } from '../../src/dashboard/ui/ether.ts';
+import { cost, ether } from '../../src/dashboard/ui/ether.ts';
 
 it.each([
   ['0', '0'],
@@ -23,4 +23,12 @@ it('never shows more than the actual amount', () => {
       expect(wei - shown).toBeLessThan(10n ** 12n);
     }),
   );
+});
+
+it.each([
+  ['0', '0'],
+  ['1833333333333', '0.00000183'],
+  ['22000000000000', '0.000022'],
+])('shows a cost of %s wei as %s', (wei, shown) => {
+  expect(cost(wei)).toBe(shown);
 });

@@ -60,7 +60,7 @@ export function readItem<Name extends BatchedCall>(
   isOwn: (answer: Answer<Name>) => boolean,
   baseUrl: string,
 ): Answer<Name> | SvcError {
-  const answer = { status, body } as unknown as Answer<Name>;
+  const answer = { status, body } as unknown as Answer<Name>; // The next line checks its shape.
   if (answerMismatch(name, { status, body }) === null && isOwn(answer)) return answer;
   const { error = '', message = '', ...members } = body;
   const retryAfter = retry_after_ms && { retry_after: Math.ceil(retry_after_ms / 1000) };

@@ -9,6 +9,7 @@ import { chainQuery, fleetsQuery, reading } from '../../queries.ts';
 import { stateColor } from '../../ui/badge.tsx';
 import { Card, Fact } from '../../ui/card.tsx';
 import { CsvButton } from '../../ui/csv-button.tsx';
+import { cost } from '../../ui/ether.ts';
 import { AddressChoice, useSearchParam } from '../../ui/fields.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { useTenSeconds } from '../../ui/time.tsx';
@@ -192,18 +193,14 @@ function Tasks({ report: { tasks }, filter, fleetId }: CountsProps) {
   );
 }
 
-const significant = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
-
-/** Wei as whole units: a task on a layer 2 costs less than the six decimals that other pages show. */
-const amount = (wei: string) => significant.format(`${wei}E-18` as `${number}`);
-
-function Cost({ report: { cost } }: { report: Reported }) {
+function Cost({ report }: { report: Reported }) {
+  const { gas_wei, gas_wei_per_anchor, anchors } = report.cost;
   const { data: chain } = useQuery(chainQuery);
   const symbol = chain?.params.nativeCurrency.symbol ?? '';
   return (
     <Fact name="Cost">
-      {amount(cost.gas_wei)} {symbol} for {counted(cost.anchors, 'anchored task')}
-      {cost.gas_wei_per_anchor && `, ${amount(cost.gas_wei_per_anchor)} ${symbol} per task`}
+      {cost(gas_wei)} {symbol} for {counted(anchors, 'anchored task')}
+      {gas_wei_per_anchor && `, ${cost(gas_wei_per_anchor)} ${symbol} per task`}
     </Fact>
   );
 }

@@ -8,7 +8,7 @@ import { chainQuery, reading } from '../../queries.ts';
 import { Badge, stateNames } from '../../ui/badge.tsx';
 import { Card, Fact } from '../../ui/card.tsx';
 import { CreditLink } from '../../ui/credit.tsx';
-import { ether } from '../../ui/ether.ts';
+import { cost } from '../../ui/ether.ts';
 import { Ago, dateAndTime, duration } from '../../ui/time.tsx';
 import { saveJson } from '../../ui/values.tsx';
 import { type ComparedMember, countMembers } from './comparison.ts';
@@ -150,7 +150,7 @@ function Cost({ taskId }: { taskId: string }) {
   return (
     <Fact name="Cost">
       {isOpen && 'at most '}
-      {ether(`${sum}`)} {symbol}
+      {cost(`${sum}`)} {symbol}
     </Fact>
   );
 }

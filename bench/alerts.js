@@ -36,7 +36,7 @@ const database = await createDatabase(postgres.url);
 const sqlite = await openSqliteStore({
   path: path.join(folder, 'svc.db'),
   clock: systemClock,
-  exclusive: true,
+  serves: true,
   onFatal(error) {
     throw error;
   },

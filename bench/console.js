@@ -67,7 +67,7 @@ async function addRobots(file) {
   const fail = (error) => {
     throw error;
   };
-  const store = await openSqliteStore({ path: file, clock, exclusive: true, onFatal: fail });
+  const store = await openSqliteStore({ path: file, clock, serves: true, onFatal: fail });
   const wallet = account.address;
   await store.grantCredits({
     id: 'bench',

@@ -55,7 +55,7 @@ function series(deps, robot, resolution, spanMs) {
 
 /** A database as the service would have left it, its rows written directly. */
 async function fill(file, samples) {
-  const options = { path: file, clock, exclusive: true, onFatal: fail };
+  const options = { path: file, clock, serves: true, onFatal: fail };
   const store = await openSqliteStore(options);
   await store.grantCredits({ id: 'bench', wallet, anchors: 1, gasWei: 1n, note: '', now });
   for (let i = 0; i < ROBOTS; i += 1) {
@@ -127,7 +127,7 @@ function summaryOf(samples) {
     return { recordedAt: 0, batteryPct: i % 101, state: 'busy', metrics };
   });
   const [{ summary }] = summarize(all);
-  return storedWith(undefined, summary);
+  return storedWith(null, summary);
 }
 
 /** Medians in ms, the stores by turns so that a busy machine is busy for all. */

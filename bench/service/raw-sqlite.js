@@ -24,7 +24,7 @@ export async function rawRowsPerSecond({ seconds }) {
   const store = await openSqliteStore({
     path: file,
     clock: { now: () => Date.now() },
-    exclusive: true,
+    serves: true,
     onFatal() {},
   });
   await store.close();
@@ -76,7 +76,7 @@ function requestWriter(db) {
       samples.push({ recordedAt, batteryPct, state, metrics: text });
     }
     for (const { resolution, at, summary } of summarize(samples)) {
-      const stored = storedWith(find.get(robot, resolution, at), summary);
+      const stored = storedWith(find.get(robot, resolution, at) ?? null, summary);
       save.run(robot, resolution, at, ...Object.values(stored));
     }
     count.run('0x', from - (from % HOUR_MS), SAMPLES_PER_REQUEST);

@@ -42,9 +42,13 @@ function callList(): string {
 function errorList(): string {
   const items = Object.entries(errors).map(
     ([code, { status, retryable, summary }]) =>
-      `- \`${code}\` ${status}: ${summary}${retryable ? ' (a retry may succeed)' : ''}`,
+      `- \`${code}\` ${status}: ${summary}${retryable ? ' *(retry)*' : ''}`,
   );
-  return ['## Errors', items.join('\n')].join('\n\n');
+  return [
+    '## Errors',
+    'After an error with *(retry)*, the same call can succeed later.',
+    items.join('\n'),
+  ].join('\n\n');
 }
 
 const units =

@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anvilAccounts, startTestChain, type TestChain } from '../../support/anvil.ts';
 
 const page = readFileSync(new URL('../../../docs/anchoring.md', import.meta.url), 'utf8');
 
-function blocks(language: string): string[] {
-  const fences = page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'));
-  return [...fences].map(([, block = '']) => block);
-}
+const script = fileURLToPath(new URL('../../../examples/by-hand.sh', import.meta.url));
 
 /** The value beside that name in the tables of the worked example. */
 function cell(name: string): string {
@@ -18,7 +16,7 @@ function cell(name: string): string {
   return row.slice(`| ${name} | \``.length, -'` |'.length);
 }
 
-describe('the check by hand of docs/anchoring.md', () => {
+describe('the check by hand in examples/by-hand.sh', () => {
   let node: TestChain;
   beforeAll(async () => {
     node = await startTestChain();
@@ -27,14 +25,13 @@ describe('the check by hand of docs/anchoring.md', () => {
 
   const account = anvilAccounts[0].address;
 
-  /** Runs the page's commands in bash and answers what they say. */
+  /** Runs the script and answers what it says. */
   async function byHand(transaction: object): Promise<string[]> {
     const TX = await node.rpc<string>('eth_sendTransaction', [
       { from: account, gas: '0x20000', ...transaction },
     ]);
     await node.mine();
-    const script = `set -eu -o pipefail\n${blocks('bash').join('')}`;
-    const child = spawn('bash', ['-c', script], {
+    const child = spawn('bash', [script], {
       env: { PATH: process.env.PATH, RPC_URL: node.url, TX },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

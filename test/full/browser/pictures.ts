@@ -52,7 +52,7 @@ try {
       // Below the header, which stays.
       if (from !== undefined) {
         const top = await page.locator(from).evaluate((part) => part.getBoundingClientRect().top);
-        await page.evaluate(`scrollBy(0, ${top - 270})`);
+        await page.evaluate(`scrollBy(0, ${top - 262})`);
       }
       taken.set(`${name}-${colorScheme}.webp`, await pictureOf(page));
     };

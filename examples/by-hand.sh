@@ -2,6 +2,7 @@
 # Checks a receipt with sha256sum and curl alone: computes the calldata of its anchor from evidence and claim, as
 # docs/anchoring.md describes it, and compares it with the transaction TX at the node RPC_URL. The values are those of the
 # worked example there, which is on no chain: replace them by those of your receipt. On macOS, use `shasum -a 256`.
+# Prints a line for each of the five checks that passes, and the sender.
 #
 #   TX=0x… RPC_URL=https://rpc.example.org ./by-hand.sh
 set -eu -o pipefail

@@ -76,6 +76,15 @@ describe('the check of the invariants', () => {
     expect(await world.store.checkInvariants()).toEqual([]);
   });
 
+  it('gathers the statistics of the ledger, which a restored database lacks', async () => {
+    await client.query(`DELETE FROM pg_statistic WHERE starelid = 'ledger'::regclass`);
+    await world.store.checkInvariants();
+    const { rows } = await client.query(
+      `SELECT attname FROM pg_stats WHERE tablename = 'ledger' AND attname = 'kind'`,
+    );
+    expect(rows).toHaveLength(1);
+  });
+
   it.each([
     ['ledger_sums_equal_balances', 'UPDATE accounts SET anchor_quota = anchor_quota + 1'],
     ['ledger_sums_equal_balances', 'DELETE FROM accounts'],

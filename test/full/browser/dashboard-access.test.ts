@@ -78,7 +78,7 @@ describe('the page Access', () => {
 
     const create = dialog.getByRole('button', { name: 'Create token' });
     await dialog.getByRole('alert').getByText(made.body.token.id).waitFor();
-    expect(await create.isDisabled()).toBe(true);
+    await expect.poll(() => create.isDisabled()).toBe(true);
     await dialog.getByLabel('Use the name again').check();
     await create.click();
 

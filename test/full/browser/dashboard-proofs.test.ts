@@ -135,7 +135,7 @@ describe('evidence', () => {
 
     await page.getByRole('button', { name: 'Erase evidence' }).click();
     const last = page.getByRole('button', { name: 'Erase permanently' });
-    expect(await last.isDisabled()).toBe(true);
+    await expect.poll(() => last.isDisabled()).toBe(true);
     await page.getByLabel('Type erase to confirm').fill('erase');
     await last.click();
 

@@ -128,7 +128,7 @@ describe('a name that another robot has', () => {
       .getByRole('alert')
       .getByText(robots[0]?.id ?? '')
       .waitFor();
-    expect(await add.isDisabled()).toBe(true);
+    await expect.poll(() => add.isDisabled()).toBe(true);
     await dialog.getByLabel('Use the name again').check();
     await add.click();
     await page.getByText('Copy this key now').waitFor();
@@ -137,9 +137,9 @@ describe('a name that another robot has', () => {
     await page.getByRole('button', { name: 'Edit' }).click();
     await field.fill('arm');
     const save = dialog.getByRole('button', { name: 'Save' });
-    expect(await save.isDisabled()).toBe(true);
+    await expect.poll(() => save.isDisabled()).toBe(true);
     await field.fill('leg');
-    expect(await save.isEnabled()).toBe(true);
+    await expect.poll(() => save.isEnabled()).toBe(true);
     await field.fill('arm');
     await dialog.getByLabel('Use the name again').check();
     await save.click();
@@ -338,7 +338,7 @@ describe('a robot', () => {
     await page.getByRole('button', { name: 'Delete' }).click();
     const last = page.getByRole('button', { name: 'Delete permanently' });
     await page.getByLabel('Type arm-1 to confirm').fill('arm-');
-    expect(await last.isDisabled()).toBe(true);
+    await expect.poll(() => last.isDisabled()).toBe(true);
     await page.getByLabel('Type arm-1 to confirm').fill('arm-1');
     await last.click();
 

@@ -35,7 +35,7 @@ describe('signing in', () => {
 
     await page.getByText('No wallet was found in this browser').waitFor();
 
-    expect(await page.getByText('Install an Ethereum wallet').isVisible()).toBe(true);
+    await expect.poll(() => page.getByText('Install an Ethereum wallet').isVisible()).toBe(true);
   });
 
   it.each([
@@ -127,7 +127,7 @@ describe('a session', () => {
     const submit = page.getByRole('dialog').getByRole('button', { name: 'Add fleet' });
     await submit.click({ timeout: 5_000 }).catch(() => {});
     await page.getByText('Your session has ended').waitFor();
-    expect(await page.getByLabel('Name').isVisible()).toBe(false);
+    await expect.poll(() => page.getByLabel('Name').isVisible()).toBe(false);
     await page.getByRole('button', { name: 'Test wallet' }).click();
 
     await expect.poll(() => page.getByLabel('Name').inputValue()).toBe('Hall of the night');

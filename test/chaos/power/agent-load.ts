@@ -131,13 +131,33 @@ async function comeAndGo(
   }
 }
 
+/** Statuses that say that the service has the record. */
+const TAKEN = [200, 201, 202, 409];
+
 /** Hands on a request. What the service has taken may leave the spool. */
 async function pass(passing: Passing, spooled: Spooled): Promise<void> {
   const answer = await passing.forward();
-  if ([200, 201, 202, 409].includes(answer.status) && passing.method === 'POST') {
-    for (const [kind, id] of recordsIn(passing)) spooled.delivered(kind, id);
+  if (TAKEN.includes(answer.status) && passing.method === 'POST') {
+    const isBatch = passing.path === '/api/v1/tasks/batch';
+    const taken = isBatch ? takenOfBatch(passing.body, answer.body) : recordsIn(passing);
+    for (const [kind, id] of taken) spooled.delivered(kind, id);
   }
   passing.response.writeHead(answer.status, answer.headers).end(answer.body);
+}
+
+function takenOfBatch(request: string, answer: string): [Kind, string][] {
+  const { items: sent } = JSON.parse(request) as { items: { id: string; completion?: object }[] };
+  const { items: answers } = JSON.parse(answer) as { items: { status: number }[] };
+  return sent.flatMap(({ id, completion }, i): [Kind, string][] => {
+    if (!TAKEN.includes(answers[i]?.status ?? 0)) return [];
+    // The service has the claim of a task when it takes the completion.
+    return completion
+      ? [
+          ['completion', id],
+          ['claim', id],
+        ]
+      : [['claim', id]];
+  });
 }
 
 function recordsIn({ path: where, body }: Passing): [Kind, string][] {

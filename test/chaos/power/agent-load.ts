@@ -145,30 +145,27 @@ async function pass(passing: Passing, spooled: Spooled): Promise<void> {
   passing.response.writeHead(answer.status, answer.headers).end(answer.body);
 }
 
+/** The records of a batch that the service has, by the answer to each item. */
 function takenOfBatch(request: string, answer: string): [Kind, string][] {
   const { items: sent } = JSON.parse(request) as { items: { id: string; completion?: object }[] };
   const { items: answers } = JSON.parse(answer) as { items: { status: number }[] };
   return sent.flatMap(({ id, completion }, i): [Kind, string][] => {
     if (!TAKEN.includes(answers[i]?.status ?? 0)) return [];
-    // The service has the claim of a task when it takes the completion.
-    return completion
-      ? [
-          ['completion', id],
-          ['claim', id],
-        ]
-      : [['claim', id]];
+    return completion ? completed(id) : [['claim', id]];
   });
 }
 
+/** The service has the claim of a task when it takes the completion. */
+function completed(id: string): [Kind, string][] {
+  return [
+    ['completion', id],
+    ['claim', id],
+  ];
+}
+
 function recordsIn({ path: where, body }: Passing): [Kind, string][] {
-  const completed = /^\/api\/v1\/tasks\/([^/]+)\/complete$/.exec(where)?.[1];
-  // The service has the claim of a task when it takes the completion.
-  if (completed !== undefined) {
-    return [
-      ['completion', completed],
-      ['claim', completed],
-    ];
-  }
+  const taskId = /^\/api\/v1\/tasks\/([^/]+)\/complete$/.exec(where)?.[1];
+  if (taskId !== undefined) return completed(taskId);
   const { id = '', samples = [{ id }] } = JSON.parse(body || '{}') as {
     id?: string;
     samples?: { id: string }[];

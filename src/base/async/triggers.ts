@@ -3,13 +3,13 @@ import { pause } from './on-abort.ts';
 
 /** Wakes waiters by topic, within this process. An earlier wake is lost: subscribe before you read the state. */
 export class Triggers {
-  readonly #waiting = new Map<string, Set<(isOfAll: boolean) => void>>();
+  readonly #waiting = new Map<string, Set<(mayBeStale: boolean) => void>>();
 
   /**
-   * Calls `wake` at each `wake` of `topic`, until the returned function is called. Call it only once. `isOfAll`: all
-   * topics are woken, perhaps without cause.
+   * Calls `wake` at each `wake` of `topic`, until the returned function is called. Call it only once. `mayBeStale`: the
+   * cause may be older than the subscription, or there may be none.
    */
-  subscribe(topic: string, wake: (isOfAll: boolean) => void): () => void {
+  subscribe(topic: string, wake: (mayBeStale: boolean) => void): () => void {
     const listeners = this.#waiting.get(topic) ?? new Set();
     listeners.add(wake);
     this.#waiting.set(topic, listeners);
@@ -33,8 +33,8 @@ export class Triggers {
     });
   }
 
-  wake(topic: string, isOfAll = false): void {
-    for (const wake of [...(this.#waiting.get(topic) ?? [])]) wake(isOfAll);
+  wake(topic: string, mayBeStale = false): void {
+    for (const wake of [...(this.#waiting.get(topic) ?? [])]) wake(mayBeStale);
   }
 
   wakeAll(): void {

@@ -262,6 +262,33 @@ describe.each([
   });
 });
 
+describe('a hint that arrives late', () => {
+  beforeEach(() => begin());
+  afterEach(end);
+
+  it('does not end the wait for a completion that is queued again', async () => {
+    const [again, failing] = await world.queued(robot.id, 2);
+    const lease = await world.lease();
+    const never = new AbortController().signal;
+    const ended: string[] = [];
+    const waits = [again?.id ?? '', failing?.id ?? ''].map((id) =>
+      there.waitForCompletions([id], never).then(() => ended.push(id)),
+    );
+
+    // As its first failure was announced. Notifications arrive in the order of their commits.
+    await instances.session.query('SELECT pg_notify($1, $2)', [
+      'svc_notifications',
+      `completion:${again?.id}`,
+    ]);
+    await here.failQueuedProofs(lease, [failing?.id ?? ''], 'reverted', world.now);
+    await waits[1];
+    expect(ended).toEqual([failing?.id]);
+
+    await here.failQueuedProofs(lease, [again?.id ?? ''], 'reverted', world.now);
+    await Promise.all(waits);
+  });
+});
+
 describe('many requests that wait', () => {
   beforeEach(() => begin({ pooler: true }));
   afterEach(end);

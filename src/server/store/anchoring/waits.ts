@@ -91,8 +91,8 @@ export function waits(db: Db, triggers: Triggers, anyQueued: () => Promise<boole
 type Cause = 'start' | 'wake' | 'poll';
 
 /**
- * Returns an iterator over the moments to look again: at the start, when a topic that `isEnough` or all topics are woken,
- * and after each poll, until the signal aborts.
+ * Returns an iterator over the moments to look again: at the start, when a topic is woken that `isEnough` or whose wake
+ * may be stale, and after each poll, until the signal aborts.
  */
 function looksOf(pollMs: number | null, triggers: Triggers) {
   /** All waits poll together. */
@@ -108,8 +108,8 @@ function looksOf(pollMs: number | null, triggers: Triggers) {
   ): AsyncGenerator<Cause> {
     let wake = () => {};
     const subscriptions = topics.map((topic) =>
-      triggers.subscribe(topic, (isOfAll) => {
-        if (isOfAll || isEnough(topic)) wake();
+      triggers.subscribe(topic, (mayBeStale) => {
+        if (mayBeStale || isEnough(topic)) wake();
       }),
     );
     const ignore = onAbort(signal, () => wake());

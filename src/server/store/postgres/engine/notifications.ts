@@ -143,7 +143,8 @@ function startListener(
       client.on('notification', ({ payload = '' }) => {
         if (payload === ALL_TOPICS) wakeAll();
         else if (payload.startsWith(CHANGED)) receive(payload);
-        else for (const topic of payload.split(',')) triggers.wake(topic);
+        // It may arrive late: a completion that failed may be queued again.
+        else for (const topic of payload.split(',')) triggers.wake(topic, true);
       });
       await client.connect();
       // Shared: the server may still have the lost session.

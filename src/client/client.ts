@@ -13,11 +13,25 @@ import {
 } from '../protocol/routes.ts';
 import type { Change } from '../protocol/stream.ts';
 
+/** The fetch of the platform, of undici, or of a test. */
+export type Fetch = (
+  url: string,
+  init: {
+    method: string;
+    headers: Record<string, string>;
+    redirect: 'error' | 'manual';
+    body?: string;
+    signal?: AbortSignal;
+  },
+) => Promise<Received>;
+
+/** What the client reads of a response. */
+type Received = Pick<Response, 'ok' | 'status' | 'headers' | 'body'>;
+
 export interface ClientOptions {
   /** Origin of the service, without a path. */
   baseUrl: string;
-  /** The fetch of the platform, of undici, or of a test. */
-  fetch: typeof globalThis.fetch;
+  fetch: Fetch;
   /**
    * A robot's API key, an account token or a session token; absent for public routes. Scripts in a browser cannot send a
    * session token.
@@ -60,7 +74,7 @@ type Arguments<Given> = Record<never, never> extends Given ? [NoInfer<Given>?] :
 export function createClient(options: ClientOptions): Client {
   const { baseUrl, fetch } = options;
   // Async, so that a `fetch` that throws fails as one that rejects. Browsers refuse it as a method of another object.
-  const send = async (...request: Parameters<typeof fetch>) => fetch(...request);
+  const send = async (...request: Parameters<Fetch>) => fetch(...request);
   /** Sends the request, and resolves with its response, whatever its status. `accept` is the type of a stream. */
   async function request(name: RouteName, input: LooseInput = {}, accept?: string) {
     const { params, query, body, signal, headers } = input;
@@ -172,7 +186,7 @@ function pathPart(name: string, value: string): string {
 
 async function readJson(
   baseUrl: string,
-  response: Response,
+  response: Received,
   onFailure: (cause: unknown) => never,
 ): Promise<unknown> {
   let text = '';
@@ -185,7 +199,7 @@ async function readJson(
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the route table defines the shape
-function parse(baseUrl: string, response: Response, text: string): any {
+function parse(baseUrl: string, response: Received, text: string): any {
   try {
     return JSON.parse(text);
   } catch {
@@ -194,7 +208,7 @@ function parse(baseUrl: string, response: Response, text: string): any {
 }
 
 /** The text of a body, as it arrives. */
-async function* textsOf({ body }: Response): AsyncGenerator<string, void> {
+async function* textsOf({ body }: Received): AsyncGenerator<string, void> {
   if (body === null) return;
   const reader = body.getReader(); // Some browsers cannot iterate over a body.
   const decoder = new TextDecoder();
@@ -212,12 +226,12 @@ async function* textsOf({ body }: Response): AsyncGenerator<string, void> {
 const MAX_TEXT = 64 * 1024 * 1024;
 
 /** The text, which is an answer or a line of a stream. Throws if it is too long to be from the service. */
-function within(baseUrl: string, response: Response, text: string): string {
+function within(baseUrl: string, response: Received, text: string): string {
   if (text.length <= MAX_TEXT) return text;
   throw unexpected(baseUrl, response, 'more than 64 MiB in one answer or line');
 }
 
-function serviceError(baseUrl: string, response: Response, answer: unknown): SvcError {
+function serviceError(baseUrl: string, response: Received, answer: unknown): SvcError {
   const { status } = response;
   const { error, message, ...members } = (answer ?? {}) as Record<string, unknown>;
   if (typeof error !== 'string' || typeof message !== 'string') {
@@ -241,7 +255,7 @@ function unreachable(baseUrl: string, isWrite: boolean, cause: unknown): SvcErro
   });
 }
 
-function unexpected(baseUrl: string, response: Response, what = 'an unexpected body'): SvcError {
+function unexpected(baseUrl: string, response: Received, what = 'an unexpected body'): SvcError {
   const { status } = response;
   return new SvcError('unexpected_answer', `${baseUrl} returned HTTP ${status} with ${what}.`, {
     hint: 'Check the address: a proxy may have answered instead of the service.',
@@ -251,7 +265,7 @@ function unexpected(baseUrl: string, response: Response, what = 'an unexpected b
 }
 
 /** The seconds of the Retry-After header, if any. Most responses, and those of proxies, have it only there. */
-function retryAfter({ headers }: Response): { retry_after?: number } {
+function retryAfter({ headers }: Received): { retry_after?: number } {
   const seconds = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '')?.[0];
   return seconds === undefined ? {} : { retry_after: Number(seconds) };
 }

@@ -3,4 +3,4 @@
 export { SvcError, type SvcErrorOptions } from '../base/svc-error.ts';
 export type { ErrorCode } from '../protocol/errors.ts';
 export type { Answer, Body, Input, Params, Query, RouteName } from '../protocol/routes.ts';
-export { type Client, type ClientOptions, createClient } from './client.ts';
+export { type Client, type ClientOptions, createClient, type Fetch } from './client.ts';

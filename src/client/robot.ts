@@ -5,7 +5,7 @@ import { Agent, fetch as undiciFetch } from 'undici';
 import { SvcError } from '../base/svc-error.ts';
 import type { Verification } from '../protocol/resources.ts';
 import type { Body } from '../protocol/routes.ts';
-import { type Client, createClient } from './client.ts';
+import { type Client, createClient, type Fetch } from './client.ts';
 
 /** Claims tasks and submits evidence. It repeats what can succeed later, except in `call`. */
 export interface RobotClient extends Pick<Client, 'call'> {
@@ -47,11 +47,9 @@ export function createAgentClient({
 }: RetryOption & { socketPath?: string } = {}): RobotClient {
   // The agent answers the headers only after `Prefer: wait`.
   const dispatcher = new Agent({ connect: { socketPath }, headersTimeout: 0 });
-  const fetch = (input: unknown, init: object) =>
-    undiciFetch(String(input), { ...init, dispatcher });
   const client = createClient({
     baseUrl: 'http://localhost',
-    fetch: fetch as unknown as typeof globalThis.fetch, // undici declares types of its own.
+    fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }),
   });
   return robotClient(client, retryMs, false);
 }
@@ -65,7 +63,7 @@ export function createServiceClient({
 }: RetryOption & {
   baseUrl: string;
   apiKey: string;
-  fetch?: typeof globalThis.fetch;
+  fetch?: Fetch;
 }): RobotClient {
   const client = createClient({ baseUrl, fetch, credential: { apiKey } });
   return robotClient(client, retryMs, true);

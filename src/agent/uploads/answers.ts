@@ -28,10 +28,11 @@ export function createReader(options: ReaderOptions): Pick<Client, 'call'> {
   const { baseUrl, fetch, nowMs = Date.now } = options;
   return {
     async call(name, ...input) {
-      let came: Response | null = null;
+      let came: Came | null = null;
       const send: typeof fetch = async (target, init) => {
-        came = await fetch(target, { ...init, redirect: 'manual' });
-        return came;
+        const response = await fetch(target, { ...init, redirect: 'manual' });
+        came = response;
+        return response;
       };
       const answer = await createClient({ ...options, fetch: send })
         .call(name, ...input)

@@ -8,7 +8,7 @@ import '@mantine/core/styles/Modal.css';
 import { Button, Group, Modal, type ModalProps, Stack, Text } from '@mantine/core';
 import { useWindowEvent } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { TextField, useField } from './fields.tsx';
 import { Problem } from './states.tsx';
 
@@ -25,16 +25,17 @@ let lastOpener: Element | null = null;
 
 /** A dialog that is open while it is mounted. Closing returns the focus to the element that had it. */
 export function Dialog({ title, isLocked = false, size = 'md', onClose, children }: DialogProps) {
-  const active = document.activeElement;
-  // A dialog that follows another one returns the focus to where the first was opened.
-  const opener = useRef(active?.closest('[role=dialog]') ? lastOpener : active);
-  lastOpener = opener.current;
+  const [opener] = useState(() => {
+    const active = document.activeElement;
+    // A dialog that follows another one returns the focus to where the first was opened.
+    return active?.closest('[role=dialog]') ? lastOpener : active;
+  });
   useEffect(() => {
-    const { current } = opener;
+    lastOpener = opener;
     return () => {
-      if (current instanceof HTMLElement) current.focus();
+      if (opener instanceof HTMLElement) opener.focus();
     };
-  }, []);
+  }, [opener]);
   return (
     <Modal
       opened

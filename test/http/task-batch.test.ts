@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, 
 import { hashProof } from '../../src/proof/hash.ts';
 import { readPromise } from '../../src/proof/statements/promise.ts';
 import { limits } from '../../src/protocol/limits.ts';
+import { letCompletionsIn } from '../support/fee-quote.ts';
 import {
   newEvidence,
   type Owner,
@@ -148,6 +149,17 @@ describe('POST /api/v1/tasks/batch', () => {
     expect([reply.status, reply.body.error]).toEqual([400, 'invalid_request']);
   });
 
+  it('does nothing if the body is above 2 MiB', async () => {
+    const id = randomUUID();
+    const large = { id: randomUUID(), completion: { proof: { log: 'x'.repeat(2 * 1024 * 1024) } } };
+
+    const reply = await send([{ id, claim }, large]);
+
+    expect([reply.status, reply.body.error]).toEqual([413, 'payload_too_large']);
+    const task = await service.call('GET', `/api/v1/tasks/${id}`, { session: owner.session });
+    expect(task.status).toBe(404);
+  });
+
   it('counts the items of a minute, and refuses a batch that exceeds the limit as a whole', async () => {
     // The clock of this machine, which is the service's too.
     vi.useFakeTimers({ toFake: ['Date'] });
@@ -163,5 +175,35 @@ describe('POST /api/v1/tasks/batch', () => {
     expect(all.map(({ status }) => status)).toEqual([200, 429]);
     expect(all[1]?.body).toMatchObject({ error: 'rate_limited', retry_after: expect.any(Number) });
     expect(last.status).toBe(200);
+  });
+});
+
+describe('a batch without a chain', () => {
+  let unready: TestService;
+  let apiKey: string;
+  beforeAll(async () => {
+    unready = await startTestService();
+    ({ apiKey } = await unready.makeRobot(await unready.signIn()));
+  });
+  afterAll(() => unready.close());
+
+  const sendTo = (items: unknown[]) =>
+    unready.call('POST', '/api/v1/tasks/batch?wait=0', { apiKey, body: { items } });
+
+  it('says when to try an item again, and reports one that is being anchored', async () => {
+    const items = [newItem()];
+
+    const early = await sendTo(items);
+    await letCompletionsIn(unready.store);
+    const queued = await sendTo(items);
+    const repeated = await sendTo(items);
+
+    expect(early.body.items).toMatchObject([
+      { status: 503, body: { error: 'chain_unavailable' }, retry_after_ms: 5_000 },
+    ]);
+    expect(queued.body.items).toMatchObject([{ status: 202, body: { error: 'anchor_queued' } }]);
+    expect(repeated.body.items).toMatchObject([
+      { status: 409, body: { error: 'completion_in_progress', same_evidence: true } },
+    ]);
   });
 });

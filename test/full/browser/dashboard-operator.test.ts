@@ -466,6 +466,26 @@ describe('webhooks', () => {
 
     await page.getByRole('button', { name: 'Enable: 127.0.0.1:9' }).waitFor();
   });
+
+  it('are edited without undoing what a colleague changed meanwhile', async () => {
+    const { page, owner, show } = await openWith([]);
+    const { webhook } = (
+      await owner.call('createWebhook', {
+        body: { url: 'https://127.0.0.1:9/hook', events: ['task.verified'] },
+      })
+    ).body;
+    await show('/webhooks');
+    await page.getByRole('button', { name: 'Edit: 127.0.0.1:9' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Alert opened').check();
+    const url = 'https://127.0.0.1:9/moved';
+    await owner.call('patchWebhook', { params: { id: webhook.id }, body: { url } });
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+
+    const { items } = (await owner.call('listWebhooks')).body;
+    expect(items).toMatchObject([{ url, events: ['task.verified', 'alert.opened'] }]);
+  });
 });
 
 describe('times', () => {

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { Webhook } from '../../../protocol/webhooks.ts';
 import { ask } from '../../api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { TextField, useField } from '../../ui/fields.tsx';
+import { changesOf, TextField, useField } from '../../ui/fields.tsx';
 import { showSecret } from '../../ui/secret-dialog.tsx';
 
 /** What a webhook can subscribe to. */
@@ -24,7 +24,9 @@ interface WebhookFormProps {
   onClose: () => void;
 }
 
-export function WebhookForm({ webhook, onClose }: WebhookFormProps) {
+export function WebhookForm({ webhook: current, onClose }: WebhookFormProps) {
+  // As the fields began: the stream may change the webhook meanwhile.
+  const [webhook] = useState(current);
   const queries = useQueryClient();
   const [url, urlField] = useField(webhook?.url ?? 'https://');
   const [events, setEvents] = useState<string[]>(webhook?.events ?? ['alert.opened']);
@@ -34,7 +36,9 @@ export function WebhookForm({ webhook, onClose }: WebhookFormProps) {
       const { secret: value } = await ask('POST /api/v1/webhooks', { body });
       showSecret(queries, { what: 'secret', of: url, value });
     } else {
-      await ask('PATCH /api/v1/webhooks/:id', { params: { id: webhook.id }, body });
+      const changes = changesOf<typeof body>(webhook, body);
+      if (Object.keys(changes).length === 0) return;
+      await ask('PATCH /api/v1/webhooks/:id', { params: { id: webhook.id }, body: changes });
     }
   };
   return (

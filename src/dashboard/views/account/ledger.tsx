@@ -48,11 +48,13 @@ export function Ledger() {
           },
           {
             title: 'Anchors',
+            isNumber: true,
             width: '6rem',
             cell: ({ anchors }) => anchors.toLocaleString('en'),
           },
           {
             title: `Gas (${symbol})`,
+            isNumber: true,
             width: '8rem',
             cell: ({ gas_wei, cost_wei }) => ether(cost_wei === null ? gas_wei : `-${cost_wei}`),
           },

@@ -2,9 +2,9 @@
 import type { OpsEvent, Severity } from '../../protocol/telemetry.ts';
 import { ask } from '../api.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
+import { EventTime } from '../ui/event-time.tsx';
 import { FirstCall } from '../ui/first-call.tsx';
 import { Empty } from '../ui/states.tsx';
-import { Ago, duration } from '../ui/time.tsx';
 import { Json } from '../ui/values.tsx';
 import { type ListProps, PagedList } from './paged-list.tsx';
 import { useRobotLinks } from './robot-links.tsx';
@@ -52,19 +52,5 @@ export default function EventList({ filter, isPart }: ListProps) {
         { title: 'When', width: '9.5rem', cell: (event) => <EventTime event={event} /> },
       ]}
     />
-  );
-}
-
-/** Events that arrive within this time, in ms, count as reported at once. */
-const PROMPT_MS = 60_000;
-
-/** When the event happened by the robot's clock, and how much later the service received it. */
-function EventTime({ event: { occurred_at, created_at } }: { event: OpsEvent }) {
-  const lateMs = Date.parse(created_at) - Date.parse(occurred_at ?? created_at);
-  return (
-    <>
-      {occurred_at === null ? 'received' : 'occurred'} <Ago at={occurred_at ?? created_at} />
-      {lateMs >= PROMPT_MS && <div className="late">received {duration(lateMs)} later</div>}
-    </>
   );
 }

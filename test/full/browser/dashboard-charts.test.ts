@@ -267,7 +267,7 @@ describe('a robot', () => {
     });
     await robot.call('createTask', { body: { title: 'Sweep aisle 9' } });
     await page.reload();
-    await page.getByTitle(/^error: Lost the box/).waitFor();
+    await page.getByTitle(/^error: Lost the box \(occurred, received 30 min\. later\), /).waitFor();
     await page.getByTitle(/^Task: Sweep aisle 9/).waitFor();
     const chart = await boxOf(page, '.u-over');
     const place = async () => {

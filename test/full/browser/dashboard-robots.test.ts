@@ -200,6 +200,20 @@ describe('the list of robots', () => {
     await expect.poll(() => rowNames(page)).toEqual(order);
   });
 
+  it('shows the last error with when it occurred and was received', async () => {
+    const { page, robots } = await openWith('/robots', ['arm-1']);
+    const twoHoursAgo = new Date(Date.now() - 2 * 3_600_000).toISOString();
+    const event = { event_type: 'stop', severity: 'error', message: 'Lost the box' } as const;
+    await dashboard
+      .robotClient(String(robots[0]?.apiKey))
+      .call('createEvent', { body: { ...event, occurred_at: twoHoursAgo } });
+    await page.reload();
+
+    const row = page.getByRole('row').filter({ hasText: 'Lost the box' });
+    await row.getByText(/occurred 2 h/).waitFor();
+    await row.getByText(/received 2 h.* later/).waitFor();
+  });
+
   it('stays where it is when a robot is selected, and keeps the selection in another time zone', async () => {
     const { page } = await openWith('/robots', ['arm-1', 'arm-2']);
     const row = page.getByRole('rowheader').first();

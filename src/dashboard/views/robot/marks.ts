@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import type { Severity } from '../../../protocol/telemetry.ts';
 import type { Mark } from '../../charts/time-series.tsx';
 import { reading } from '../../queries.ts';
+import { eventTimeNote } from '../../ui/event-time.tsx';
 import type { Period } from './period.ts';
 
 const colors: Record<Severity, string> = { info: 'info-bar', warn: 'warn-bar', error: 'bad-bar' };
@@ -32,9 +33,9 @@ export function useMarks(robotId: string, { range, from, to }: Period): readonly
   const tasks = useQuery(reading(['tasks', 'marks', shown], 'GET /api/v1/tasks', { query }));
   return useMemo(() => {
     const items = [...(lateEvents.data?.items ?? []), ...(events.data?.items ?? [])];
-    const ofEvents = items.map(({ occurred_at, created_at, ...event }) => ({
-      at: Date.parse(occurred_at ?? created_at) || Date.parse(created_at),
-      label: `${event.severity}: ${event.message || event.event_type}`,
+    const ofEvents = items.map((event) => ({
+      at: Date.parse(event.occurred_at ?? event.created_at) || Date.parse(event.created_at),
+      label: `${event.severity}: ${event.message || event.event_type} ${eventTimeNote(event)}`,
       color: colors[event.severity],
       href: `/events?severity=${event.severity}`,
     }));

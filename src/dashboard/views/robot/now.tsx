@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import type { Robot } from '../../../protocol/resources.ts';
 import { reading } from '../../queries.ts';
 import { Card, Fact } from '../../ui/card.tsx';
+import { EventTime } from '../../ui/event-time.tsx';
 import { Ago, duration } from '../../ui/time.tsx';
 import { Json } from '../../ui/values.tsx';
 import { Battery } from '../robots/battery.tsx';
@@ -64,12 +65,11 @@ function LastError({ robotId, error }: LastErrorProps) {
     reading(['events', 'error', error.event_id], 'GET /api/v1/events', { query }),
   );
   const event = newest.data?.items[0];
-  const { event_type, message, occurred_at: occurredAt, created_at } = event ?? error;
+  const { event_type, message } = event ?? error;
   return (
     <>
       <strong>{event_type}</strong>
-      {message && `: ${message}`}, {occurredAt === null ? 'received' : 'occurred'}{' '}
-      <Ago at={occurredAt ?? created_at} />
+      {message && `: ${message}`}, <EventTime event={event ?? error} />
       {event && Object.keys(event.payload).length > 0 && (
         <details>
           <summary>Payload</summary>

@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import type { Fleet } from '../../../protocol/fleets.ts';
 import type { Robot } from '../../../protocol/resources.ts';
 import { RobotBadge, stateOf } from '../../ui/badge.tsx';
+import { EventTime } from '../../ui/event-time.tsx';
 import { AddressChoice, optionsOf, TextField, useSearchParam } from '../../ui/fields.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Ago, useTenSeconds } from '../../ui/time.tsx';
@@ -149,7 +150,7 @@ export function RobotTable({ robots, fleets, isWhole }: RobotTableProps) {
                     <>
                       {error.message.slice(0, 60) || error.event_type}
                       <div className="dash">
-                        <Ago at={error.occurred_at ?? error.created_at} />
+                        <EventTime event={error} />
                       </div>
                     </>
                   ) : (

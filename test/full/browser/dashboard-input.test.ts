@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { browse } from '../../support/dashboard.ts';
@@ -59,17 +60,41 @@ function keys(page: Page): Hand {
 
 /** Letters come from the keyboard on the screen, and options from the picker of the system. */
 function finger(page: Page): Hand {
+  const press = (target: Locator) => tap(page, target);
   return {
-    press: (target) => target.tap(),
+    press,
     async type(target, text) {
-      await target.tap();
+      await press(target);
       await page.keyboard.type(text);
     },
     async choose(target, label) {
       await target.selectOption(label);
     },
-    pick: (group, name) => group.getByText(name, { exact: true }).tap(),
+    pick: (group, name) => press(group.getByText(name, { exact: true })),
   };
+}
+
+/**
+ * Taps again while no control was clicked, as a person would: on a busy machine, Chromium may take a tap for a long
+ * press, or the page moves under it.
+ */
+async function tap(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  const clicked = page
+    .evaluate(
+      `new Promise((resolve) => {
+        const onClick = ({ target }) => {
+          if (target.closest('a, button, input, label, summary')) resolve();
+        };
+        document.addEventListener('click', onClick, true);
+      })`,
+    )
+    .then(
+      () => true,
+      () => true, // The click opened another page.
+    );
+  do await target.tap();
+  while (!(await Promise.race([clicked, sleep(5_000, false)])));
 }
 
 const hands = [

@@ -1,6 +1,7 @@
 /**
  * Start-up of `svc` against that of Node.js itself, by turns in one run: `svc --version` within 1.25 times `node -e 0`,
- * `svc robots --help` within 1.35 times, `svc robots list` within 2.8 times plus what its requests take alone. Prints medians and ratios; fails when one is above its limit.
+ * `svc robots --help` within 1.35 times, `svc robots list` within 2.8 times plus what its requests take alone. Prints
+ * medians and ratios; fails when one is above its limit.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

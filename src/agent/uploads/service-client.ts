@@ -176,11 +176,9 @@ export class ServiceClient {
     }
     this.#hint = keyHint(key);
     const { serviceUrl: baseUrl } = this.#options;
-    const fetch = (input: unknown, init?: object) =>
-      undiciFetch(String(input), { ...init, dispatcher: this.#connections });
     this.#client = createReader({
       baseUrl,
-      fetch: fetch as unknown as typeof globalThis.fetch, // undici declares types of its own.
+      fetch: (url, init) => undiciFetch(url, { ...init, dispatcher: this.#connections }),
       credential: { apiKey: key },
       nowMs: () => this.#options.clock.now().wallMs,
     });
